@@ -1,0 +1,149 @@
+//! The body of a response: a stream that knows its limit and its deadline.
+//!
+//! Nothing is read ahead of the reader beyond hyper's buffers, and dropping it closes the exchange.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt};
+use http_body_util::BodyDataStream;
+use hyper::body::Incoming;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::{
+    decode::{self, Coding},
+    error::{Cause, Error, Phase},
+};
+
+/// Bytes on the wire that may come on top of the limit for decoded bytes: a body that does not
+/// compress grows a little, and without a limit a stream of empty blocks would decode for ever.
+const ENCODING_OVERHEAD_BYTES: u64 = 64 << 10;
+
+pub struct ResponseBody {
+    /// `None` after the end or an error.
+    stream: Option<BytesStream>,
+    timer: Pin<Box<Sleep>>,
+    after: Duration,
+}
+
+pub(crate) type BytesStream = Pin<Box<dyn Stream<Item = Result<Bytes, Error>> + Send>>;
+
+/// When a request must be over, body included.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline {
+    pub(crate) at: Instant,
+    pub(crate) after: Duration,
+}
+
+// === impl ResponseBody ===
+
+impl ResponseBody {
+    pub(crate) fn new(
+        incoming: Incoming,
+        host: String,
+        codings: &[Coding],
+        limit_bytes: u64,
+        deadline: Deadline,
+    ) -> Self {
+        let raw = BodyDataStream::new(incoming)
+            .map(move |item| item.map_err(|error| read_error(&host, error)));
+        let stream: BytesStream = if codings.is_empty() {
+            Box::pin(limit(raw, limit_bytes, limit_bytes))
+        } else {
+            let encoded_bytes =
+                limit_bytes.saturating_add(limit_bytes / 8 + ENCODING_OVERHEAD_BYTES);
+            let encoded = Box::pin(limit(raw, encoded_bytes, limit_bytes));
+            Box::pin(limit(
+                decode::decode(encoded, codings),
+                limit_bytes,
+                limit_bytes,
+            ))
+        };
+        Self {
+            stream: Some(stream),
+            timer: Box::pin(sleep_until(deadline.at)),
+            after: deadline.after,
+        }
+    }
+
+    /// The next piece, or `None` at the end.
+    pub async fn chunk(&mut self) -> Option<Result<Bytes, Error>> {
+        self.next().await
+    }
+
+    /// The whole body, or an error when it is longer than `limit_bytes`.
+    pub async fn collect(mut self, limit_bytes: u64) -> Result<Bytes, Error> {
+        let mut whole = BytesMut::new();
+        while let Some(bytes) = self.chunk().await.transpose()? {
+            if (whole.len() + bytes.len()) as u64 > limit_bytes {
+                return Err(Error::ResponseTooLarge { limit_bytes });
+            }
+            whole.extend_from_slice(&bytes);
+        }
+        Ok(whole.freeze())
+    }
+}
+
+impl Stream for ResponseBody {
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(stream) = self.stream.as_mut() else {
+            return Poll::Ready(None);
+        };
+        let item = stream.poll_next_unpin(context);
+        let is_late = self.timer.as_mut().poll(context).is_ready();
+        let item = match item {
+            // A body that is over in time stays so, however late its end is read.
+            Poll::Ready(None) => None,
+            _ if is_late => Some(Err(Error::Timeout {
+                phase: Phase::Body,
+                after: self.after,
+            })),
+            Poll::Ready(item) => item,
+            Poll::Pending => return Poll::Pending,
+        };
+        if !matches!(item, Some(Ok(_))) {
+            // Lets go of the connection at once, not when the reader drops the body.
+            self.stream = None;
+        }
+        Poll::Ready(item)
+    }
+}
+
+/// `reported_bytes` is the limit the caller knows.
+fn limit<S>(
+    stream: S,
+    limit_bytes: u64,
+    reported_bytes: u64,
+) -> impl Stream<Item = Result<Bytes, Error>> + Send
+where
+    S: Stream<Item = Result<Bytes, Error>> + Send,
+{
+    let mut read_bytes: u64 = 0;
+    stream.map(move |item| {
+        let bytes = item?;
+        read_bytes = read_bytes.saturating_add(bytes.len() as u64);
+        if read_bytes > limit_bytes {
+            return Err(Error::ResponseTooLarge {
+                limit_bytes: reported_bytes,
+            });
+        }
+        Ok(bytes)
+    })
+}
+
+fn read_error(host: &str, error: hyper::Error) -> Error {
+    // The request body may still be on its way while the response is read.
+    if let Some(own) = Error::find_in(&error) {
+        return own.clone();
+    }
+    Error::Protocol {
+        host: host.to_owned(),
+        cause: Cause::new(error),
+    }
+}

@@ -1,0 +1,334 @@
+//! Sends requests: headers, hops, limits and the deadline around them all.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, Version, uri::Uri};
+use http_body::Body as _;
+use hyper::{body::Incoming, ext::ReasonPhrase};
+use hyper_util::{
+    client::legacy::{self, Client},
+    rt::TokioTimer,
+};
+use tokio::time::{Instant, timeout_at};
+use url::{Position, Url};
+
+use crate::{
+    body::{Deadline, ResponseBody},
+    config::Config,
+    connect::{Connector, Dial, TcpDial},
+    decode,
+    error::{Cause, Error, HeaderFault, Phase, UrlFault},
+    headers,
+    redirect::{self, Hop},
+    request::{Payload, Redirect, Request},
+    tasks::Tasks,
+};
+
+/// hyper's smallest read buffer. Smaller header limits are kept by counting afterwards.
+const MIN_BUFFER_BYTES: usize = 8192;
+
+/// hyper's 100 are too few for some sites; the bytes are limited anyway.
+const MAX_RESPONSE_HEADERS: usize = 256;
+
+/// Kept-alive connections to one host.
+const MAX_IDLE_PER_HOST: usize = 8;
+
+/// The way out. Clones share their connections.
+#[derive(Clone)]
+pub struct Outbound {
+    inner: Arc<Inner>,
+}
+
+pub struct Response {
+    pub status: StatusCode,
+    /// As the server wrote it; empty over HTTP/2, which has none.
+    pub status_text: String,
+    /// In the order received, duplicates kept (next to each other). `content-encoding` and `content-length` stay as
+    /// received also when the body is decoded, as in `fetch`.
+    pub headers: Vec<(String, Bytes)>,
+    /// Where the answer came from: after redirects, with the fragment, without credentials.
+    pub url: Url,
+    pub is_redirected: bool,
+    pub is_decoded: bool,
+    pub body: ResponseBody,
+}
+
+struct Inner {
+    config: Config,
+    user_agent: HeaderValue,
+    client: Client<Connector, Payload>,
+    tasks: Tasks,
+}
+
+/// What stays the same from hop to hop.
+struct Terms {
+    redirect: Redirect,
+    decompress: bool,
+    max_response_bytes: u64,
+    max_request_bytes: u64,
+    deadline: Deadline,
+}
+
+// === impl Outbound ===
+
+impl Outbound {
+    pub fn new(config: Config) -> Result<Self, Error> {
+        Self::with_dial(config, Arc::new(TcpDial))
+    }
+
+    pub(crate) fn with_dial(config: Config, dial: Arc<dyn Dial>) -> Result<Self, Error> {
+        warn_of_dangers(&config);
+        let user_agent =
+            HeaderValue::try_from(&config.user_agent).map_err(|_| Error::InvalidHeader {
+                name: "user-agent".to_owned(),
+                fault: HeaderFault::Value,
+            })?;
+        let tasks = Tasks::default();
+        let client = build_client(&config, Connector::new(&config, dial)?, tasks.clone());
+        Ok(Self {
+            inner: Arc::new(Inner {
+                config,
+                user_agent,
+                client,
+                tasks,
+            }),
+        })
+    }
+
+    /// Resolves when the headers of the answer are there. Dropping the future, or later the body,
+    /// ends the exchange.
+    pub async fn send(&self, request: Request) -> Result<Response, Error> {
+        let config = &self.inner.config;
+        let after = request.total_timeout.unwrap_or(config.total_timeout);
+        let terms = Terms {
+            redirect: request.redirect,
+            decompress: request.decompress,
+            max_response_bytes: request
+                .max_response_bytes
+                .unwrap_or(config.max_response_bytes),
+            max_request_bytes: request
+                .max_request_bytes
+                .unwrap_or(config.max_request_bytes),
+            deadline: Deadline {
+                at: Instant::now() + after,
+                after,
+            },
+        };
+        let hop = self.first_hop(request)?;
+        timeout_at(terms.deadline.at, Box::pin(self.follow(hop, &terms)))
+            .await
+            .unwrap_or(Err(Error::Timeout {
+                phase: Phase::Response,
+                after,
+            }))
+    }
+
+    /// The decoded body of a GET that is answered with 200, redirects followed.
+    pub async fn fetch_bytes(&self, url: &str, limit_bytes: u64) -> Result<Bytes, Error> {
+        let mut request = Request::get(url)?;
+        request.max_response_bytes = Some(limit_bytes);
+        let response = self.send(request).await?;
+        if response.status != StatusCode::OK {
+            return Err(Error::UnexpectedStatus {
+                url: response.url.into(),
+                status: response.status,
+            });
+        }
+        response.body.collect(limit_bytes).await
+    }
+
+    /// Closes every connection, also those in use, and waits for their tasks. Later requests fail.
+    pub async fn shutdown(&self) {
+        self.inner.tasks.stop().await;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn open_tasks(&self) -> usize {
+        self.inner.tasks.count()
+    }
+
+    fn first_hop(&self, request: Request) -> Result<Hop, Error> {
+        let Request {
+            method,
+            mut url,
+            headers: given,
+            body,
+            decompress,
+            ..
+        } = request;
+        let Inner {
+            config, user_agent, ..
+        } = &*self.inner;
+        let mut headers = headers::prepare(
+            &given,
+            &url,
+            user_agent,
+            decompress,
+            config.max_header_bytes,
+        )?;
+        headers::take_credentials(&mut url, &mut headers, false);
+        Ok(Hop {
+            method,
+            url,
+            headers,
+            body,
+        })
+    }
+
+    async fn follow(&self, mut hop: Hop, terms: &Terms) -> Result<Response, Error> {
+        let mut redirects: u32 = 0;
+        loop {
+            let response = self.exchange(&mut hop, terms).await?;
+            let status = response.status();
+            let target = match terms.redirect {
+                Redirect::Manual => None,
+                _ => redirect::location(status, response.headers(), &hop.url)?,
+            };
+            let Some(target) = target else {
+                return finish(response, hop, redirects > 0, terms);
+            };
+            if terms.redirect == Redirect::Error {
+                return Err(Error::RedirectRefused { status });
+            }
+            if redirects == self.inner.config.max_redirects {
+                return Err(Error::TooManyRedirects { limit: redirects });
+            }
+            redirects += 1;
+            hop.advance(status, target)?;
+        }
+    }
+
+    /// One request and the head of its answer.
+    async fn exchange(
+        &self,
+        hop: &mut Hop,
+        terms: &Terms,
+    ) -> Result<http::Response<Incoming>, Error> {
+        if self.inner.tasks.is_stopped() {
+            return Err(Error::ShutDown);
+        }
+        let mut request = http::Request::new(hop.body.payload(terms.max_request_bytes)?);
+        *request.method_mut() = hop.method.clone();
+        *request.uri_mut() = request_uri(&hop.url)?;
+        *request.headers_mut() = hop.headers.clone();
+        let limit_bytes = self.inner.config.max_header_bytes;
+        let response = self
+            .inner
+            .client
+            .request(request)
+            .await
+            .map_err(|error| exchange_error(&hop.url, error, limit_bytes))?;
+        headers::check_size(response.headers(), limit_bytes)?;
+        Ok(response)
+    }
+}
+
+fn build_client(config: &Config, connector: Connector, tasks: Tasks) -> Client<Connector, Payload> {
+    Client::builder(tasks)
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(config.idle_timeout)
+        .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
+        .http1_max_buf_size(config.max_header_bytes.max(MIN_BUFFER_BYTES))
+        .http1_max_headers(MAX_RESPONSE_HEADERS)
+        .http2_max_header_list_size(u32::try_from(config.max_header_bytes).unwrap_or(u32::MAX))
+        .build(connector)
+}
+
+fn finish(
+    response: http::Response<Incoming>,
+    hop: Hop,
+    is_redirected: bool,
+    terms: &Terms,
+) -> Result<Response, Error> {
+    let (head, incoming) = response.into_parts();
+    let codings = if terms.decompress {
+        decode::codings(&head.headers)
+    } else {
+        Vec::new()
+    };
+    let limit_bytes = terms.max_response_bytes;
+    let declared_bytes = incoming.size_hint().lower();
+    if codings.is_empty() && declared_bytes > limit_bytes {
+        return Err(Error::ResponseTooLarge { limit_bytes });
+    }
+    let host = host_of(&hop.url);
+    Ok(Response {
+        status: head.status,
+        status_text: status_text(&head),
+        headers: header_list(&head.headers),
+        url: hop.url,
+        is_redirected,
+        is_decoded: !codings.is_empty(),
+        body: ResponseBody::new(incoming, host, &codings, limit_bytes, terms.deadline),
+    })
+}
+
+fn header_list(headers: &HeaderMap) -> Vec<(String, Bytes)> {
+    let pair = |(name, value): (&http::HeaderName, &HeaderValue)| {
+        (
+            name.as_str().to_owned(),
+            Bytes::copy_from_slice(value.as_bytes()),
+        )
+    };
+    headers.iter().map(pair).collect()
+}
+
+fn status_text(head: &http::response::Parts) -> String {
+    if head.version == Version::HTTP_2 {
+        return String::new();
+    }
+    match head.extensions.get::<ReasonPhrase>() {
+        Some(phrase) => String::from_utf8_lossy(phrase.as_bytes()).into_owned(),
+        None => head
+            .status
+            .canonical_reason()
+            .unwrap_or_default()
+            .to_owned(),
+    }
+}
+
+/// Everything but the fragment, which never leaves the client.
+fn request_uri(url: &Url) -> Result<Uri, Error> {
+    let text = &url[..Position::AfterQuery];
+    let invalid = |_| Error::InvalidUrl {
+        url: text.to_owned(),
+        fault: UrlFault::Characters,
+    };
+    Uri::try_from(text).map_err(invalid)
+}
+
+fn exchange_error(url: &Url, error: legacy::Error, limit_bytes: usize) -> Error {
+    if let Some(own) = Error::find_in(&error) {
+        return own.clone();
+    }
+    if hyper_error(&error).is_some_and(hyper::Error::is_parse_too_large) {
+        return Error::HeadersTooLarge { limit_bytes };
+    }
+    Error::Protocol {
+        host: host_of(url),
+        cause: Cause::new(error),
+    }
+}
+
+fn hyper_error(error: &legacy::Error) -> Option<&hyper::Error> {
+    std::error::Error::source(error)?.downcast_ref()
+}
+
+fn host_of(url: &Url) -> String {
+    url.host_str().unwrap_or_default().to_owned()
+}
+
+fn warn_of_dangers(config: &Config) {
+    if config.dangerous_allow_private_networks {
+        tracing::warn!(
+            "components may reach private networks and this machine (--dangerous-allow-private-networks)"
+        );
+    }
+    for item in &config.dangerous_host_overrides {
+        tracing::warn!(host_override = %item, "requests are sent elsewhere in plain HTTP (--dangerous-host-override)");
+    }
+}
+
+#[cfg(test)]
+mod tests;

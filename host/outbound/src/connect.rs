@@ -1,0 +1,279 @@
+//! Opens connections, and is the only place that does: resolve once, check every address, connect to
+//! a checked address, then TLS.
+//!
+//! The order is the protection. The name is never handed to anything that would resolve it again,
+//! and hyper calls this for each new connection, so also for each redirect to another host.
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use http::{Uri, uri::Scheme};
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use tokio::{
+    net::TcpStream,
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, timeout},
+};
+use tokio_rustls::TlsConnector;
+use tower_service::Service;
+use url::Host;
+
+use crate::{
+    config::{Config, HostOverride},
+    error::{Cause, Error, Phase, UrlFault},
+    filter,
+    link::Link,
+    resolve::Resolve,
+    tls,
+};
+
+/// Addresses tried of one answer. All of them are checked, however many there are.
+const MAX_ATTEMPTS: usize = 8;
+
+/// Opens a TCP connection to exactly this address. A seam: tests stand in for the internet.
+#[async_trait]
+pub(crate) trait Dial: Send + Sync {
+    async fn dial(&self, address: SocketAddr) -> io::Result<TcpStream>;
+}
+
+pub(crate) struct TcpDial;
+
+/// hyper's view: a URI in, a connection out.
+#[derive(Clone)]
+pub(crate) struct Connector(Arc<Door>);
+
+struct Door {
+    allows_private_networks: bool,
+    overrides: Vec<HostOverride>,
+    connect_timeout: Duration,
+    max_connections: usize,
+    slots: Arc<Semaphore>,
+    resolver: Arc<dyn Resolve>,
+    dial: Arc<dyn Dial>,
+    tls: Arc<ClientConfig>,
+}
+
+struct Target {
+    host: Host,
+    port: u16,
+    has_tls: bool,
+}
+
+// === impl Connector ===
+
+impl Connector {
+    pub(crate) fn new(config: &Config, dial: Arc<dyn Dial>) -> Result<Self, Error> {
+        Ok(Self(Arc::new(Door {
+            allows_private_networks: config.dangerous_allow_private_networks,
+            overrides: config.dangerous_host_overrides.clone(),
+            connect_timeout: config.connect_timeout,
+            max_connections: config.max_connections,
+            slots: Arc::new(Semaphore::new(config.max_connections)),
+            resolver: Arc::clone(&config.resolver),
+            dial,
+            tls: tls::client_config(&config.extra_roots)?,
+        })))
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = TokioIo<Link>;
+    type Error = Error;
+    type Future = Pin<Box<dyn Future<Output = Result<TokioIo<Link>, Error>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let door = Arc::clone(&self.0);
+        Box::pin(async move {
+            let target = Target::parse(&uri)?;
+            door.open(&target).await.map(TokioIo::new)
+        })
+    }
+}
+
+// === impl Door ===
+
+impl Door {
+    async fn open(&self, target: &Target) -> Result<Link, Error> {
+        let slot = self.take_slot().await?;
+        timeout(self.connect_timeout, self.connect(target, slot))
+            .await
+            .unwrap_or(Err(Error::Timeout {
+                phase: Phase::Connect,
+                after: self.connect_timeout,
+            }))
+    }
+
+    async fn take_slot(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let full = Error::TooManyConnections {
+            limit: self.max_connections,
+        };
+        match timeout(
+            self.connect_timeout,
+            Arc::clone(&self.slots).acquire_owned(),
+        )
+        .await
+        {
+            Ok(Ok(slot)) => Ok(slot),
+            _ => Err(full),
+        }
+    }
+
+    async fn connect(&self, target: &Target, slot: OwnedSemaphorePermit) -> Result<Link, Error> {
+        if let Some(address) = HostOverride::find(&self.overrides, &target.host) {
+            let stream = self.connect_any(target, &[address]).await?;
+            return Ok(Link::plain(stream, slot));
+        }
+        let addresses = self.checked_addresses(target).await?;
+        let stream = self.connect_any(target, &addresses).await?;
+        if !target.has_tls {
+            return Ok(Link::plain(stream, slot));
+        }
+        self.handshake(target, stream, slot).await
+    }
+
+    /// Refuses the whole answer when any address of it is refused: an honest public name has no
+    /// private address, and a name that has one is being used to look for a way in.
+    async fn checked_addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, Error> {
+        let addresses = self.resolve(&target.host).await?;
+        if addresses.is_empty() {
+            return Err(Error::NoAddress {
+                host: target.host.to_string(),
+            });
+        }
+        for &address in &addresses {
+            self.check(target, address)?;
+        }
+        Ok(addresses
+            .into_iter()
+            .map(|address| SocketAddr::new(address, target.port))
+            .collect())
+    }
+
+    fn check(&self, target: &Target, address: IpAddr) -> Result<(), Error> {
+        if self.allows_private_networks {
+            return Ok(());
+        }
+        let host = || target.host.to_string();
+        filter::check(address).map_err(|refusal| Error::RefusedAddress {
+            host: host(),
+            address,
+            refusal,
+        })
+    }
+
+    async fn resolve(&self, host: &Host) -> Result<Vec<IpAddr>, Error> {
+        match host {
+            Host::Ipv4(address) => Ok(vec![IpAddr::V4(*address)]),
+            Host::Ipv6(address) => Ok(vec![IpAddr::V6(*address)]),
+            Host::Domain(name) if filter::is_localhost(name) => {
+                Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
+            }
+            Host::Domain(name) => {
+                self.resolver
+                    .resolve(name)
+                    .await
+                    .map_err(|error| Error::DnsFailure {
+                        host: name.clone(),
+                        cause: Cause::new(error),
+                    })
+            }
+        }
+    }
+
+    /// In the order of the answer. Each address gets an equal share of the time that is left, so one
+    /// that swallows packets cannot use up the time of those behind it.
+    async fn connect_any(
+        &self,
+        target: &Target,
+        addresses: &[SocketAddr],
+    ) -> Result<TcpStream, Error> {
+        let deadline = Instant::now() + self.connect_timeout;
+        let attempts = addresses.len().min(MAX_ATTEMPTS);
+        let mut failure = io::Error::from(io::ErrorKind::TimedOut);
+        for (attempt, &address) in addresses.iter().take(attempts).enumerate() {
+            let left = u32::try_from(attempts - attempt).unwrap_or(1);
+            let share = deadline.saturating_duration_since(Instant::now()) / left;
+            match timeout(share, self.dial.dial(address)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(error)) => failure = error,
+                Err(_) => failure = io::ErrorKind::TimedOut.into(),
+            }
+        }
+        Err(Error::ConnectFailed {
+            host: target.to_string(),
+            cause: Cause::new(failure),
+        })
+    }
+
+    async fn handshake(
+        &self,
+        target: &Target,
+        stream: TcpStream,
+        slot: OwnedSemaphorePermit,
+    ) -> Result<Link, Error> {
+        let failed = |error| Error::TlsFailed {
+            host: target.to_string(),
+            cause: Cause::new(error),
+        };
+        let name = tls::server_name(&target.host)
+            .ok_or_else(|| failed(io::Error::from(io::ErrorKind::InvalidInput)))?;
+        let stream = TlsConnector::from(Arc::clone(&self.tls))
+            .connect(name, stream)
+            .await
+            .map_err(failed)?;
+        Ok(Link::tls(stream, slot))
+    }
+}
+
+// === impl Target ===
+
+impl Target {
+    /// Reads the host with the URL parser again, so that no spelling of an address is taken for a name.
+    fn parse(uri: &Uri) -> Result<Self, Error> {
+        let invalid = |error| Error::InvalidUrl {
+            url: uri.to_string(),
+            fault: UrlFault::Syntax(error),
+        };
+        let host = Host::parse(uri.host().unwrap_or_default()).map_err(invalid)?;
+        let has_tls = uri.scheme() == Some(&Scheme::HTTPS);
+        let port = uri.port_u16().unwrap_or(if has_tls { 443 } else { 80 });
+        Ok(Self {
+            host,
+            port,
+            has_tls,
+        })
+    }
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}:{}", self.host, self.port)
+    }
+}
+
+// === impl TcpDial ===
+
+#[async_trait]
+impl Dial for TcpDial {
+    async fn dial(&self, address: SocketAddr) -> io::Result<TcpStream> {
+        let stream = TcpStream::connect(address).await?;
+        // Requests are written whole; waiting for more would only add latency.
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+}
+
+#[cfg(test)]
+mod tests;
