@@ -9,7 +9,8 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, StreamExt};
+use futures_util::{Stream, StreamExt, stream};
+use http_body::Body as _;
 use http_body_util::BodyDataStream;
 use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -49,19 +50,24 @@ impl ResponseBody {
         limit_bytes: u64,
         deadline: Deadline,
     ) -> Self {
+        let declared_bytes = incoming.size_hint().lower();
         let raw = BodyDataStream::new(incoming)
             .map(move |item| item.map_err(|error| read_error(&host, error)));
-        let stream: BytesStream = if codings.is_empty() {
-            Box::pin(limit(raw, limit_bytes, limit_bytes))
-        } else {
-            let encoded_bytes =
-                limit_bytes.saturating_add(limit_bytes / 8 + ENCODING_OVERHEAD_BYTES);
+        let stream: BytesStream = if !codings.is_empty() {
+            let encoded_bytes = limit_bytes
+                .saturating_add(limit_bytes / 8)
+                .saturating_add(ENCODING_OVERHEAD_BYTES);
             let encoded = Box::pin(limit(raw, encoded_bytes, limit_bytes));
             Box::pin(limit(
                 decode::decode(encoded, codings),
                 limit_bytes,
                 limit_bytes,
             ))
+        } else if declared_bytes > limit_bytes {
+            // Here and not before: the status and the headers are worth having all the same.
+            Box::pin(stream::iter([Err(Error::ResponseTooLarge { limit_bytes })]))
+        } else {
+            Box::pin(limit(raw, limit_bytes, limit_bytes))
         };
         Self {
             stream: Some(stream),

@@ -109,10 +109,14 @@ impl Door {
         let slot = self.take_slot().await?;
         timeout(self.connect_timeout, self.connect(target, slot))
             .await
-            .unwrap_or(Err(Error::Timeout {
-                phase: Phase::Connect,
-                after: self.connect_timeout,
-            }))
+            .unwrap_or_else(|_| Err(self.timed_out()))
+    }
+
+    fn timed_out(&self) -> Error {
+        Error::Timeout {
+            phase: Phase::Connect,
+            after: self.connect_timeout,
+        }
     }
 
     async fn take_slot(&self) -> Result<OwnedSemaphorePermit, Error> {
@@ -210,6 +214,9 @@ impl Door {
                 Ok(Err(error)) => failure = error,
                 Err(_) => failure = io::ErrorKind::TimedOut.into(),
             }
+        }
+        if failure.kind() == io::ErrorKind::TimedOut {
+            return Err(self.timed_out());
         }
         Err(Error::ConnectFailed {
             host: target.to_string(),

@@ -20,6 +20,17 @@
 //! Connections are kept alive per [`Outbound`]. One `Outbound` has one [`Config`], so a connection
 //! opened under one policy is never reused under another.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        reason = "a test may fail"
+    )
+)]
+
 mod body;
 mod client;
 mod config;

@@ -1,1 +1,10 @@
-//! x
+//! Whole exchanges with a server on loopback, by theme.
+
+mod cancelling;
+mod decoding;
+mod limits;
+mod messages;
+mod redirects;
+mod streaming;
+mod tls;
+mod waiting;
