@@ -3,8 +3,28 @@
 //! Nothing here waits, reads a clock, draws randomness or touches a disk: what a rule needs is passed in, so every
 //! rule is a table test away. Other crates parse at their edge into these types and never look inside the text again.
 
-pub mod problem;
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        clippy::needless_pass_by_value,
+        clippy::redundant_clone,
+        reason = "a test says what is wrong by panicking, and reads best with its JSON written in the call"
+    )
+)]
 
+mod base62;
+mod raw;
+
+pub mod ids;
 pub mod limits;
+pub mod problem;
+pub mod slug;
 
+pub mod component;
+pub mod props;
 pub mod timers;
+
+pub mod dedupe;
+pub mod emit;

@@ -15,7 +15,7 @@ pub const INTERVAL_SECONDS_MAXIMUM: u64 = 10 * 366 * 24 * 3600;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Schedule {
     Interval { seconds: u64 },
-    Cron(Cron),
+    Cron(Box<Cron>),
 }
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -157,7 +157,7 @@ fn parse_cron(expression: &Value, timezone: Option<&Value>) -> Result<Schedule, 
     let timezone = timezone
         .map(|name| name.as_str().ok_or(ScheduleError::TimezoneNotAString))
         .transpose()?;
-    Ok(Schedule::Cron(Cron::parse(expression, timezone)?))
+    Ok(Schedule::Cron(Box::new(Cron::parse(expression, timezone)?)))
 }
 
 fn interval_ms(seconds: u64) -> i64 {

@@ -1,0 +1,170 @@
+//! One call of `$emit`, and the order in which a run's emits leave.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::raw::whole_number;
+
+/// What a component emitted. Whether it becomes an event is for `dedupe` to say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Emit {
+    pub event: Value,
+    pub id: Option<EmitKey>,
+    pub channel: Channel,
+    pub summary: Option<String>,
+    /// When it happened, in epoch milliseconds; orders the emits of a run.
+    pub ts: Option<i64>,
+    /// When subscribers are to get it, in epoch milliseconds.
+    pub delivery_ts: Option<i64>,
+}
+
+/// The `id` given to `$emit`. Numbers and strings meet as text: an API that turns `7` into `"7"` is still talking
+/// about the same thing, and emitting it twice would be the surprise.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EmitKey(String);
+
+/// The stream an event goes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Channel {
+    #[default]
+    Default,
+    Named(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChannelError {
+    #[error("channel `{name}` is the platform's: names that start with $ are reserved")]
+    Reserved { name: String },
+    #[error(
+        "the name of a channel has at most {NAME_BYTES_MAXIMUM} bytes, this one has {size_bytes}"
+    )]
+    TooLong { size_bytes: usize },
+}
+
+/// Long enough for any name a person reads; a bound because names become keys of streams.
+pub const NAME_BYTES_MAXIMUM: usize = 128;
+
+/// Sorts by `ts`, oldest first. Emits without one stay exactly where they are: the others are sorted among the places
+/// they hold, so a component that dates some of its emits does not find the rest moved to one end. Equal times keep
+/// the order of the calls.
+pub fn order(emits: Vec<Emit>) -> Vec<Emit> {
+    let is_dated: Vec<bool> = emits.iter().map(|emit| emit.ts.is_some()).collect();
+    let (mut dated, undated): (Vec<Emit>, Vec<Emit>) =
+        emits.into_iter().partition(|emit| emit.ts.is_some());
+    dated.sort_by_key(|emit| emit.ts);
+    let (mut dated, mut undated) = (dated.into_iter(), undated.into_iter());
+    is_dated
+        .into_iter()
+        .filter_map(|is_dated| {
+            if is_dated {
+                dated.next()
+            } else {
+                undated.next()
+            }
+        })
+        .collect()
+}
+
+// === impl Emit ===
+
+impl Emit {
+    /// Reads the second argument of `$emit`. What has the wrong type is ignored, as JavaScript would; only a channel
+    /// that is not the component's to use is an error, because the event would surface somewhere unexpected.
+    pub fn parse(event: Value, metadata: &Value) -> Result<Self, ChannelError> {
+        Ok(Self {
+            event,
+            id: metadata.get("id").and_then(EmitKey::parse),
+            channel: Channel::parse(
+                metadata
+                    .get("name")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default(),
+            )?,
+            summary: metadata.get("summary").and_then(text),
+            ts: metadata.get("ts").and_then(instant_ms),
+            delivery_ts: metadata.get("delivery_ts").and_then(instant_ms),
+        })
+    }
+}
+
+// === impl EmitKey ===
+
+impl EmitKey {
+    /// A string with something in it, or a number.
+    pub fn parse(value: &Value) -> Option<Self> {
+        match value {
+            Value::String(text) if !text.is_empty() => Some(Self(text.clone())),
+            Value::Number(number) => {
+                let text = whole_number(value)
+                    .map_or_else(|| number.to_string(), |number| number.to_string());
+                Some(Self(text))
+            }
+            _ => None,
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+// === impl Channel ===
+
+impl Channel {
+    /// An empty name and `default` are the default channel.
+    pub fn parse(name: &str) -> Result<Self, ChannelError> {
+        match name {
+            "" | "default" => Ok(Self::Default),
+            name if name.len() > NAME_BYTES_MAXIMUM => Err(ChannelError::TooLong {
+                size_bytes: name.len(),
+            }),
+            name if name.starts_with('$') => Err(ChannelError::Reserved {
+                name: name.to_owned(),
+            }),
+            name => Ok(Self::Named(name.to_owned())),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Default => "default",
+            Self::Named(name) => name,
+        }
+    }
+}
+
+impl TryFrom<String> for Channel {
+    type Error = ChannelError;
+
+    fn try_from(name: String) -> Result<Self, ChannelError> {
+        Self::parse(&name)
+    }
+}
+
+impl From<Channel> for String {
+    fn from(channel: Channel) -> Self {
+        channel.as_str().to_owned()
+    }
+}
+
+/// A finite number of milliseconds within JavaScript's calendar; anything else is no time at all.
+fn instant_ms(value: &Value) -> Option<i64> {
+    const CALENDAR_MS: f64 = 8.64e15;
+    let number = value
+        .as_f64()
+        .filter(|number| number.abs() <= CALENDAR_MS)?;
+    Some(number.floor() as i64)
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,18 @@
+//! What a component asks for, and what a user gave it.
+//!
+//! A definition is kept in the form the API returns (`configurable_props`), so there is one shape to store, to show
+//! and to read back.
+
+mod definition;
+mod kind;
+mod redact;
+mod validate;
+mod value;
+
+pub use definition::{PropDefinition, ReusedProp, configurable_props};
+pub use kind::{PropType, Scalar};
+pub use redact::{REDACTED, redact, restore_redacted, secret_names};
+pub use validate::{Configured, validate};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! The types a prop may have.
+//!
+//! Besides the specification's own: `any` and `$.interface.apphook`, which published components use, and the `[]` form
+//! of every value type, because a list of objects has an obvious meaning.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub enum PropType {
+    #[serde(rename = "app")]
+    App,
+    #[serde(rename = "boolean")]
+    Boolean,
+    #[serde(rename = "boolean[]")]
+    BooleanList,
+    #[serde(rename = "integer")]
+    Integer,
+    #[serde(rename = "integer[]")]
+    IntegerList,
+    #[serde(rename = "string")]
+    String,
+    #[serde(rename = "string[]")]
+    StringList,
+    #[serde(rename = "object")]
+    Object,
+    #[serde(rename = "object[]")]
+    ObjectList,
+    #[serde(rename = "any")]
+    Any,
+    #[serde(rename = "any[]")]
+    AnyList,
+    #[serde(rename = "$.interface.http")]
+    Http,
+    #[serde(rename = "$.interface.timer")]
+    Timer,
+    #[serde(rename = "$.interface.apphook")]
+    AppHook,
+    #[serde(rename = "$.service.db")]
+    Db,
+}
+
+/// The type of one value, or of one item of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    Boolean,
+    Integer,
+    String,
+    Object,
+    Any,
+}
+
+// === impl PropType ===
+
+impl PropType {
+    pub const ALL: [Self; 15] = [
+        Self::App,
+        Self::Boolean,
+        Self::BooleanList,
+        Self::Integer,
+        Self::IntegerList,
+        Self::String,
+        Self::StringList,
+        Self::Object,
+        Self::ObjectList,
+        Self::Any,
+        Self::AnyList,
+        Self::Http,
+        Self::Timer,
+        Self::AppHook,
+        Self::Db,
+    ];
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::App => "app",
+            Self::Boolean => "boolean",
+            Self::BooleanList => "boolean[]",
+            Self::Integer => "integer",
+            Self::IntegerList => "integer[]",
+            Self::String => "string",
+            Self::StringList => "string[]",
+            Self::Object => "object",
+            Self::ObjectList => "object[]",
+            Self::Any => "any",
+            Self::AnyList => "any[]",
+            Self::Http => "$.interface.http",
+            Self::Timer => "$.interface.timer",
+            Self::AppHook => "$.interface.apphook",
+            Self::Db => "$.service.db",
+        }
+    }
+
+    /// What triggers a source; actions have none of these.
+    pub fn is_interface(self) -> bool {
+        matches!(self, Self::Http | Self::Timer | Self::AppHook)
+    }
+
+    pub fn is_list(self) -> bool {
+        matches!(
+            self,
+            Self::BooleanList
+                | Self::IntegerList
+                | Self::StringList
+                | Self::ObjectList
+                | Self::AnyList
+        )
+    }
+
+    /// The type of the value a user types in; none for what the platform provides.
+    pub fn scalar(self) -> Option<Scalar> {
+        match self {
+            Self::Boolean | Self::BooleanList => Some(Scalar::Boolean),
+            Self::Integer | Self::IntegerList => Some(Scalar::Integer),
+            Self::String | Self::StringList => Some(Scalar::String),
+            Self::Object | Self::ObjectList => Some(Scalar::Object),
+            Self::Any | Self::AnyList => Some(Scalar::Any),
+            Self::App | Self::Http | Self::Timer | Self::AppHook | Self::Db => None,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Declarations.
+
+use serde_json::{Value, json};
+
+use super::super::*;
+use super::{parse_props, paths};
+
+#[track_caller]
+fn check(prop: Value, expected: &[&str]) {
+    let found = parse_props(json!({"x": prop})).err().unwrap_or_default();
+    assert_eq!(paths(&found), expected, "{prop} gave {found:?}");
+}
+
+#[test]
+fn every_type_is_known_under_one_name() {
+    for kind in PropType::ALL {
+        assert_eq!(PropType::parse(kind.as_str()), Some(kind));
+        assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+    }
+}
+
+#[test]
+fn a_prop_may_be_written_as_its_type() {
+    let props = parse_props(json!({"db": "$.service.db", "x": "string"})).unwrap();
+
+    assert_eq!(props[0].kind, PropType::Db);
+    assert_eq!(props[1].kind, PropType::String);
+}
+
+#[test]
+fn each_mistake_is_found_where_it_is() {
+    check(json!(null), &["props.x"]);
+    check(json!(5), &["props.x"]);
+    check(json!({"$fn": true}), &["props.x"]);
+    check(json!({}), &["props.x.type"]);
+    check(json!({"type": ""}), &["props.x.type"]);
+    check(json!({"type": "strin"}), &["props.x.type"]);
+    check(
+        json!({"type": "string", "label": 1, "description": 2}),
+        &["props.x.label", "props.x.description"],
+    );
+    check(
+        json!({"type": "string", "optional": "yes"}),
+        &["props.x.optional"],
+    );
+    check(
+        json!({"type": "integer", "secret": true}),
+        &["props.x.secret"],
+    );
+    check(
+        json!({"type": "string[]", "secret": true}),
+        &["props.x.secret"],
+    );
+    check(json!({"type": "integer", "secret": false}), &[]);
+    check(
+        json!({"type": "integer", "min": 5, "max": 4}),
+        &["props.x.min"],
+    );
+    check(json!({"type": "integer[]", "min": 5, "max": 5}), &[]);
+    check(json!({"type": "integer", "min": 1.5}), &["props.x.min"]);
+    check(
+        json!({"type": "string", "min": 1, "max": 2}),
+        &["props.x.min", "props.x.max"],
+    );
+    check(json!({"type": "app"}), &["props.x.app"]);
+    check(
+        json!({"type": "string", "default": {"$fn": true}}),
+        &["props.x.default"],
+    );
+}
+
+#[test]
+fn options_are_values_or_labelled_values_or_a_method() {
+    check(json!({"type": "string", "options": ["a", "b"]}), &[]);
+    check(
+        json!({"type": "integer", "options": [1, {"label": "two", "value": 2}]}),
+        &[],
+    );
+    check(json!({"type": "string", "options": {"$fn": true}}), &[]);
+    check(
+        json!({"type": "string", "options": "a"}),
+        &["props.x.options"],
+    );
+    check(
+        json!({"type": "string", "options": {"a": 1}}),
+        &["props.x.options"],
+    );
+    check(
+        json!({"type": "string", "options": ["a", null, {"label": "b"}, {"value": "c"}, ["d"]]}),
+        &[
+            "props.x.options[1]",
+            "props.x.options[2]",
+            "props.x.options[3]",
+            "props.x.options[4]",
+        ],
+    );
+}
+
+#[test]
+fn the_default_of_a_timer_is_a_schedule() {
+    let timer = |default: Value| json!({"type": "$.interface.timer", "default": default});
+
+    check(json!("$.interface.timer"), &[]);
+    check(timer(json!({"intervalSeconds": 1})), &[]);
+    check(
+        timer(json!({"cron": "0 9 * * *", "timezone": "Asia/Tokyo"})),
+        &[],
+    );
+    check(
+        timer(json!({"intervalSeconds": 0})),
+        &["props.x.default.intervalSeconds"],
+    );
+    check(timer(json!({"cron": "often"})), &["props.x.default.cron"]);
+    check(
+        timer(json!({"cron": "0 9 * * *", "timezone": "Mars"})),
+        &["props.x.default.timezone"],
+    );
+    check(timer(json!({})), &["props.x.default"]);
+    check(timer(json!(60)), &["props.x.default"]);
+}
+
+#[test]
+fn a_reused_prop_that_does_not_exist_is_the_only_complaint() {
+    check(
+        json!({"propDefinition": {"error": "github has no propDefinition `repo`"}}),
+        &["props.x.propDefinition"],
+    );
+    check(
+        json!({"type": "string", "propDefinition": [1]}),
+        &["props.x.propDefinition"],
+    );
+    check(
+        json!({"type": "string", "propDefinition": {"app": "github", "name": "repo", "hasInput": true}}),
+        &[],
+    );
+}
+
+#[test]
+fn a_default_of_any_type_makes_a_required_prop_optional() {
+    let props =
+        parse_props(json!({"x": {"type": "string", "default": ["*"]}, "y": "string"})).unwrap();
+
+    assert!(props[0].may_be_absent());
+    assert!(!props[1].may_be_absent());
+}
+
+#[test]
+fn the_api_returns_what_was_declared_and_says_when_options_are_remote() {
+    let props = parse_props(json!({
+        "github": {"type": "app", "app": "github", "label": "GitHub", "methods": {"a": {"$fn": true}}, "propDefinitions": {}},
+        "repo": {"type": "string", "options": {"$fn": true}, "optional": true, "reloadProps": true, "name": "no"},
+        "kind": {"type": "string", "options": ["a"], "default": "a", "secret": false},
+        "http": {"type": "$.interface.http", "customResponse": true},
+        "limit": {"type": "integer", "min": 1, "max": 9},
+    }))
+    .unwrap();
+
+    let returned = configurable_props(&props);
+
+    let expected = json!([
+        {"name": "github", "type": "app", "label": "GitHub", "app": "github"},
+        {"name": "repo", "type": "string", "optional": true, "remoteOptions": true, "reloadProps": true},
+        {"name": "kind", "type": "string", "default": "a", "options": ["a"]},
+        {"name": "http", "type": "$.interface.http", "customResponse": true},
+        {"name": "limit", "type": "integer", "min": 1, "max": 9},
+    ]);
+    assert_eq!(returned, expected);
+    assert_eq!(
+        serde_json::from_value::<Vec<PropDefinition>>(returned).unwrap(),
+        props
+    );
+}
