@@ -16,8 +16,10 @@ use hyper::body::Incoming;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::{
+    config::LONGEST_TIMEOUT,
     decode::{self, Coding},
     error::{Cause, Error, Phase},
+    request::Fault,
 };
 
 /// Bytes on the wire that may come on top of the limit for decoded bytes: a body that does not
@@ -40,19 +42,34 @@ pub(crate) struct Deadline {
     pub(crate) after: Duration,
 }
 
+/// For telling what went wrong while reading.
+pub(crate) struct Origin {
+    pub(crate) host: String,
+    pub(crate) fault: Fault,
+}
+
+// === impl Deadline ===
+
+impl Deadline {
+    pub(crate) fn start(after: Duration) -> Self {
+        let at = Instant::now() + after.min(LONGEST_TIMEOUT);
+        Self { at, after }
+    }
+}
+
 // === impl ResponseBody ===
 
 impl ResponseBody {
     pub(crate) fn new(
         incoming: Incoming,
-        host: String,
+        origin: Origin,
         codings: &[Coding],
         limit_bytes: u64,
         deadline: Deadline,
     ) -> Self {
         let declared_bytes = incoming.size_hint().lower();
         let raw = BodyDataStream::new(incoming)
-            .map(move |item| item.map_err(|error| read_error(&host, error)));
+            .map(move |item| item.map_err(|error| read_error(&origin, error)));
         let stream: BytesStream = if !codings.is_empty() {
             let encoded_bytes = limit_bytes
                 .saturating_add(limit_bytes / 8)
@@ -143,13 +160,13 @@ where
     })
 }
 
-fn read_error(host: &str, error: hyper::Error) -> Error {
+fn read_error(origin: &Origin, error: hyper::Error) -> Error {
     // The request body may still be on its way while the response is read.
-    if let Some(own) = Error::find_in(&error) {
-        return own.clone();
+    if let Some(fault) = origin.fault.get() {
+        return fault.clone();
     }
     Error::Protocol {
-        host: host.to_owned(),
+        host: origin.host.clone(),
         cause: Cause::new(error),
     }
 }

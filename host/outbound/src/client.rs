@@ -3,33 +3,34 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Version, header::CONTENT_LENGTH, uri::Uri};
+use http::{
+    HeaderMap, HeaderValue, Method, StatusCode, Version,
+    header::{CONNECTION, CONTENT_LENGTH},
+    uri::Uri,
+};
 use http_body::Body as _;
 use hyper::{body::Incoming, ext::ReasonPhrase};
 use hyper_util::{
     client::legacy::{self, Client},
     rt::TokioTimer,
 };
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 use url::{Position, Url};
 
 use crate::{
-    body::{Deadline, ResponseBody},
+    body::{Deadline, Origin, ResponseBody},
     config::Config,
     connect::{Connector, Dial, TcpDial},
     decode,
     error::{Cause, Error, HeaderFault, Phase, UrlFault},
     headers,
     redirect::{self, Hop},
-    request::{Payload, Redirect, Request},
+    request::{Fault, Payload, Redirect, Request},
     tasks::Tasks,
 };
 
 /// hyper's smallest read buffer. Smaller header limits are kept by counting afterwards.
 const MIN_BUFFER_BYTES: usize = 8192;
-
-/// hyper's 100 are too few for some sites; the bytes are limited anyway.
-const MAX_RESPONSE_HEADERS: usize = 256;
 
 /// Kept-alive connections to one host.
 const MAX_IDLE_PER_HOST: usize = 8;
@@ -110,10 +111,7 @@ impl Outbound {
             max_request_bytes: request
                 .max_request_bytes
                 .unwrap_or(config.max_request_bytes),
-            deadline: Deadline {
-                at: Instant::now() + after,
-                after,
-            },
+            deadline: Deadline::start(after),
         };
         let hop = self.first_hop(request)?;
         timeout_at(terms.deadline.at, Box::pin(self.follow(hop, &terms)))
@@ -131,7 +129,7 @@ impl Outbound {
         let response = self.send(request).await?;
         if response.status != StatusCode::OK {
             return Err(Error::UnexpectedStatus {
-                url: response.url.into(),
+                url: response.url[..Position::AfterPath].to_owned(),
                 status: response.status,
             });
         }
@@ -173,6 +171,7 @@ impl Outbound {
             url,
             headers,
             body,
+            fault: Fault::default(),
         })
     }
 
@@ -208,24 +207,14 @@ impl Outbound {
         if self.inner.tasks.is_stopped() {
             return Err(Error::ShutDown);
         }
-        let payload = hop.body.payload(terms.max_request_bytes)?;
-        let mut headers = hop.headers.clone();
-        // Servers answer 411 to these without a length, and hyper writes none for nothing.
-        let wants_length = [Method::POST, Method::PUT, Method::PATCH].contains(&hop.method);
-        if wants_length && payload.size_hint().exact() == Some(0) {
-            headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
-        }
-        let mut request = http::Request::new(payload);
-        *request.method_mut() = hop.method.clone();
-        *request.uri_mut() = request_uri(&hop.url)?;
-        *request.headers_mut() = headers;
+        let request = wire_request(hop, terms.max_request_bytes)?;
         let limit_bytes = self.inner.config.max_header_bytes;
         let response = self
             .inner
             .client
             .request(request)
             .await
-            .map_err(|error| exchange_error(&hop.url, error, limit_bytes))?;
+            .map_err(|error| exchange_error(hop, error, limit_bytes))?;
         headers::check_size(response.headers(), limit_bytes)?;
         Ok(response)
     }
@@ -237,9 +226,27 @@ fn build_client(config: &Config, connector: Connector, tasks: Tasks) -> Client<C
         .pool_idle_timeout(config.idle_timeout)
         .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
         .http1_max_buf_size(config.max_header_bytes.max(MIN_BUFFER_BYTES))
-        .http1_max_headers(MAX_RESPONSE_HEADERS)
+        .http1_max_headers(headers::MAX_HEADERS)
         .http2_max_header_list_size(u32::try_from(config.max_header_bytes).unwrap_or(u32::MAX))
         .build(connector)
+}
+
+fn wire_request(hop: &mut Hop, max_request_bytes: u64) -> Result<http::Request<Payload>, Error> {
+    let payload = hop.body.payload(max_request_bytes, &hop.fault)?;
+    let mut headers = hop.headers.clone();
+    // Servers answer 411 to these without a length, and hyper writes none for nothing.
+    let wants_length = [Method::POST, Method::PUT, Method::PATCH].contains(&hop.method);
+    if wants_length && payload.size_hint().exact() == Some(0) {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
+    }
+    if headers::authenticates_connection(&headers) {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    let mut request = http::Request::new(payload);
+    *request.method_mut() = hop.method.clone();
+    *request.uri_mut() = request_uri(&hop.url)?;
+    *request.headers_mut() = headers;
+    Ok(request)
 }
 
 fn finish(
@@ -255,7 +262,10 @@ fn finish(
         Vec::new()
     };
     let limit_bytes = terms.max_response_bytes;
-    let host = host_of(&hop.url);
+    let origin = Origin {
+        host: host_of(&hop.url),
+        fault: hop.fault,
+    };
     Response {
         status: head.status,
         status_text: status_text(&head),
@@ -263,7 +273,7 @@ fn finish(
         url: hop.url,
         is_redirected,
         is_decoded: !codings.is_empty(),
-        body: ResponseBody::new(incoming, host, &codings, limit_bytes, terms.deadline),
+        body: ResponseBody::new(incoming, origin, &codings, limit_bytes, terms.deadline),
     }
 }
 
@@ -293,23 +303,22 @@ fn status_text(head: &http::response::Parts) -> String {
 
 /// Everything but the fragment, which never leaves the client.
 fn request_uri(url: &Url) -> Result<Uri, Error> {
-    let text = &url[..Position::AfterQuery];
     let invalid = |_| Error::InvalidUrl {
-        url: text.to_owned(),
-        fault: UrlFault::Characters,
+        url: host_of(url),
+        fault: UrlFault::NotSendable,
     };
-    Uri::try_from(text).map_err(invalid)
+    Uri::try_from(&url[..Position::AfterQuery]).map_err(invalid)
 }
 
-fn exchange_error(url: &Url, error: legacy::Error, limit_bytes: usize) -> Error {
-    if let Some(own) = Error::find_in(&error) {
+fn exchange_error(hop: &Hop, error: legacy::Error, limit_bytes: usize) -> Error {
+    if let Some(own) = hop.fault.get().or_else(|| Error::find_in(&error)) {
         return own.clone();
     }
     if hyper_error(&error).is_some_and(hyper::Error::is_parse_too_large) {
         return Error::HeadersTooLarge { limit_bytes };
     }
     Error::Protocol {
-        host: host_of(url),
+        host: host_of(&hop.url),
         cause: Cause::new(error),
     }
 }

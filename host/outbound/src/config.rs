@@ -9,6 +9,9 @@ use crate::{
     tls::CertificateDer,
 };
 
+/// What longer timeouts are cut to, so that no sum of times overflows.
+pub(crate) const LONGEST_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The defaults are safe and need no set-up.
 #[derive(Clone)]
 pub struct Config {

@@ -27,7 +27,7 @@ use tower_service::Service;
 use url::Host;
 
 use crate::{
-    config::{Config, HostOverride},
+    config::{Config, HostOverride, LONGEST_TIMEOUT},
     error::{Cause, Error, Phase, UrlFault},
     filter,
     link::Link,
@@ -71,12 +71,13 @@ struct Target {
 
 impl Connector {
     pub(crate) fn new(config: &Config, dial: Arc<dyn Dial>) -> Result<Self, Error> {
+        let max_connections = config.max_connections.min(Semaphore::MAX_PERMITS);
         Ok(Self(Arc::new(Door {
             allows_private_networks: config.dangerous_allow_private_networks,
             overrides: config.dangerous_host_overrides.clone(),
-            connect_timeout: config.connect_timeout,
-            max_connections: config.max_connections,
-            slots: Arc::new(Semaphore::new(config.max_connections)),
+            connect_timeout: config.connect_timeout.min(LONGEST_TIMEOUT),
+            max_connections,
+            slots: Arc::new(Semaphore::new(max_connections)),
             resolver: Arc::clone(&config.resolver),
             dial,
             tls: tls::client_config(&config.extra_roots)?,
@@ -138,6 +139,9 @@ impl Door {
         if let Some(address) = HostOverride::find(&self.overrides, &target.host) {
             let stream = self.connect_any(target, &[address]).await?;
             return Ok(Link::plain(stream, slot));
+        }
+        if filter::is_refused_port(target.port) {
+            return Err(Error::RefusedPort { port: target.port });
         }
         let addresses = self.checked_addresses(target).await?;
         let stream = self.connect_any(target, &addresses).await?;

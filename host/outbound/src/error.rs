@@ -26,6 +26,8 @@ pub enum Error {
         address: IpAddr,
         refusal: Refusal,
     },
+    #[error("port {port} belongs to another protocol than HTTP; use another port")]
+    RefusedPort { port: u16 },
     #[error("{host} could not be resolved: {cause}; check the name and this machine's DNS")]
     DnsFailure { host: String, cause: Cause },
     #[error("{host} has no address; check the name")]
@@ -52,7 +54,7 @@ pub enum Error {
     )]
     RequestTooLarge { limit_bytes: u64 },
     #[error(
-        "the headers are larger than {limit_bytes} bytes; send fewer or raise max_header_bytes"
+        "the headers are more than 256 or larger than {limit_bytes} bytes; send fewer or raise max_header_bytes"
     )]
     HeadersTooLarge { limit_bytes: usize },
     #[error("gave up after {limit} redirects; the server may be redirecting in a circle")]
@@ -88,8 +90,8 @@ pub enum UrlFault {
     Syntax(#[from] url::ParseError),
     #[error("only http and https are possible, not {scheme}")]
     Scheme { scheme: String },
-    #[error("it holds characters that HTTP does not allow")]
-    Characters,
+    #[error("it is longer than 65534 bytes or holds characters that HTTP does not allow")]
+    NotSendable,
 }
 
 /// What is wrong with a header.
@@ -125,6 +127,7 @@ impl Error {
             Self::InvalidMethod { .. } => "invalid_method",
             Self::InvalidHeader { .. } => "invalid_header",
             Self::RefusedAddress { .. } => "refused_address",
+            Self::RefusedPort { .. } => "refused_port",
             Self::DnsFailure { .. } | Self::NoAddress { .. } => "dns_failure",
             Self::ConnectFailed { .. } => "connect_failed",
             Self::TlsFailed { .. } => "tls_failed",

@@ -1,4 +1,4 @@
-//! Decides which addresses a request may reach. Pure: no I/O, no configuration.
+//! Decides which addresses and ports a request may reach. Pure: no I/O, no configuration.
 //!
 //! A component is foreign code inside the operator's network, so it may talk to the public internet
 //! and to nothing else. IPv4 lists what is refused (the IANA special-purpose registry). IPv6 is the
@@ -45,6 +45,12 @@ pub fn is_localhost(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name);
     let last_label = name.rsplit('.').next().unwrap_or(name);
     last_label.eq_ignore_ascii_case("localhost")
+}
+
+/// Whether the port belongs to a protocol that could be made to act on the text of an HTTP request,
+/// mail above all. The list is the fetch standard's ("bad port"), which browsers and node follow.
+pub fn is_refused_port(port: u16) -> bool {
+    REFUSED_PORTS.contains(&port)
 }
 
 // === impl Refusal ===
@@ -115,6 +121,14 @@ const REFUSED_V6: &[(Ipv6Addr, u32, Refusal)] = &[
     (v6(0x2001, 0xdb8, 0), 32, Refusal::Documentation),
     (v6(0x2002, 0, 0), 16, Refusal::Tunnel),
     (v6(0x3fff, 0, 0), 20, Refusal::Documentation),
+];
+
+#[rustfmt::skip]
+const REFUSED_PORTS: &[u16] = &[
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104,
+    109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526,
+    530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045,
+    4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ];
 
 const fn v6(first: u16, second: u16, third: u16) -> Ipv6Addr {

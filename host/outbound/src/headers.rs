@@ -8,7 +8,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue,
-    header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HOST, USER_AGENT},
+    header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HOST, PROXY_AUTHORIZATION, USER_AGENT},
 };
 use percent_encoding::percent_decode_str;
 use url::Url;
@@ -29,6 +29,10 @@ const CONNECTION_HEADERS: &[&str] = &[
     "upgrade",
 ];
 
+/// In a request and in a response, each. Far above what is in use; hyper's 100 are too few for some
+/// sites. A header map itself panics beyond some ten thousands.
+pub(crate) const MAX_HEADERS: usize = 256;
+
 /// Name, value, colon, space and line end.
 const LINE_OVERHEAD_BYTES: usize = 4;
 
@@ -40,14 +44,17 @@ pub(crate) fn prepare(
     decompress: bool,
     limit_bytes: usize,
 ) -> Result<HeaderMap, Error> {
+    let too_large = || Error::HeadersTooLarge { limit_bytes };
+    if given.len() > MAX_HEADERS {
+        return Err(too_large());
+    }
     let mut headers = HeaderMap::new();
     for (name, value) in given {
         let (name, value) = parse(name, value)?;
         if name == HOST {
             check_host(&value, url)?;
         } else if !CONNECTION_HEADERS.contains(&name.as_str()) {
-            let full = Error::HeadersTooLarge { limit_bytes };
-            headers.try_append(name, value).map_err(|_| full)?;
+            headers.try_append(name, value).map_err(|_| too_large())?;
         }
     }
     headers
@@ -75,6 +82,24 @@ pub(crate) fn check_size(headers: &HeaderMap, limit_bytes: usize) -> Result<(), 
         return Err(Error::HeadersTooLarge { limit_bytes });
     }
     Ok(())
+}
+
+/// Whether the server takes the whole connection for the caller after this request, as NTLM and
+/// Negotiate do. Such a connection must not be reused: the next request may be another tenant's.
+pub(crate) fn authenticates_connection(headers: &HeaderMap) -> bool {
+    let scheme = |value: &HeaderValue| {
+        value
+            .as_bytes()
+            .split(|byte| *byte == b' ')
+            .next()
+            .map(<[u8]>::to_ascii_lowercase)
+    };
+    let schemes =
+        [AUTHORIZATION, PROXY_AUTHORIZATION].map(|name| headers.get(name).and_then(scheme));
+    schemes
+        .iter()
+        .flatten()
+        .any(|scheme| matches!(&scheme[..], b"ntlm" | b"negotiate"))
 }
 
 /// Moves `user:password@` out of the URL into `Authorization`, as node's `http` does. `has_priority`

@@ -1,6 +1,11 @@
 //! What a caller asks for.
 
-use std::{error::Error as StdError, pin::Pin, time::Duration};
+use std::{
+    error::Error as StdError,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, TryStreamExt};
@@ -12,9 +17,10 @@ use url::Url;
 use crate::error::{Cause, Error, UrlFault};
 
 /// One request. Limits left `None` are those of the `Config`; a caller may set them higher or lower.
+/// The time to connect is not among them, because a connection serves many requests.
 pub struct Request {
-    pub method: Method,
-    pub url: Url,
+    pub(crate) method: Method,
+    pub(crate) url: Url,
     /// In the order given, duplicates allowed. What belongs to the connection (`Connection`,
     /// `Content-Length`, `Transfer-Encoding` …) is left out; `Host` must agree with the URL.
     pub headers: Vec<(String, Bytes)>,
@@ -50,8 +56,15 @@ enum Content {
 type BodyStream = Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>>;
 type BoxError = Box<dyn StdError + Send + Sync>;
 
+/// Of a URL in a message.
+const MAX_SHOWN_CHARACTERS: usize = 200;
+
 /// The body as hyper takes it.
 pub(crate) type Payload = UnsyncBoxBody<Bytes, Error>;
+
+/// Why a streamed body broke off. hyper keeps the reason on some paths and loses it on others (HTTP/2,
+/// an answer that came early), so it is noted here.
+pub(crate) type Fault = Arc<OnceLock<Error>>;
 
 // === impl Request ===
 
@@ -104,10 +117,14 @@ impl Body {
     }
 
     /// The payload of one hop. A stream is handed over and cannot be sent again.
-    pub(crate) fn payload(&mut self, limit_bytes: u64) -> Result<Payload, Error> {
+    pub(crate) fn payload(&mut self, limit_bytes: u64, fault: &Fault) -> Result<Payload, Error> {
         match std::mem::replace(&mut self.0, Content::Spent) {
             Content::Stream(stream) => {
-                let frames = limit_stream(stream, limit_bytes).map_ok(Frame::data);
+                let fault = Arc::clone(fault);
+                let note = move |error: &Error| drop(fault.set(error.clone()));
+                let frames = limit_stream(stream, limit_bytes)
+                    .inspect_err(note)
+                    .map_ok(Frame::data);
                 Ok(StreamBody::new(frames).boxed_unsync())
             }
             Content::Whole(bytes) if bytes.len() as u64 > limit_bytes => {
@@ -136,7 +153,7 @@ impl<B: Into<Bytes>> From<B> for Body {
 /// Also used for the `Location` of a redirect, which may be relative to `base`.
 pub(crate) fn parse_url(text: &str, base: Option<&Url>) -> Result<Url, Error> {
     let invalid = |fault| Error::InvalidUrl {
-        url: text.to_owned(),
+        url: without_secrets(text),
         fault,
     };
     let url = Url::options()
@@ -149,6 +166,18 @@ pub(crate) fn parse_url(text: &str, base: Option<&Url>) -> Result<Url, Error> {
         }));
     }
     Ok(url)
+}
+
+/// For messages, which may be logged: no user and password, no query, no more than a line. For text
+/// that may not be a URL at all, so it cuts generously.
+fn without_secrets(text: &str) -> String {
+    let text = text.split(['?', '#']).next().unwrap_or_default();
+    let shown: String = match (text.split_once(':'), text.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
+        (None, Some((_, rest))) => rest.to_owned(),
+        _ => text.to_owned(),
+    };
+    shown.chars().take(MAX_SHOWN_CHARACTERS).collect()
 }
 
 /// The fetch standard writes the six common methods in capitals and forbids those that make a proxy

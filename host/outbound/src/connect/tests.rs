@@ -105,6 +105,18 @@ async fn literal_addresses_are_refused_in_every_spelling_without_a_connection() 
 }
 
 #[tokio::test]
+async fn mail_servers_get_no_requests() {
+    let server = closing_server().await;
+    let recorder = Recorder::new(server.address);
+    let outbound = outbound(Answers::new(&[&[PUBLIC]]), recorder.clone());
+
+    for url in ["http://mail.example:25/", "https://mail.example:465/"] {
+        assert_eq!(code(get(&outbound, url).await), "refused_port", "{url}");
+    }
+    assert!(recorder.dialled().is_empty());
+}
+
+#[tokio::test]
 async fn the_message_for_a_literal_address_names_it_once() {
     let server = closing_server().await;
     let outbound = outbound(Answers::new(&[&[PUBLIC]]), Recorder::new(server.address));

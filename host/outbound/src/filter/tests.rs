@@ -150,6 +150,16 @@ fn public_addresses_are_allowed_up_to_the_edge_of_each_range() {
 }
 
 #[test]
+fn ports_of_other_protocols_are_refused() {
+    for port in [0, 22, 25, 465, 587, 6667] {
+        assert!(is_refused_port(port), "{port}");
+    }
+    for port in [80, 443, 3000, 8080, 8443, 65535] {
+        assert!(!is_refused_port(port), "{port}");
+    }
+}
+
+#[test]
 fn zone_ids_are_no_urls() {
     for host in ["[fe80::1%eth0]", "[fe80::1%25eth0]", "[::1%lo]"] {
         assert!(Url::parse(&format!("http://{host}/")).is_err(), "{host}");

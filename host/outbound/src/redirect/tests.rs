@@ -22,6 +22,7 @@ fn hop(method: &str, body: Body) -> Hop {
         url: "https://a.example/dir/page?q#part".parse().unwrap(),
         headers,
         body,
+        fault: Fault::default(),
     }
 }
 
@@ -107,7 +108,7 @@ fn a_spent_stream_cannot_be_sent_again() {
     };
     let check = |status, method| {
         let mut hop = hop(method, stream());
-        hop.body.payload(10).unwrap();
+        hop.body.payload(10, &Fault::default()).unwrap();
         hop.advance(status, "https://a.example/".parse().unwrap())
             .map_err(|error| error.code())
     };

@@ -59,6 +59,31 @@ fn only_http_and_https_are_urls() {
     }
 }
 
+#[test]
+fn messages_about_urls_hold_no_secrets() {
+    for url in [
+        "ftp://user:secret@a/x?key=secret#secret",
+        "user:secret@a",
+        "http://u:secret@[x]/",
+        "http://u:se@cret@:x/",
+        "?secret",
+    ] {
+        let message = Request::get(url).err().unwrap().to_string();
+        assert!(
+            !message.contains("secret") && !message.contains("se@"),
+            "{message}"
+        );
+    }
+    assert!(
+        Request::get(&"x".repeat(1 << 20))
+            .err()
+            .unwrap()
+            .to_string()
+            .len()
+            < 300
+    );
+}
+
 proptest! {
     #[test]
     fn parsed_urls_hold_no_line_breaks(path in "\\PC*[\r\n\t\0]*\\PC*") {

@@ -178,6 +178,36 @@ async fn connections_are_kept_alive_and_shared_by_clones() {
 }
 
 #[tokio::test]
+async fn a_connection_that_was_authenticated_as_a_whole_is_not_reused() {
+    let server = Server::start(echo).await;
+    let outbound = server.outbound();
+    let get = async |authorization: &'static str| {
+        let request = Request::get("http://a.example/").unwrap();
+        let response = outbound
+            .send(request.header("authorization", authorization))
+            .await;
+        text(response.unwrap()).await;
+        server.connections()
+    };
+
+    assert_eq!(get("NTLM TlRMTVNTUAAB").await, 1);
+    assert_eq!(get("negotiate YII").await, 2);
+    assert_eq!(get("Bearer x").await, 3);
+    assert_eq!(get("Bearer y").await, 3);
+}
+
+#[tokio::test]
+async fn a_url_may_have_65534_bytes() {
+    let server = Server::start(|_| async { reply(200, &[], "") }).await;
+    let start = "http://a.example/";
+
+    for (size, expected) in [(65_534, "ok"), (65_535, "invalid_url")] {
+        let url = format!("{start}{}", "x".repeat(size - start.len()));
+        assert_eq!(code(server.get(&url).await), expected, "{size}");
+    }
+}
+
+#[tokio::test]
 async fn fetching_bytes_wants_a_200() {
     let server = Server::start(|asked: crate::testing::Asked| async move {
         match asked.uri().path() {
@@ -197,7 +227,7 @@ async fn fetching_bytes_wants_a_200() {
         "found"
     );
     let error = outbound
-        .fetch_bytes("https://a.example/x", 5)
+        .fetch_bytes("https://user:pw@a.example/x?token=1", 5)
         .await
         .unwrap_err();
     assert_eq!(

@@ -1,17 +1,24 @@
 //! HTTPS with an authority of our own: names are checked, HTTP/2 is spoken where it is offered.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::BodyExt;
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::{ServerConfig, crypto::ring, pki_types::PrivateKeyDer};
 use tokio::io::AsyncWriteExt;
 
 use crate::{
-    Config, Error, Outbound, Request, Response, parse_pem_roots,
+    Body, Config, Error, Outbound, Request, Response, parse_pem_roots,
     testing::{Answer, Answers, Asked, Recorder, Server, code, reply, text},
 };
 
 async fn tell_version(asked: Asked) -> Answer {
+    if asked.uri().path() == "/drain" {
+        let _ = asked.into_body().collect().await;
+        return reply(200, &[], "");
+    }
     let host = asked
         .headers()
         .get("host")
@@ -84,6 +91,21 @@ async fn http2_is_spoken_when_the_server_offers_it() {
     );
     get(&outbound, "https://api.example.com/").await.unwrap();
     assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_streamed_body_over_the_limit_is_too_large_over_http2_as_well() {
+    let (server, pem) = serve(&[b"h2"]).await;
+    let send = async |size| {
+        let mut request = Request::new("POST", "https://api.example.com/drain").unwrap();
+        let piece = |_| Ok::<_, io::Error>(Bytes::from_static(b"x"));
+        request.body = Body::stream(stream::iter((0..size).map(piece)));
+        request.max_request_bytes = Some(10);
+        outbound(&server, &pem).send(request).await
+    };
+
+    assert_eq!(code(send(10).await), "ok");
+    assert_eq!(code(send(11).await), "too_large");
 }
 
 #[tokio::test]

@@ -46,6 +46,20 @@ async fn a_server_that_never_answers_times_out() {
 }
 
 #[tokio::test]
+async fn a_timeout_without_end_is_no_panic() {
+    let server = Server::start_raw("HTTP/1.1 204 No Content\r\n\r\n").await;
+    let config = Config {
+        connect_timeout: Duration::MAX,
+        total_timeout: Duration::MAX,
+        max_connections: usize::MAX,
+        ..server.config()
+    };
+
+    let request = Request::get("http://a.example/").unwrap();
+    assert!(Outbound::new(config).unwrap().send(request).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_body_that_stalls_times_out_and_ends() {
     let (server, _) = stalling_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\npart").await;
     let mut response = server.get("http://a.example/").await.unwrap();
