@@ -51,10 +51,7 @@ pub(crate) fn client_config(
 /// `None` when the host cannot stand in a certificate, for example because it is too long.
 pub(crate) fn server_name(host: &Host) -> Option<ServerName<'static>> {
     match host {
-        // Certificates and SNI know no trailing dot.
-        Host::Domain(name) => {
-            ServerName::try_from(name.strip_suffix('.').unwrap_or(name).to_owned()).ok()
-        }
+        Host::Domain(name) => ServerName::try_from(name.clone()).ok(),
         Host::Ipv4(address) => Some(ServerName::IpAddress(IpAddr::V4((*address).into()))),
         Host::Ipv6(address) => Some(ServerName::IpAddress(IpAddr::V6((*address).into()))),
     }
