@@ -1,0 +1,247 @@
+//! The one write verb's data: what must hold, and what then happens, for one tenant.
+//!
+//! Preconditions are judged on the state before the batch, operations run in order, and the first
+//! that cannot be done undoes everything. A batch says nothing about engines; [`Batch::check`] is
+//! what both ask before they touch a byte.
+
+use bytes::Bytes;
+
+use crate::{CommitError, EntryId, JobId, JobLease, Lease, Tenant, TimerLease};
+
+/// 10 000 emits per run, each to a few listeners, fit.
+pub const MAX_OPERATIONS: usize = 65_536;
+/// Kinds, ids, keys, scopes, lanes, names of streams and counters.
+pub const MAX_NAME_BYTES: usize = 1024;
+/// Counters and what is added to them end where a Redis script can still count exactly.
+const COUNTER_END: i64 = (1 << 53) - 1;
+/// One value: the linked modules of a large component fit, a runaway does not.
+pub const MAX_VALUE_BYTES: usize = 64 * 1024 * 1024;
+
+/// Everything one turn changes for one tenant: all of it or nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    pub tenant: Tenant,
+    /// The caller's clock: stamps entries and ages counters.
+    pub now_ms: u64,
+    pub preconditions: Vec<Precondition>,
+    pub operations: Vec<Op>,
+}
+
+/// What must hold before the first operation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Precondition {
+    RecordVersion { kind: String, id: String, version: u64 },
+    RecordAbsent { kind: String, id: String },
+    AliasFree { kind: String, alias: String },
+    /// The lease was not given to anybody else. Fails with `LeaseLost`, not `Conflict`.
+    LeaseHeld(Lease),
+    CounterBelow { counter: String, limit: i64 },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    /// Creates (version 1) or replaces (version + 1, same place in the list). The alias given here
+    /// replaces the old one; an alias of another record is a conflict.
+    PutRecord { kind: String, id: String, alias: Option<String>, value: Bytes },
+    /// Removes the record and its alias; nothing happens if there is none.
+    DeleteRecord { kind: String, id: String },
+    /// Adds an entry to a stream of an emitter and keeps the newest `keep` of that stream.
+    Append { emitter: String, stream: String, value: Bytes, keep: u32 },
+    /// Deletes the oldest `max` entries of the inclusive range. Repeat until fewer than `max` went.
+    DeleteEntries { emitter: String, stream: String, first: Option<EntryId>, last: Option<EntryId>, max: u32 },
+    /// Deletes up to `max` entries of all streams; when none is left the emitter's id sequence is
+    /// forgotten too. For emitters that are gone: a reused name may see old ids again.
+    DropEmitter { emitter: String, max: u32 },
+    /// Refused with `OverCap` when keys and values of the scope would exceed `cap_bytes` and grow.
+    SetValue { scope: String, key: String, value: Bytes, cap_bytes: u64 },
+    RemoveValue { scope: String, key: String },
+    /// Removes up to `max` values, it is not said which. Repeat until fewer than `max` went.
+    ClearScope { scope: String, max: u32 },
+    /// Adds, saturating at plus and minus 2^53 - 1. From `expires_ms` on the counter may be forgotten.
+    Count { counter: String, amount: i64, expires_ms: Option<u64> },
+    Enqueue(Enqueue),
+    /// The job is done. A dead letter is this plus a record that keeps what is worth keeping.
+    Acknowledge(JobLease),
+    /// Hands the job back: due again later, `attempt` one higher.
+    Reschedule { lease: JobLease, due_ms: u64, payload: Option<Bytes>, place: Place },
+    /// Creates or replaces a timer. A tick that is being worked on loses its lease.
+    SetTimer { timer: String, due_ms: u64, schedule: Bytes },
+    ClearTimer { timer: String },
+    /// The tick is done; `None` ends the timer.
+    FinishTick { lease: TimerLease, next_due_ms: Option<u64> },
+}
+
+/// A new job.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Enqueue {
+    /// Jobs of one lane run one after the other, in order of arrival; `None` runs freely.
+    pub lane: Option<String>,
+    pub due_ms: u64,
+    pub payload: Bytes,
+    pub entry: Option<EntryRef>,
+}
+
+/// The entry a job is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryRef {
+    /// The n-th `Append` of this batch, counted from zero; it must come before the job.
+    InBatch(usize),
+    Id(EntryId),
+}
+
+/// What a retry does to its lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The lane waits for the retry.
+    Keep,
+    /// The job leaves its lane and the next one may run.
+    Leave,
+}
+
+/// What a batch brought about, in order of its operations.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Committed {
+    /// One version per `PutRecord`.
+    pub versions: Vec<u64>,
+    /// One id per `Append`.
+    pub entries: Vec<EntryId>,
+    /// One new total per `Count`.
+    pub counters: Vec<i64>,
+    /// One id per `Enqueue`.
+    pub jobs: Vec<JobId>,
+    /// One count per `DeleteEntries`, `DropEmitter` and `ClearScope`.
+    pub removed: Vec<u64>,
+}
+
+/// Why a batch is not a batch. Our bug, or a limit the layer above should have checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    #[error("{found} operations, at most {MAX_OPERATIONS} are allowed")]
+    TooManyOperations { found: usize },
+    #[error("a name is {found} bytes long, 1 to {MAX_NAME_BYTES} are allowed")]
+    NameLength { found: usize },
+    #[error("a value is {found} bytes long, at most {MAX_VALUE_BYTES} are allowed")]
+    ValueTooLong { found: usize },
+    #[error("a job is about append number {index}, which does not come before it")]
+    DanglingEntry { index: usize },
+}
+
+pub(crate) fn counter_range(amount: i64) -> i64 {
+    amount.clamp(-COUNTER_END, COUNTER_END)
+}
+
+// === impl Batch ===
+
+impl Batch {
+    pub fn new(tenant: &Tenant, now_ms: u64) -> Self {
+        Self { tenant: tenant.clone(), now_ms, preconditions: Vec::new(), operations: Vec::new() }
+    }
+
+    #[must_use]
+    pub fn require(mut self, precondition: Precondition) -> Self {
+        self.preconditions.push(precondition);
+        self
+    }
+
+    #[must_use]
+    pub fn then(mut self, operation: Op) -> Self {
+        self.operations.push(operation);
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<(), CommitError> {
+        self.check_shape().map_err(CommitError::Invalid)
+    }
+
+    fn check_shape(&self) -> Result<(), Invalid> {
+        let found = self.operations.len() + self.preconditions.len();
+        if found > MAX_OPERATIONS {
+            return Err(Invalid::TooManyOperations { found });
+        }
+        for precondition in &self.preconditions {
+            precondition.check()?;
+        }
+        let mut appends = 0;
+        for operation in &self.operations {
+            operation.check()?;
+            match operation {
+                Op::Append { .. } => appends += 1,
+                Op::Enqueue(Enqueue { entry: Some(EntryRef::InBatch(index)), .. }) if *index >= appends => {
+                    return Err(Invalid::DanglingEntry { index: *index });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Precondition {
+    fn check(&self) -> Result<(), Invalid> {
+        match self {
+            Self::RecordVersion { kind, id, .. } | Self::RecordAbsent { kind, id } => names(&[kind, id]),
+            Self::AliasFree { kind, alias } => names(&[kind, alias]),
+            Self::LeaseHeld(Lease::Timer(lease)) => names(&[&lease.timer]),
+            Self::LeaseHeld(Lease::Job(_)) => Ok(()),
+            Self::CounterBelow { counter, .. } => names(&[counter]),
+        }
+    }
+}
+
+impl Op {
+    fn check(&self) -> Result<(), Invalid> {
+        match self {
+            Self::PutRecord { kind, id, alias, value } => {
+                names(&[kind, id])?;
+                names(alias.as_slice())?;
+                length(value)
+            }
+            Self::DeleteRecord { kind, id } => names(&[kind, id]),
+            Self::Append { emitter, stream, value, .. } => {
+                names(&[emitter, stream])?;
+                length(value)
+            }
+            Self::DeleteEntries { emitter, stream, .. } => names(&[emitter, stream]),
+            Self::DropEmitter { emitter, .. } => names(&[emitter]),
+            Self::SetValue { scope, key, value, .. } => {
+                names(&[scope, key])?;
+                length(value)
+            }
+            Self::RemoveValue { scope, key } => names(&[scope, key]),
+            Self::ClearScope { scope, .. } => names(&[scope]),
+            Self::Count { counter, .. } => names(&[counter]),
+            Self::Enqueue(job) => {
+                names(job.lane.as_slice())?;
+                length(&job.payload)
+            }
+            Self::Reschedule { payload, .. } => payload.as_ref().map_or(Ok(()), length),
+            Self::SetTimer { timer, schedule, .. } => {
+                names(&[timer])?;
+                length(schedule)
+            }
+            Self::ClearTimer { timer } => names(&[timer]),
+            Self::FinishTick { lease, .. } => names(&[&lease.timer]),
+            Self::Acknowledge(_) => Ok(()),
+        }
+    }
+}
+
+fn names<Text: AsRef<str>>(names: &[Text]) -> Result<(), Invalid> {
+    for name in names {
+        let found = name.as_ref().len();
+        if found == 0 || found > MAX_NAME_BYTES {
+            return Err(Invalid::NameLength { found });
+        }
+    }
+    Ok(())
+}
+
+fn length(value: &Bytes) -> Result<(), Invalid> {
+    if value.len() > MAX_VALUE_BYTES {
+        return Err(Invalid::ValueTooLong { found: value.len() });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! The shape of a batch, at each of its bounds.
+
+use bytes::Bytes;
+
+use super::{Batch, Enqueue, EntryRef, Invalid, MAX_NAME_BYTES, MAX_OPERATIONS, MAX_VALUE_BYTES, Op};
+use crate::Tenant;
+
+fn check(operations: Vec<Op>) -> Result<(), Invalid> {
+    let tenant = Tenant::parse("u_a").unwrap();
+    let mut batch = Batch::new(&tenant, 1);
+    batch.operations = operations;
+    batch.check_shape()
+}
+
+fn set(key: &str, value: Bytes) -> Op {
+    Op::SetValue { scope: "s".into(), key: key.into(), value, cap_bytes: 1 }
+}
+
+fn job_about(index: usize) -> Op {
+    Op::Enqueue(Enqueue {
+        lane: None,
+        due_ms: 0,
+        payload: Bytes::new(),
+        entry: Some(EntryRef::InBatch(index)),
+    })
+}
+
+#[test]
+fn a_batch_has_a_bounded_number_of_operations() {
+    let full = vec![Op::ClearTimer { timer: "t".into() }; MAX_OPERATIONS];
+    let mut over = full.clone();
+    over.push(Op::ClearTimer { timer: "t".into() });
+
+    assert_eq!(check(full), Ok(()));
+    assert_eq!(check(over), Err(Invalid::TooManyOperations { found: MAX_OPERATIONS + 1 }));
+}
+
+#[test]
+fn names_have_one_to_1024_bytes() {
+    let longest = "n".repeat(MAX_NAME_BYTES);
+    let too_long = "n".repeat(MAX_NAME_BYTES + 1);
+
+    assert_eq!(check(vec![set(&longest, Bytes::new())]), Ok(()));
+    assert_eq!(check(vec![set("", Bytes::new())]), Err(Invalid::NameLength { found: 0 }));
+    assert_eq!(
+        check(vec![set(&too_long, Bytes::new())]),
+        Err(Invalid::NameLength { found: MAX_NAME_BYTES + 1 })
+    );
+}
+
+#[test]
+fn values_have_a_greatest_length() {
+    let largest = Bytes::from(vec![0; MAX_VALUE_BYTES]);
+    let too_large = Bytes::from(vec![0; MAX_VALUE_BYTES + 1]);
+
+    assert_eq!(check(vec![set("k", largest)]), Ok(()));
+    assert_eq!(
+        check(vec![set("k", too_large)]),
+        Err(Invalid::ValueTooLong { found: MAX_VALUE_BYTES + 1 })
+    );
+}
+
+#[test]
+fn a_job_may_be_about_an_earlier_append_only() {
+    let append =
+        Op::Append { emitter: "e".into(), stream: "s".into(), value: Bytes::new(), keep: 1 };
+
+    assert_eq!(check(vec![append.clone(), job_about(0)]), Ok(()));
+    assert_eq!(check(vec![append.clone(), job_about(1)]), Err(Invalid::DanglingEntry { index: 1 }));
+    assert_eq!(check(vec![job_about(0), append]), Err(Invalid::DanglingEntry { index: 0 }));
+}

@@ -1,0 +1,169 @@
+//! Jobs: due times, leases, lanes, turns.
+
+use super::{World, job, job_about, leases, payloads, text};
+use crate::{
+    Batch, CommitError, EntryId, EntryRef, JobLease, Lease, LeaseRequest, MAX_LEASES, Op, Partition, Place, Precondition,
+};
+
+fn reschedule(lease: JobLease, due_ms: u64, payload: Option<&str>, place: Place) -> Op {
+    Op::Reschedule { lease, due_ms, payload: payload.map(text), place }
+}
+
+pub(crate) async fn a_job_is_leased_once_and_gone_when_acknowledged(world: World) {
+    let ids = world.commit(vec![job(None, 10, "a"), job(None, 10, "b")]).await.jobs;
+
+    let first = world.lease(10, 1).await;
+    let second = world.lease(10, 9).await;
+    let third = world.lease(10, 9).await;
+    assert_eq!((payloads(&first), payloads(&second)), (vec!["a".into()], vec!["b".into()]));
+    assert_eq!((third.items, third.next_due_ms), (vec![], Some(110)));
+    assert_eq!(first.items.iter().chain(&second.items).map(|job| job.lease.job).collect::<Vec<_>>(), ids);
+
+    let [a, b] = [leases(&first), leases(&second)].concat()[..] else { panic!("two leases") };
+    world.commit(vec![Op::Acknowledge(a), Op::Acknowledge(b)]).await;
+    let done = world.lease(9999, 9).await;
+    assert_eq!((done.items, done.next_due_ms), (vec![], None));
+}
+
+pub(crate) async fn a_job_is_not_leased_before_it_is_due(world: World) {
+    world.commit(vec![job(None, 20, "later"), job(None, 10, "sooner")]).await;
+
+    let early = world.lease(9, 9).await;
+    assert_eq!((early.items, early.next_due_ms), (vec![], Some(10)));
+    let first = world.lease(10, 9).await;
+    assert_eq!((payloads(&first), first.next_due_ms), (vec!["sooner".into()], Some(20)));
+    assert_eq!(payloads(&world.lease(20, 9).await), ["later"]);
+}
+
+pub(crate) async fn an_expired_lease_makes_the_job_available_again(world: World) {
+    world.commit(vec![job(None, 0, "a")]).await;
+    let first = world.lease(10, 9).await;
+
+    assert_eq!(payloads(&world.lease(109, 9).await), Vec::<String>::new());
+    let second = world.lease(110, 9).await;
+    assert_eq!(payloads(&second), ["a"]);
+
+    for operation in leases(&first).into_iter().map(Op::Acknowledge) {
+        let lost = world.try_commit(111, vec![], vec![operation]).await;
+        assert!(matches!(lost, Err(CommitError::LeaseLost)), "{lost:?}");
+    }
+    world.commit(leases(&second).into_iter().map(Op::Acknowledge).collect()).await;
+    assert_eq!(world.lease(9999, 9).await.next_due_ms, None);
+}
+
+pub(crate) async fn late_work_counts_while_nobody_repeated_it(world: World) {
+    world.commit(vec![job(None, 0, "a")]).await;
+    let leased = world.lease(10, 9).await;
+
+    let operations = leases(&leased).into_iter().map(Op::Acknowledge).collect();
+    world.try_commit(99_999, vec![], operations).await.unwrap();
+
+    assert_eq!(world.lease(100_000, 9).await.items, vec![]);
+}
+
+pub(crate) async fn a_lease_can_be_extended_and_given_back(world: World) {
+    world.commit(vec![job(None, 0, "a")]).await;
+    let lease = leases(&world.lease(10, 9).await).pop().unwrap();
+
+    world.store.extend(&world.tenant, &lease.into(), 500).await.unwrap();
+    let waiting = world.lease(499, 9).await;
+    assert_eq!((waiting.items, waiting.next_due_ms), (vec![], Some(500)));
+    world.store.extend(&world.tenant, &lease.into(), 20).await.unwrap();
+    assert_eq!(payloads(&world.lease(20, 9).await), ["a"]);
+
+    let lost = world.store.extend(&world.tenant, &lease.into(), 600).await;
+    assert!(matches!(lost, Err(CommitError::LeaseLost)), "{lost:?}");
+}
+
+pub(crate) async fn a_lane_runs_in_order_of_arrival(world: World) {
+    let lane = Some("wh_1");
+    world.commit(vec![job(lane, 50, "1"), job(lane, 0, "2"), job(Some("wh_2"), 0, "x"), job(None, 0, "y")]).await;
+    world.commit(vec![job(lane, 0, "3")]).await;
+
+    assert_eq!(payloads(&world.lease(10, 9).await), ["x", "y"]);
+    for expected in ["1", "2", "3"] {
+        let leased = world.lease(50, 9).await;
+        assert_eq!(payloads(&leased), [expected]);
+        assert_eq!(leased.items.first().and_then(|job| job.lane.as_deref()), lane);
+        assert_eq!(payloads(&world.lease(50, 9).await), Vec::<String>::new());
+        world.commit(leases(&leased).into_iter().map(Op::Acknowledge).collect()).await;
+    }
+}
+
+pub(crate) async fn a_retry_keeps_or_leaves_its_lane(world: World) {
+    world.commit(vec![job(Some("l"), 0, "1"), job(Some("l"), 0, "2")]).await;
+
+    let lease = leases(&world.lease(10, 9).await).pop().unwrap();
+    world.commit(vec![reschedule(lease, 30, Some("1 again"), Place::Keep)]).await;
+    let waiting = world.lease(20, 9).await;
+    assert_eq!((waiting.items, waiting.next_due_ms), (vec![], Some(30)));
+    let retry = world.lease(30, 9).await;
+    assert_eq!(payloads(&retry), ["1 again"]);
+    assert_eq!(retry.items.iter().map(|job| (job.attempt, job.due_ms)).collect::<Vec<_>>(), [(1, 30)]);
+
+    let lease = leases(&retry).pop().unwrap();
+    world.commit(vec![reschedule(lease, 60, None, Place::Leave)]).await;
+    assert_eq!(payloads(&world.lease(40, 9).await), ["2"]);
+    let last = world.lease(60, 9).await;
+    assert_eq!(payloads(&last), ["1 again"]);
+    assert_eq!(last.items.iter().map(|job| (job.attempt, job.lane.clone())).collect::<Vec<_>>(), [(2, None)]);
+}
+
+pub(crate) async fn tenants_take_turns(world: World) {
+    world.commit((0..3000).map(|n| job(None, 0, &n.to_string())).collect()).await;
+    assert_eq!(payloads(&world.lease(5, 2).await), ["0", "1"]);
+
+    world.store.commit(Batch::new(&world.neighbour, 5).then(job(None, 5, "fresh"))).await.unwrap();
+    let next = world.lease(5, 3).await;
+
+    assert_eq!(payloads(&next), ["2", "fresh", "3"]);
+    assert_eq!(next.items.iter().filter(|job| job.tenant == world.neighbour).count(), 1);
+    assert_eq!(next.next_due_ms, Some(5));
+}
+
+pub(crate) async fn a_job_knows_the_entry_of_its_batch(world: World) {
+    let append = |value| Op::Append { emitter: "e".into(), stream: "default".into(), value: text(value), keep: 9 };
+    let known = EntryId::new(7, 8);
+    let operations = vec![
+        append("a"),
+        append("b"),
+        job_about(EntryRef::InBatch(1), "second"),
+        job_about(EntryRef::InBatch(0), "first"),
+        job_about(EntryRef::Id(known), "known"),
+        job(None, 0, "none"),
+    ];
+
+    let committed = world.commit(operations).await;
+    let leased = world.lease(10, 9).await;
+
+    let [first, second] = committed.entries[..] else { panic!("two entries") };
+    let entries: Vec<_> = leased.items.iter().map(|job| job.entry).collect();
+    assert_eq!(payloads(&leased), ["second", "first", "known", "none"]);
+    assert_eq!(entries, [Some(second), Some(first), Some(known), None]);
+}
+
+pub(crate) async fn a_lease_call_gives_at_most_a_thousand_jobs(world: World) {
+    let many = MAX_LEASES as usize + 1;
+    world.commit((0..many).map(|_| job(None, 0, "")).collect()).await;
+    let everywhere = Partition::all(world.store.partitions());
+    let request = |max| LeaseRequest { now_ms: 1, lease_ms: 0, max };
+
+    let full = world.store.lease_jobs(&everywhere, request(u32::MAX)).await.unwrap();
+    assert_eq!((full.items.len(), full.next_due_ms), (many - 1, Some(1)));
+    assert_eq!(world.store.lease_jobs(&everywhere, request(0)).await.unwrap().items, vec![]);
+    // A lease of no length is one millisecond long: the job is not given out twice in one call.
+    assert_eq!(world.store.lease_jobs(&everywhere, request(u32::MAX)).await.unwrap().items.len(), 1);
+}
+
+pub(crate) async fn a_lease_of_another_tenant_does_not_count(world: World) {
+    world.commit(vec![job(None, 0, "a")]).await;
+    let lease = leases(&world.lease(10, 9).await).pop().unwrap();
+    let held = |lease: JobLease| Precondition::LeaseHeld(Lease::Job(lease));
+
+    let foreign = world.store.commit(Batch::new(&world.neighbour, 1).then(Op::Acknowledge(lease))).await;
+    assert!(matches!(foreign, Err(CommitError::LeaseLost)), "{foreign:?}");
+    let wrong = JobLease { job: lease.job, token: lease.token + 1 };
+    let lost = world.try_commit(1, vec![held(wrong)], vec![]).await;
+    assert!(matches!(lost, Err(CommitError::LeaseLost)), "{lost:?}");
+    assert!(world.try_commit(1, vec![held(lease)], vec![]).await.is_ok());
+}

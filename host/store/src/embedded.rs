@@ -1,0 +1,215 @@
+//! The engine inside the binary: SQLite, one file, no service to install.
+//!
+//! One thread owns the only writing connection and the order of work. It takes whatever waits in its
+//! bounded queue, applies it in one transaction and answers after the one fsync (`synchronous=FULL`
+//! on a write-ahead log), so the price of durability is shared by everybody who commits at the same
+//! time. A batch that fails leaves nothing behind and disturbs no neighbour. Readers have their own
+//! connections and are never blocked by writers.
+//!
+//! Leases live in memory: after a restart every job is available at once. The file belongs to one
+//! process; a second one is refused.
+
+mod apply;
+mod readers;
+mod reading;
+mod recover;
+mod schema;
+mod streams;
+mod writer;
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+
+use self::readers::Readers;
+use self::writer::{Request, Writer};
+use crate::pulse::Touched;
+use crate::{
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryQuery, Error, Job, JobLease, Lease,
+    LeaseRequest, Leased, Lookup, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo, Tenant, Tick,
+    TimerLease, Values, Work,
+};
+
+/// Requests that may wait for the writer; beyond it, callers wait before they are queued.
+const WAITING_REQUESTS: usize = 1024;
+
+pub struct Embedded {
+    path: PathBuf,
+    partitions: u16,
+    requests: Option<mpsc::Sender<Request>>,
+    writer: Option<std::thread::JoinHandle<()>>,
+    readers: Arc<Readers>,
+    pulse: Pulse,
+    /// Held as long as the store lives; the system lets go of it when the process dies.
+    _lock: File,
+}
+
+impl Embedded {
+    /// Opens or creates the store in this file; its folder must exist.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let lock = lock(path)?;
+        let (connection, opened) = schema::open_writer(path)?;
+        let (sender, receiver) = mpsc::channel(WAITING_REQUESTS);
+        let writer = Writer::new(connection, &opened)?;
+        let writer = std::thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || writer.run(receiver))
+            .map_err(|source| Error::Folder { path: path.into(), source })?;
+        Ok(Self {
+            path: path.into(),
+            partitions: opened.partitions,
+            requests: Some(sender),
+            writer: Some(writer),
+            readers: Arc::new(Readers::new(path)),
+            pulse: Pulse::new(),
+            _lock: lock,
+        })
+    }
+
+    /// Writes a consistent copy while the store goes on working.
+    pub async fn backup(&self, target: &Path) -> Result<(), Error> {
+        let (source, target) = (self.path.clone(), target.to_owned());
+        let copy = move || -> Result<(), Error> {
+            let source = schema::open_reader(&source)?;
+            let mut target = rusqlite::Connection::open(target)?;
+            // All pages in one step: a read transaction of the log, which no writer can disturb.
+            let backup = rusqlite::backup::Backup::new(&source, &mut target)?;
+            backup.step(-1)?;
+            Ok(())
+        };
+        tokio::task::spawn_blocking(copy).await?
+    }
+
+    async fn ask<Answer>(&self, request: impl FnOnce(oneshot::Sender<Answer>) -> Request) -> Result<Answer, Error> {
+        let (reply, answer) = oneshot::channel();
+        let requests = self.requests.as_ref().ok_or(Error::Closed)?;
+        requests.send(request(reply)).await.map_err(|_| Error::Closed)?;
+        answer.await.map_err(|_| Error::Closed)
+    }
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        // Without a sender the writer finishes what it was given and ends; then the file is free.
+        drop(self.requests.take());
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+#[async_trait]
+impl Store for Embedded {
+    async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        batch.check()?;
+        let touched = Touched::by(&batch);
+        let committed = self.ask(|reply| Request::Commit(Box::new(batch), reply)).await??;
+        self.pulse.committed(&touched);
+        Ok(committed)
+    }
+
+    fn partitions(&self) -> u16 {
+        self.partitions
+    }
+}
+
+#[async_trait]
+impl Reads for Embedded {
+    async fn record(&self, tenant: &Tenant, kind: &str, lookup: Lookup<'_>) -> Result<Option<Record>, Error> {
+        let (tenant, kind) = (tenant.clone(), kind.to_owned());
+        let (name, is_alias) = match lookup {
+            Lookup::Id(id) => (id.to_owned(), false),
+            Lookup::Alias(alias) => (alias.to_owned(), true),
+        };
+        self.readers.read(move |reader| reading::record(reader, &tenant, &kind, &name, is_alias)).await
+    }
+
+    async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error> {
+        let (tenant, kind) = (tenant.clone(), kind.to_owned());
+        self.readers.read(move |reader| reading::records(reader, &tenant, &kind, page)).await
+    }
+
+    async fn streams(&self, tenant: &Tenant, emitter: &str) -> Result<Vec<StreamInfo>, Error> {
+        let (tenant, emitter) = (tenant.clone(), emitter.to_owned());
+        self.readers.read(move |reader| reading::streams(reader, &tenant, &emitter)).await
+    }
+
+    async fn entries(&self, tenant: &Tenant, emitter: &str, stream: &str, query: EntryQuery) -> Result<Vec<Entry>, Error> {
+        let (tenant, emitter, stream) = (tenant.clone(), emitter.to_owned(), stream.to_owned());
+        self.readers.read(move |reader| reading::entries(reader, &tenant, &emitter, &stream, query)).await
+    }
+
+    async fn values(&self, tenant: &Tenant, scope: &str, keys: &[String]) -> Result<Values, Error> {
+        let (tenant, scope, keys) = (tenant.clone(), scope.to_owned(), keys.to_vec());
+        self.readers.read(move |reader| reading::values(reader, &tenant, &scope, &keys)).await
+    }
+
+    async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error> {
+        let (tenant, counters) = (tenant.clone(), counters.to_vec());
+        self.readers.read(move |reader| reading::counters(reader, &tenant, &counters)).await
+    }
+}
+
+#[async_trait]
+impl Work for Embedded {
+    async fn lease_jobs(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Job>, Error> {
+        let partitions = partitions.to_vec();
+        let leased: Leased<(Tenant, JobLease)> =
+            self.ask(|reply| Request::LeaseJobs(partitions, request, reply)).await??;
+        if leased.items.is_empty() {
+            return Ok(Leased { items: Vec::new(), next_due_ms: leased.next_due_ms });
+        }
+        // The payloads are read here and not by the writer: its time is what everybody shares.
+        self.readers.read(move |reader| reading::jobs(reader, leased)).await
+    }
+
+    async fn lease_timers(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Tick>, Error> {
+        let partitions = partitions.to_vec();
+        let leased: Leased<(Tenant, TimerLease)> =
+            self.ask(|reply| Request::LeaseTimers(partitions, request, reply)).await??;
+        if leased.items.is_empty() {
+            return Ok(Leased { items: Vec::new(), next_due_ms: leased.next_due_ms });
+        }
+        self.readers.read(move |reader| reading::ticks(reader, leased)).await
+    }
+
+    async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError> {
+        let (tenant, lease) = (tenant.clone(), lease.clone());
+        self.ask(|reply| Request::Extend(tenant, lease, until_ms, reply)).await?
+    }
+
+    fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+}
+
+#[async_trait]
+impl Directory for Embedded {
+    async fn look_up(&self, key: &str) -> Result<Option<Bytes>, Error> {
+        let key = key.to_owned();
+        self.readers.read(move |reader| reading::directory(reader, &key)).await
+    }
+
+    async fn write_directory(&self, write: DirectoryWrite) -> Result<bool, Error> {
+        self.ask(|reply| Request::Directory(write, reply)).await?
+    }
+}
+
+fn lock(path: &Path) -> Result<File, Error> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let folder = |source| Error::Folder { path: path.into(), source };
+    let file = File::options().create(true).truncate(false).write(true).open(name).map_err(folder)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(Error::InUse { path: path.into() }),
+        Err(TryLockError::Error(source)) => Err(folder(source)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

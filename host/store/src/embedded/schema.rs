@@ -1,0 +1,75 @@
+//! The tables, how they came to be, and how a connection is set up.
+//!
+//! `user_version` counts the steps of [`STEPS`] that were taken. A step is never edited once it was
+//! released; a change is a new step.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::{Error, PARTITIONS};
+
+const STEPS: &[&str] = &[include_str!("schema.sql")];
+
+/// About 16 MiB of log before it is folded into the database: fewer, larger checkpoints.
+const CHECKPOINT_PAGES: i64 = 4000;
+/// Every distinct statement fits; none is ever prepared twice.
+const CACHED_STATEMENTS: usize = 128;
+
+/// Facts about the file, read when it is opened.
+pub(super) struct Opened {
+    pub(super) partitions: u16,
+    /// Counts openings, so that lease tokens of an earlier life never match.
+    pub(super) epoch: u64,
+}
+
+/// The one connection that writes: creates or upgrades the tables.
+pub(super) fn open_writer(path: &Path) -> Result<(Connection, Opened), Error> {
+    let mut connection = Connection::open(path)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    migrate(&mut connection)?;
+    let opened = note_opening(&connection)?;
+    Ok((connection, opened))
+}
+
+pub(super) fn open_reader(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    Ok(connection)
+}
+
+fn migrate(connection: &mut Connection) -> Result<(), Error> {
+    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
+    if found > known {
+        return Err(Error::NewerSchema { found, known });
+    }
+    let taken = usize::try_from(found).unwrap_or_default();
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for step in STEPS.iter().skip(taken) {
+        transaction.execute_batch(step)?;
+    }
+    transaction.pragma_update(None, "user_version", known)?;
+    transaction.commit()?;
+    Ok(())
+}
+
+fn note_opening(connection: &Connection) -> Result<Opened, Error> {
+    connection.execute(
+        "INSERT INTO meta (name, value) VALUES ('partitions', ?1) ON CONFLICT DO NOTHING",
+        [PARTITIONS],
+    )?;
+    let partitions =
+        connection.query_row("SELECT value FROM meta WHERE name = 'partitions'", [], |row| row.get(0))?;
+    let epoch: i64 = connection.query_row(
+        "INSERT INTO meta (name, value) VALUES ('epoch', 1)
+         ON CONFLICT DO UPDATE SET value = value + 1 RETURNING value",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(Opened { partitions, epoch: u64::try_from(epoch).unwrap_or_default() })
+}

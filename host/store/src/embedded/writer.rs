@@ -1,0 +1,218 @@
+//! The one thread that writes: takes what waits, applies it, one fsync, answers.
+//!
+//! Nothing is answered before the transaction is on disk. When the database itself fails (full disk,
+//! I/O error) the whole group fails, the order of work is rebuilt from the rows, and the next group
+//! tries afresh.
+
+use std::collections::VecDeque;
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::apply::{Applied, Apply};
+use super::recover;
+use super::schema::Opened;
+use crate::queue::index::Index;
+use crate::{
+    Batch, CommitError, Committed, DirectoryWrite, Error, JobLease, Lease, LeaseRequest, Leased, Partition, Tenant,
+    TimerLease,
+};
+
+/// Requests that share an fsync. Enough to make it cheap, few enough to keep latency in milliseconds.
+const GROUP: usize = 512;
+/// Forgotten counters are swept at most once in this much of the callers' time, so many at a time.
+const SWEEP_EVERY_MS: u64 = 60_000;
+const SWEEP_ROWS: u32 = 1000;
+
+type Reply<Answer> = oneshot::Sender<Answer>;
+
+pub(super) enum Request {
+    Commit(Box<Batch>, Reply<Result<Committed, CommitError>>),
+    LeaseJobs(Vec<Partition>, LeaseRequest, Reply<Result<Leased<(Tenant, JobLease)>, Error>>),
+    LeaseTimers(Vec<Partition>, LeaseRequest, Reply<Result<Leased<(Tenant, TimerLease)>, Error>>),
+    Extend(Tenant, Lease, u64, Reply<Result<(), CommitError>>),
+    Directory(DirectoryWrite, Reply<Result<bool, Error>>),
+}
+
+/// An answer that waits for the fsync: called with the error if there was one.
+type Answer = Box<dyn FnOnce(Option<Error>)>;
+
+pub(super) struct Writer {
+    connection: Connection,
+    partitions: u16,
+    /// `None` after a failure until the rows could be read again.
+    index: Option<Index>,
+    next_token: u64,
+    swept_ms: u64,
+}
+
+impl Writer {
+    pub(super) fn new(connection: Connection, opened: &Opened) -> Result<Self, Error> {
+        let next_token = opened.epoch << 32;
+        let index = Some(recover::index(&connection, opened.partitions, next_token)?);
+        Ok(Self { connection, partitions: opened.partitions, index, next_token, swept_ms: 0 })
+    }
+
+    pub(super) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
+        let mut group = VecDeque::with_capacity(GROUP);
+        while let Some(first) = requests.blocking_recv() {
+            group.push_back(first);
+            while group.len() < GROUP
+                && let Ok(next) = requests.try_recv()
+            {
+                group.push_back(next);
+            }
+            self.write(&mut group);
+        }
+    }
+
+    fn write(&mut self, group: &mut VecDeque<Request>) {
+        let mut answers = Vec::with_capacity(group.len());
+        let outcome = self.write_group(group, &mut answers);
+        if let Err(error) = &outcome {
+            tracing::error!(%error, "a group of commits failed");
+            self.recover();
+        }
+        answers.extend(group.drain(..).map(Request::refused));
+        for answer in answers {
+            answer(outcome.as_ref().err().map(|error| same_again(error).into()));
+        }
+    }
+
+    fn write_group(&mut self, group: &mut VecDeque<Request>, answers: &mut Vec<Answer>) -> Result<(), rusqlite::Error> {
+        if self.index.is_none() {
+            self.index = Some(recover::index(&self.connection, self.partitions, self.next_token)?);
+        }
+        // Leases alone touch no row, and must not cost an fsync.
+        let writes = group.iter().any(|request| matches!(request, Request::Commit(..) | Request::Directory(..)));
+        if writes {
+            self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        }
+        let mut now_ms = 0;
+        while let Some(request) = group.pop_front() {
+            if let Request::Commit(batch, _) = &request {
+                now_ms = now_ms.max(batch.now_ms);
+            }
+            self.write_one(request, answers)?;
+        }
+        if writes {
+            self.sweep(now_ms)?;
+            self.connection.prepare_cached("COMMIT")?.execute([])?;
+        }
+        Ok(())
+    }
+
+    fn recover(&mut self) {
+        // After some errors SQLite has rolled back already; then this fails, and rightly so.
+        let _ = self.connection.execute_batch("ROLLBACK");
+        self.next_token = self.index.as_ref().map_or(self.next_token, Index::next_token);
+        self.index = recover::index(&self.connection, self.partitions, self.next_token).ok();
+    }
+
+    fn write_one(&mut self, request: Request, answers: &mut Vec<Answer>) -> Result<(), rusqlite::Error> {
+        let Some(index) = self.index.as_mut() else { return Ok(()) };
+        match request {
+            Request::Commit(batch, reply) => {
+                let applied = Apply::run(&self.connection, index, &batch);
+                let (outcome, failure) = match applied {
+                    Ok(Applied { outcome, changes }) => {
+                        for change in changes {
+                            index.apply(&batch.tenant, change);
+                        }
+                        (outcome, Ok(()))
+                    }
+                    Err(error) => (Err(Error::Closed.into()), Err(error)),
+                };
+                answers.push(answer(reply, outcome));
+                return failure;
+            }
+            Request::LeaseJobs(partitions, request, reply) => {
+                answers.push(answer(reply, Ok(index.lease_jobs(&partitions, request))));
+            }
+            Request::LeaseTimers(partitions, request, reply) => {
+                answers.push(answer(reply, Ok(index.lease_timers(&partitions, request))));
+            }
+            Request::Extend(tenant, lease, until_ms, reply) => {
+                let held = index.extend(&tenant, &lease, until_ms);
+                answers.push(answer(reply, if held { Ok(()) } else { Err(CommitError::LeaseLost) }));
+            }
+            Request::Directory(write, reply) => {
+                let (outcome, failure) = match write_directory(&self.connection, &write) {
+                    Ok(written) => (Ok(written), Ok(())),
+                    Err(error) => (Err(Error::Closed), Err(error)),
+                };
+                answers.push(answer(reply, outcome));
+                return failure;
+            }
+        }
+        Ok(())
+    }
+
+    fn sweep(&mut self, now_ms: u64) -> Result<(), rusqlite::Error> {
+        if now_ms < self.swept_ms.saturating_add(SWEEP_EVERY_MS) {
+            return Ok(());
+        }
+        self.swept_ms = now_ms;
+        self.connection
+            .prepare_cached(
+                "DELETE FROM counters WHERE (tenant, name) IN
+                 (SELECT tenant, name FROM counters WHERE expires_ms <= ?1 LIMIT ?2)",
+            )?
+            .execute((now_ms, SWEEP_ROWS))?;
+        Ok(())
+    }
+}
+
+impl Request {
+    /// For requests of a group that failed before their turn; the error is told with the answer.
+    fn refused(self) -> Answer {
+        match self {
+            Self::Commit(_, reply) => answer(reply, Err(Error::Closed.into())),
+            Self::LeaseJobs(_, _, reply) => answer(reply, Err(Error::Closed)),
+            Self::LeaseTimers(_, _, reply) => answer(reply, Err(Error::Closed)),
+            Self::Extend(_, _, _, reply) => answer(reply, Err(Error::Closed.into())),
+            Self::Directory(_, reply) => answer(reply, Err(Error::Closed)),
+        }
+    }
+}
+
+fn answer<Value: 'static, Failure: From<Error> + 'static>(
+    reply: Reply<Result<Value, Failure>>,
+    outcome: Result<Value, Failure>,
+) -> Answer {
+    Box::new(move |error| {
+        // A caller that went away is not a problem of the writer.
+        let _ = reply.send(match error {
+            Some(error) => Err(error.into()),
+            None => outcome,
+        });
+    })
+}
+
+fn write_directory(connection: &Connection, write: &DirectoryWrite) -> Result<bool, rusqlite::Error> {
+    match write {
+        DirectoryWrite::Put { key, value } => {
+            let sql = "INSERT INTO directory (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
+            connection.prepare_cached(sql)?.execute((key, &value[..]))?;
+            Ok(true)
+        }
+        DirectoryWrite::Claim { key, value } => {
+            let sql = "INSERT INTO directory (key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+            connection.prepare_cached(sql)?.execute((key, &value[..]))?;
+            let sql = "SELECT value = ?2 FROM directory WHERE key = ?1";
+            connection.prepare_cached(sql)?.query_row((key, &value[..]), |row| row.get(0))
+        }
+        DirectoryWrite::Remove { key } => {
+            connection.prepare_cached("DELETE FROM directory WHERE key = ?1")?.execute([key])?;
+            Ok(true)
+        }
+    }
+}
+
+/// Everybody in a group that failed is told the same; the library's error cannot be copied.
+fn same_again(error: &rusqlite::Error) -> rusqlite::Error {
+    match error {
+        rusqlite::Error::SqliteFailure(code, text) => rusqlite::Error::SqliteFailure(*code, text.clone()),
+        _ => rusqlite::Error::InvalidQuery,
+    }
+}

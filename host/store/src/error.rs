@@ -1,0 +1,72 @@
+//! What can go wrong, by who can act on it: the caller of a commit, or the operator.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::Invalid;
+
+/// Where in a batch a conflict was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    Precondition(usize),
+    Operation(usize),
+}
+
+/// Nothing of the batch happened, except after `Unavailable`: then nobody knows, and the caller
+/// reads before it tries again.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    #[error("the state has changed: {at:?} does not hold")]
+    Conflict { at: At },
+    #[error("the lease was given to somebody else or its job is gone")]
+    LeaseLost,
+    #[error("operation {operation} would make its scope {size_bytes} bytes, {cap_bytes} are allowed")]
+    OverCap { operation: usize, size_bytes: u64, cap_bytes: u64 },
+    #[error("not a batch: {0}")]
+    Invalid(#[source] Invalid),
+    #[error("the store is unavailable")]
+    Unavailable(#[from] Error),
+}
+
+/// The engine failed. Nothing a tenant did; the operator can act on it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the store is closed")]
+    Closed,
+    #[error("{path} is in use by another process")]
+    InUse { path: PathBuf },
+    #[error("cannot use the folder of {path}")]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("the store was written by a newer version (schema {found}, this version knows {known})")]
+    NewerSchema { found: i64, known: i64 },
+    #[error("the disk is full")]
+    DiskFull(#[source] rusqlite::Error),
+    #[error("the database or its folder is read-only")]
+    ReadOnly(#[source] rusqlite::Error),
+    #[error("the database file is damaged or is not a database; restore it from a backup")]
+    Corrupt(#[source] rusqlite::Error),
+    #[error("the database failed")]
+    Sqlite(#[source] rusqlite::Error),
+    #[error("not a redis:// or redis+cluster:// address")]
+    Address(#[source] Option<redis::RedisError>),
+    #[error("Redis failed")]
+    Redis(#[from] redis::RedisError),
+    #[error("Redis answered something this version does not understand")]
+    Answer(#[from] redis::ParsingError),
+    #[error("the system has no randomness to give")]
+    Entropy(#[from] getrandom::Error),
+    #[error("a worker of the store ended unexpectedly")]
+    Worker(#[from] tokio::task::JoinError),
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode;
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Self::DiskFull(error),
+            Some(ErrorCode::ReadOnly) => Self::ReadOnly(error),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(error),
+            _ => Self::Sqlite(error),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The store in memory: what other crates test against, and the model both engines are compared to.
+//!
+//! Written for being obviously right, not for speed: a commit works on a copy of the tenant's state
+//! and of the order of work, and puts the copies in place when everything went well.
+
+mod apply;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use crate::pulse::Touched;
+use crate::queue::index::Index;
+use crate::{
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobId,
+    Lease, LeaseRequest, Leased, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records, Store,
+    StreamInfo, Tenant, Tick, Values, Work,
+};
+
+pub struct Memory {
+    state: Mutex<State>,
+    pulse: Pulse,
+}
+
+struct State {
+    tenants: HashMap<Tenant, Owned>,
+    index: Index,
+    directory: HashMap<String, Bytes>,
+    last_position: u64,
+}
+
+/// Everything of one tenant.
+#[derive(Default, Clone)]
+struct Owned {
+    records: BTreeMap<String, BTreeMap<String, Record>>,
+    emitters: BTreeMap<String, Emitter>,
+    scopes: BTreeMap<String, BTreeMap<String, Bytes>>,
+    counters: BTreeMap<String, i64>,
+    jobs: BTreeMap<JobId, StoredJob>,
+    timers: BTreeMap<String, StoredTimer>,
+}
+
+#[derive(Default, Clone)]
+struct Emitter {
+    last: Option<EntryId>,
+    streams: BTreeMap<String, BTreeMap<EntryId, Bytes>>,
+}
+
+#[derive(Clone)]
+struct StoredJob {
+    lane: Option<String>,
+    due_ms: u64,
+    attempt: u32,
+    payload: Bytes,
+    entry: Option<EntryId>,
+}
+
+#[derive(Clone)]
+struct StoredTimer {
+    due_ms: u64,
+    schedule: Bytes,
+}
+
+// === impl Memory ===
+
+impl Default for Memory {
+    fn default() -> Self {
+        let index = Index::new(PARTITIONS, 0);
+        let state = State { tenants: HashMap::new(), index, directory: HashMap::new(), last_position: 0 };
+        Self { state: Mutex::new(state), pulse: Pulse::new() }
+    }
+}
+
+impl Memory {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A commit replaces whole copies at its end, so a panic elsewhere leaves nothing half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn owned<Found>(&self, tenant: &Tenant, read: impl FnOnce(&Owned) -> Found) -> Found
+    where
+        Found: Default,
+    {
+        self.state().tenants.get(tenant).map(read).unwrap_or_default()
+    }
+}
+
+#[async_trait]
+impl Store for Memory {
+    async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        batch.check()?;
+        let committed = self.state().commit(&batch)?;
+        self.pulse.committed(&Touched::by(&batch));
+        Ok(committed)
+    }
+
+    fn partitions(&self) -> u16 {
+        PARTITIONS
+    }
+}
+
+#[async_trait]
+impl Reads for Memory {
+    async fn record(&self, tenant: &Tenant, kind: &str, lookup: Lookup<'_>) -> Result<Option<Record>, Error> {
+        Ok(self.owned(tenant, |owned| {
+            owned.records.get(kind)?.values().find(|record| match lookup {
+                Lookup::Id(id) => record.id == id,
+                Lookup::Alias(alias) => record.alias.as_deref() == Some(alias),
+            }).cloned()
+        }))
+    }
+
+    async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error> {
+        let mut items: Vec<Record> =
+            self.owned(tenant, |owned| owned.records.get(kind).map(|kind| kind.values().cloned().collect()).unwrap_or_default());
+        let total = count(items.len());
+        items.sort_by_key(|record| record.position);
+        items.retain(|record| {
+            page.after.is_none_or(|cursor| record.position < cursor)
+                && page.before.is_none_or(|cursor| record.position > cursor)
+        });
+        if !page.ascends() {
+            items.reverse();
+        }
+        items.truncate(size(page.bounded_limit()));
+        if page.ascends() {
+            items.reverse();
+        }
+        Ok(Records { items, total })
+    }
+
+    async fn streams(&self, tenant: &Tenant, emitter: &str) -> Result<Vec<StreamInfo>, Error> {
+        Ok(self.owned(tenant, |owned| {
+            let streams = owned.emitters.get(emitter).into_iter().flat_map(|emitter| &emitter.streams);
+            streams.map(|(name, entries)| StreamInfo { name: name.clone(), count: count(entries.len()) }).collect()
+        }))
+    }
+
+    async fn entries(&self, tenant: &Tenant, emitter: &str, stream: &str, query: EntryQuery) -> Result<Vec<Entry>, Error> {
+        let mut found: Vec<Entry> = self.owned(tenant, |owned| {
+            let stream = owned.emitters.get(emitter).and_then(|emitter| emitter.streams.get(stream));
+            stream.into_iter().flatten().map(|(id, value)| Entry { id: *id, value: value.clone() }).collect()
+        });
+        found.retain(|entry| {
+            query.first.is_none_or(|first| entry.id >= first) && query.last.is_none_or(|last| entry.id <= last)
+        });
+        if query.order == Order::NewestFirst {
+            found.reverse();
+        }
+        found.truncate(size(query.bounded_limit()));
+        Ok(found)
+    }
+
+    async fn values(&self, tenant: &Tenant, scope: &str, keys: &[String]) -> Result<Values, Error> {
+        let scope = self.owned(tenant, |owned| owned.scopes.get(scope).cloned().unwrap_or_default());
+        let found = keys.iter().map(|key| scope.get(key).cloned()).collect();
+        Ok(Values { found, size_bytes: apply::scope_size(&scope) })
+    }
+
+    async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error> {
+        let known = self.owned(tenant, |owned| owned.counters.clone());
+        Ok(counters.iter().map(|name| known.get(name).copied().unwrap_or_default()).collect())
+    }
+}
+
+#[async_trait]
+impl Work for Memory {
+    async fn lease_jobs(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Job>, Error> {
+        Ok(self.state().lease_jobs(partitions, request))
+    }
+
+    async fn lease_timers(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Tick>, Error> {
+        Ok(self.state().lease_timers(partitions, request))
+    }
+
+    async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError> {
+        self.state().extend(tenant, lease, until_ms)
+    }
+
+    fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+}
+
+#[async_trait]
+impl Directory for Memory {
+    async fn look_up(&self, key: &str) -> Result<Option<Bytes>, Error> {
+        Ok(self.state().directory.get(key).cloned())
+    }
+
+    async fn write_directory(&self, write: DirectoryWrite) -> Result<bool, Error> {
+        let directory = &mut self.state().directory;
+        Ok(match write {
+            DirectoryWrite::Put { key, value } => {
+                directory.insert(key, value);
+                true
+            }
+            DirectoryWrite::Claim { key, value } => *directory.entry(key).or_insert_with(|| value.clone()) == value,
+            DirectoryWrite::Remove { key } => {
+                directory.remove(&key);
+                true
+            }
+        })
+    }
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+fn size(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,46 @@
+//! Everything a tenant owns, behind one contract: tenant-scoped reads, one write verb, leases.
+//!
+//! A [`Batch`] is data: preconditions and operations of one tenant, applied as a whole or not at
+//! all. That is what lets an embedded database (one transaction, many batches per fsync) and Redis
+//! (one script on one slot) be proven equal by one suite. Values are opaque bytes; what they mean is
+//! decided above. Time is always passed in, never read.
+//!
+//! Reading order: the nouns ([`Tenant`], [`EntryId`]), what is written ([`Batch`]), what is read
+//! ([`Reads`]), what is leased ([`Work`]), the seam ([`Store`]), then the engines.
+
+mod tenant;
+mod entry_id;
+mod batch;
+mod error;
+mod reads;
+mod work;
+mod directory;
+mod pulse;
+mod store;
+
+mod queue;
+
+pub mod bench;
+pub mod embedded;
+pub mod fake;
+pub mod redis;
+
+#[cfg(test)]
+mod contract;
+
+pub use crate::batch::{
+    Batch, Committed, Enqueue, EntryRef, Invalid, MAX_NAME_BYTES, MAX_OPERATIONS, MAX_VALUE_BYTES, Op,
+    Place, Precondition,
+};
+pub use crate::directory::{Directory, DirectoryWrite};
+pub use crate::entry_id::{EntryId, ParseEntryIdError};
+pub use crate::error::{At, CommitError, Error};
+pub use crate::pulse::{Appended, Pulse};
+pub use crate::reads::{
+    Entry, EntryQuery, Lookup, MAX_PAGE, Order, Page, Reads, Record, Records, StreamInfo, Values,
+};
+pub use crate::store::Store;
+pub use crate::tenant::{InvalidTenant, PARTITIONS, Partition, Tenant};
+pub use crate::work::{
+    Job, JobId, JobLease, Lease, LeaseRequest, Leased, MAX_LEASES, Tick, TimerLease, Work,
+};

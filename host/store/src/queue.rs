@@ -1,0 +1,194 @@
+//! The order of work in one partition, in memory: lanes, turns and leases.
+//!
+//! Pure and clockless. The embedded engine keeps its index of durable jobs here and the fake keeps
+//! everything here; `redis/queue.lua` says the same with sorted sets, step for step, so that the
+//! contract suite can compare even the order of leases.
+//!
+//! - A *head* is a job that may be leased: any job without a lane, and the first of each lane. It is
+//!   available from its due time on, and a leased one from the end of its lease on: one sorted set.
+//! - A tenant *waits* under the time of its earliest head; a tenant whose time has come is on the
+//!   *ring*, and the ring gives one job per turn.
+
+pub(crate) mod index;
+pub(crate) mod timers;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use crate::{JobId, JobLease, LeaseRequest, Place, Tenant};
+
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Queue {
+    jobs: HashMap<JobId, Slot>,
+    tenants: HashMap<Tenant, Backlog>,
+    waiting: BTreeSet<(u64, Tenant)>,
+    ring: VecDeque<Tenant>,
+}
+
+#[derive(Debug, Clone)]
+struct Slot {
+    tenant: Tenant,
+    lane: Option<Box<str>>,
+    available_ms: u64,
+    token: Option<u64>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Backlog {
+    heads: BTreeSet<(u64, JobId)>,
+    lanes: HashMap<Box<str>, VecDeque<JobId>>,
+    /// The time this tenant waits under; `None` while it is on the ring or has nothing.
+    waits_until_ms: Option<u64>,
+    on_ring: bool,
+}
+
+impl Queue {
+    pub(crate) fn enqueue(&mut self, tenant: &Tenant, job: JobId, lane: Option<&str>, due_ms: u64) {
+        let backlog = self.tenants.entry(tenant.clone()).or_default();
+        let is_head = match lane {
+            None => true,
+            Some(lane) => {
+                let line = backlog.lanes.entry(lane.into()).or_default();
+                line.push_back(job);
+                line.len() == 1
+            }
+        };
+        if is_head {
+            backlog.heads.insert((due_ms, job));
+        }
+        let lane = lane.map(Into::into);
+        self.jobs.insert(job, Slot { tenant: tenant.clone(), lane, available_ms: due_ms, token: None });
+        self.settle(tenant);
+    }
+
+    pub(crate) fn holds(&self, tenant: &Tenant, lease: JobLease) -> bool {
+        self.jobs
+            .get(&lease.job)
+            .is_some_and(|slot| slot.tenant == *tenant && slot.token == Some(lease.token))
+    }
+
+    /// Up to `max` jobs, one per tenant and turn. `next_token` makes each lease's token.
+    pub(crate) fn lease(&mut self, request: LeaseRequest, mut next_token: impl FnMut() -> u64) -> Vec<(Tenant, JobLease)> {
+        self.wake(request.now_ms);
+        let mut leased = Vec::new();
+        while leased.len() < request.bounded_max() {
+            let Some(tenant) = self.ring.pop_front() else { break };
+            let head = self.tenants.get_mut(&tenant).and_then(|backlog| {
+                backlog.on_ring = false;
+                backlog.heads.first().copied().filter(|(at, _)| *at <= request.now_ms)
+            });
+            if let Some((_, job)) = head {
+                let token = next_token();
+                self.move_head(job, request.until_ms(), Some(token));
+                leased.push((tenant.clone(), JobLease { job, token }));
+            }
+            self.take_turn(tenant, request.now_ms);
+        }
+        leased
+    }
+
+    /// When to ask again; `now_ms` itself when tenants are still on the ring.
+    pub(crate) fn next_due_ms(&self, now_ms: u64) -> Option<u64> {
+        if !self.ring.is_empty() {
+            return Some(now_ms);
+        }
+        self.waiting.first().map(|(at, _)| *at)
+    }
+
+    pub(crate) fn extend(&mut self, lease: JobLease, until_ms: u64) {
+        if let Some(tenant) = self.move_head(lease.job, until_ms, Some(lease.token)) {
+            self.settle(&tenant);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, job: JobId) {
+        let Some(slot) = self.jobs.remove(&job) else { return };
+        if let Some(backlog) = self.tenants.get_mut(&slot.tenant) {
+            backlog.heads.remove(&(slot.available_ms, job));
+        }
+        self.advance_lane(&slot.tenant, slot.lane.as_deref());
+        self.settle(&slot.tenant);
+    }
+
+    pub(crate) fn reschedule(&mut self, job: JobId, due_ms: u64, place: Place) {
+        let Some(tenant) = self.move_head(job, due_ms, None) else { return };
+        if place == Place::Leave {
+            let lane = self.jobs.get_mut(&job).and_then(|slot| slot.lane.take());
+            self.advance_lane(&tenant, lane.as_deref());
+        }
+        self.settle(&tenant);
+    }
+
+    /// Tenants whose time has come join the ring, the longest waiting first.
+    fn wake(&mut self, now_ms: u64) {
+        while let Some((at, _)) = self.waiting.first()
+            && *at <= now_ms
+        {
+            let Some((_, tenant)) = self.waiting.pop_first() else { break };
+            if let Some(backlog) = self.tenants.get_mut(&tenant) {
+                backlog.waits_until_ms = None;
+                backlog.on_ring = true;
+                self.ring.push_back(tenant);
+            }
+        }
+    }
+
+    /// After its turn a tenant with more due work goes to the end of the ring.
+    fn take_turn(&mut self, tenant: Tenant, now_ms: u64) {
+        if let Some(backlog) = self.tenants.get_mut(&tenant)
+            && backlog.heads.first().is_some_and(|(at, _)| *at <= now_ms)
+        {
+            backlog.on_ring = true;
+            self.ring.push_back(tenant);
+            return;
+        }
+        self.settle(&tenant);
+    }
+
+    fn move_head(&mut self, job: JobId, available_ms: u64, token: Option<u64>) -> Option<Tenant> {
+        let slot = self.jobs.get_mut(&job)?;
+        let backlog = self.tenants.get_mut(&slot.tenant)?;
+        backlog.heads.remove(&(slot.available_ms, job));
+        backlog.heads.insert((available_ms, job));
+        slot.available_ms = available_ms;
+        slot.token = token;
+        Some(slot.tenant.clone())
+    }
+
+    /// The first of the lane is done or has left: the next becomes a head.
+    fn advance_lane(&mut self, tenant: &Tenant, lane: Option<&str>) {
+        let (Some(lane), Some(backlog)) = (lane, self.tenants.get_mut(tenant)) else { return };
+        let Some(line) = backlog.lanes.get_mut(lane) else { return };
+        line.pop_front();
+        let Some(next) = line.front() else {
+            backlog.lanes.remove(lane);
+            return;
+        };
+        if let Some(slot) = self.jobs.get(next) {
+            backlog.heads.insert((slot.available_ms, *next));
+        }
+    }
+
+    /// Puts a tenant that is not on the ring where its earliest head says.
+    fn settle(&mut self, tenant: &Tenant) {
+        let Some(backlog) = self.tenants.get_mut(tenant) else { return };
+        if backlog.on_ring {
+            return;
+        }
+        let earliest = backlog.heads.first().map(|(at, _)| *at);
+        if backlog.waits_until_ms != earliest {
+            if let Some(at) = backlog.waits_until_ms {
+                self.waiting.remove(&(at, tenant.clone()));
+            }
+            if let Some(at) = earliest {
+                self.waiting.insert((at, tenant.clone()));
+            }
+            backlog.waits_until_ms = earliest;
+        }
+        if earliest.is_none() {
+            self.tenants.remove(tenant);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! The order of work of all partitions, and who holds which lease.
+
+use std::collections::HashMap;
+
+use super::{Queue, timers::Timers};
+use crate::{JobId, JobLease, Lease, LeaseRequest, Leased, MAX_LEASES, Partition, Place, Tenant, TimerLease};
+
+#[derive(Clone)]
+pub(crate) struct Index {
+    partitions: u16,
+    waiting: HashMap<Partition, Waiting>,
+    next_job: u64,
+    next_token: u64,
+}
+
+#[derive(Default, Clone)]
+struct Waiting {
+    queue: Queue,
+    timers: Timers,
+}
+
+/// What a batch does to the order of work, once it is known to succeed.
+pub(crate) enum Change {
+    Enqueue { job: JobId, lane: Option<String>, due_ms: u64 },
+    Remove(JobId),
+    Reschedule { job: JobId, due_ms: u64, place: Place },
+    SetTimer { timer: String, due_ms: u64 },
+    ClearTimer { timer: String },
+}
+
+impl Index {
+    pub(crate) fn new(partitions: u16, next_token: u64) -> Self {
+        Self { partitions, waiting: HashMap::new(), next_job: 1, next_token }
+    }
+
+    pub(crate) fn next_token(&self) -> u64 {
+        self.next_token
+    }
+
+    pub(crate) fn take_job_id(&mut self) -> JobId {
+        let job = JobId(self.next_job);
+        self.next_job += 1;
+        job
+    }
+
+    pub(crate) fn holds(&self, tenant: &Tenant, lease: &Lease) -> bool {
+        match lease {
+            Lease::Job(lease) => self.holds_job(tenant, *lease),
+            Lease::Timer(lease) => self.holds_timer(tenant, lease),
+        }
+    }
+
+    pub(crate) fn holds_job(&self, tenant: &Tenant, lease: JobLease) -> bool {
+        self.waiting.get(&tenant.partition(self.partitions)).is_some_and(|waiting| waiting.queue.holds(tenant, lease))
+    }
+
+    pub(crate) fn holds_timer(&self, tenant: &Tenant, lease: &TimerLease) -> bool {
+        self.waiting.get(&tenant.partition(self.partitions)).is_some_and(|waiting| waiting.timers.holds(tenant, lease))
+    }
+
+    pub(crate) fn apply(&mut self, tenant: &Tenant, change: Change) {
+        let Waiting { queue, timers } = self.waiting.entry(tenant.partition(self.partitions)).or_default();
+        match change {
+            Change::Enqueue { job, lane, due_ms } => {
+                self.next_job = self.next_job.max(job.0 + 1);
+                queue.enqueue(tenant, job, lane.as_deref(), due_ms);
+            }
+            Change::Remove(job) => queue.remove(job),
+            Change::Reschedule { job, due_ms, place } => queue.reschedule(job, due_ms, place),
+            Change::SetTimer { timer, due_ms } => timers.set(tenant, &timer, due_ms),
+            Change::ClearTimer { timer } => timers.clear(tenant, &timer),
+        }
+    }
+
+    pub(crate) fn lease_jobs(&mut self, partitions: &[Partition], request: LeaseRequest) -> Leased<(Tenant, JobLease)> {
+        let token = &mut self.next_token;
+        lease_each(&mut self.waiting, partitions, request, |waiting, request| {
+            let items = waiting.queue.lease(request, || take(token));
+            Leased { items, next_due_ms: waiting.queue.next_due_ms(request.now_ms) }
+        })
+    }
+
+    pub(crate) fn lease_timers(&mut self, partitions: &[Partition], request: LeaseRequest) -> Leased<(Tenant, TimerLease)> {
+        let token = &mut self.next_token;
+        lease_each(&mut self.waiting, partitions, request, |waiting, request| {
+            let items = waiting.timers.lease(request, || take(token));
+            Leased { items, next_due_ms: waiting.timers.next_due_ms() }
+        })
+    }
+
+    /// False when the lease is lost.
+    pub(crate) fn extend(&mut self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> bool {
+        if !self.holds(tenant, lease) {
+            return false;
+        }
+        let Waiting { queue, timers } = self.waiting.entry(tenant.partition(self.partitions)).or_default();
+        match lease {
+            Lease::Job(lease) => queue.extend(*lease, until_ms),
+            Lease::Timer(lease) => timers.extend(tenant, &lease.timer, until_ms),
+        }
+        true
+    }
+}
+
+fn lease_each<Item>(
+    waiting: &mut HashMap<Partition, Waiting>,
+    partitions: &[Partition],
+    mut request: LeaseRequest,
+    mut lease: impl FnMut(&mut Waiting, LeaseRequest) -> Leased<Item>,
+) -> Leased<Item> {
+    request.max = request.max.min(MAX_LEASES);
+    let mut all = Leased { items: Vec::new(), next_due_ms: None };
+    for partition in partitions {
+        let Some(waiting) = waiting.get_mut(partition) else { continue };
+        let leased = lease(waiting, request);
+        request.max = request.max.saturating_sub(u32::try_from(leased.items.len()).unwrap_or(u32::MAX));
+        all.items.extend(leased.items);
+        all.next_due_ms = all.next_due_ms.into_iter().chain(leased.next_due_ms).min();
+    }
+    all
+}
+
+fn take(token: &mut u64) -> u64 {
+    *token += 1;
+    *token
+}

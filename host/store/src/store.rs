@@ -1,0 +1,16 @@
+//! The seam between the product and its storage.
+
+use async_trait::async_trait;
+
+use crate::{Batch, CommitError, Committed, Directory, Reads, Work};
+
+/// Obligations: a commit that was answered survives a crash of the process, and of the machine as
+/// far as the engine is configured for it; a batch is applied at most once, also when the
+/// connection broke in between; batches of a tenant are applied one after the other.
+#[async_trait]
+pub trait Store: Reads + Work + Directory {
+    async fn commit(&self, batch: Batch) -> Result<Committed, CommitError>;
+
+    /// How many partitions there are, fixed when the store was created.
+    fn partitions(&self) -> u16;
+}

@@ -1,0 +1,113 @@
+//! Leases: who may work on a due job or timer tick.
+//!
+//! A lease is a fencing token. It ends when somebody else is given the job, not when its time runs
+//! out: time only makes the job available again. So late work that nobody repeated still counts, and
+//! work that was repeated is refused inside the commit.
+//!
+//! Jobs of one lane run one after the other; tenants of a partition take turns, so a backlog of one
+//! does not delay another.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use crate::{CommitError, EntryId, Error, Partition, Pulse, Tenant};
+
+/// Greatest `max` of a lease call; a larger one is taken as this.
+pub const MAX_LEASES: u32 = 1000;
+
+/// Obligations: a job is leased only when due, only as the first of its lane, and to one holder at
+/// a time; tenants with due jobs take turns; an expired lease makes the job available again.
+#[async_trait]
+pub trait Work: Send + Sync {
+    async fn lease_jobs(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Job>, Error>;
+
+    /// Due ticks, the most overdue first.
+    async fn lease_timers(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Tick>, Error>;
+
+    /// Moves the end of a lease: later while working, to now for giving it back early.
+    async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError>;
+
+    /// What wakes those who wait for work or events.
+    fn pulse(&self) -> &Pulse;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LeaseRequest {
+    pub now_ms: u64,
+    /// At least one millisecond; 0 is taken as 1.
+    pub lease_ms: u64,
+    pub max: u32,
+}
+
+/// What was leased, and when to ask again: at `next_due_ms` unless a pulse comes first. A time that
+/// has passed means that there is more right now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leased<Item> {
+    pub items: Vec<Item>,
+    pub next_due_ms: Option<u64>,
+}
+
+/// Unique among the jobs of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(pub u64);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    pub tenant: Tenant,
+    pub lease: JobLease,
+    pub lane: Option<String>,
+    pub due_ms: u64,
+    /// How often the job was rescheduled before.
+    pub attempt: u32,
+    pub payload: Bytes,
+    pub entry: Option<EntryId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tick {
+    pub tenant: Tenant,
+    pub lease: TimerLease,
+    /// When the tick was due, however late it is.
+    pub due_ms: u64,
+    pub schedule: Bytes,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct JobLease {
+    pub job: JobId,
+    pub token: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TimerLease {
+    pub timer: String,
+    pub token: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lease {
+    Job(JobLease),
+    Timer(TimerLease),
+}
+
+impl From<JobLease> for Lease {
+    fn from(lease: JobLease) -> Self {
+        Self::Job(lease)
+    }
+}
+
+impl From<TimerLease> for Lease {
+    fn from(lease: TimerLease) -> Self {
+        Self::Timer(lease)
+    }
+}
+
+impl LeaseRequest {
+    pub(crate) fn until_ms(self) -> u64 {
+        self.now_ms.saturating_add(self.lease_ms.max(1))
+    }
+
+    pub(crate) fn bounded_max(self) -> usize {
+        usize::try_from(self.max.min(MAX_LEASES)).unwrap_or_default()
+    }
+}
