@@ -8,6 +8,7 @@
     allow(
         clippy::unwrap_used,
         clippy::indexing_slicing,
+        clippy::panic,
         clippy::needless_pass_by_value,
         clippy::redundant_clone,
         reason = "a test says what is wrong by panicking, and reads best with its JSON written in the call"
@@ -28,3 +29,13 @@ pub mod timers;
 
 pub mod dedupe;
 pub mod emit;
+
+pub mod event_id;
+pub mod retry;
+pub mod subscriptions;
+pub mod users;
+pub mod webhooks;
+
+pub mod fields;
+pub mod paging;
+pub mod truncate;
