@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Builds guest-shim/shim.wasm, reproducibly. Called by `just shim`.
+#
+#   build.sh            build and replace shim.wasm and its record of sources
+#   build.sh --check    build elsewhere and compare with the committed file, byte for byte
+#
+# Two ways to a toolchain:
+#   rustup   rustup's wasm32-wasip1 target and a WASI SDK (WASI_SDK=/path)
+#   debian   Debian's packages; installed when missing, where apt-get can. The committed file is made this way.
+# SHIM_TOOLCHAIN=rustup|debian chooses; the default is debian where apt-get is, because that gives the committed bytes.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cd "$here"
+target_dir=${SHIM_TARGET_DIR:-$here/target}
+packages=(rustc-web cargo-web rust-web-src clang-19 lld-19 llvm-19 libclang-19-dev wasi-libc libclang-rt-19-dev-wasm32)
+say() { printf 'shim: %s\n' "$*" >&2; }
+
+build_debian() {
+  if ! dpkg -s "${packages[@]}" >/dev/null 2>&1; then
+    say "installing Debian's WebAssembly toolchain"
+    local root=(); [ "$(id -u)" = 0 ] || root=(sudo)
+    "${root[@]}" apt-get update -qq && "${root[@]}" apt-get install -y -qq --no-install-recommends "${packages[@]}"
+  fi
+  # rquickjs-sys expects the layout of a WASI SDK; this one is made of links.
+  local sdk=$target_dir/wasi-sdk
+  mkdir -p "$sdk/bin" "$sdk/share/wasi-sysroot/lib"
+  ln -sfn /usr/bin/clang-19 "$sdk/bin/clang"
+  ln -sfn /usr/bin/llvm-ar-19 "$sdk/bin/ar"
+  ln -sfn /usr/include/wasm32-wasi "$sdk/share/wasi-sysroot/include"
+  ln -sfn /usr/lib/wasm32-wasi "$sdk/share/wasi-sysroot/lib/wasm32-wasi"
+  export WASI_SDK=$sdk LIBCLANG_PATH=/usr/lib/llvm-19/lib RUSTC=/usr/bin/rustc
+  # Debian has no compiled standard library for the target; its sources build with the program.
+  export RUSTC_BOOTSTRAP=1
+  export CARGO_TARGET_WASM32_WASIP1_LINKER=/usr/bin/wasm-ld-19
+  flags="-C link-self-contained=no -L /usr/lib/wasm32-wasi -C link-arg=/usr/lib/wasm32-wasi/crt1-reactor.o"
+  flags+=" -C link-arg=/usr/lib/llvm-19/lib/clang/19/lib/wasi/libclang_rt.builtins-wasm32.a"
+  cargo=(/usr/bin/cargo build -Zbuild-std=std,panic_abort)
+}
+
+build_rustup() {
+  : "${WASI_SDK:?set WASI_SDK to the folder of a WASI SDK}"
+  rustup target add wasm32-wasip1
+  flags="-C target-feature=-crt-static"
+  flags="" ; cargo=(cargo build)
+}
+
+toolchain=${SHIM_TOOLCHAIN:-$(command -v apt-get >/dev/null && echo debian || echo rustup)}
+"build_$toolchain"
+
+registry=${CARGO_HOME:-$HOME/.cargo}
+# No path of this machine in the result: two builds in different folders give the same bytes.
+export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$flags --remap-path-prefix=$here=/shim --remap-path-prefix=$target_dir=/target --remap-path-prefix=$registry=/cargo"
+export CFLAGS_wasm32_wasip1="-ffile-prefix-map=$here=/shim -ffile-prefix-map=$target_dir=/target -ffile-prefix-map=$registry=/cargo"
+say "building with $toolchain"
+CARGO_TARGET_DIR=$target_dir "${cargo[@]}" --locked --release --target wasm32-wasip1
+built=$target_dir/wasm32-wasip1/release/guest_shim.wasm
+
+if [ "${1:-}" = --check ]; then
+  cmp "$built" shim.wasm && say "shim.wasm is what its sources give, byte for byte"
+else
+  cp "$built" shim.wasm
+  ./sources-hash.sh > shim.sources
+  say "wrote shim.wasm ($(stat -c %s shim.wasm) bytes)"
+fi

@@ -1,0 +1,61 @@
+'use strict';
+// `$` of an action, and the answer to an HTTP request.
+const { stringify, TypeError } = internal.primordials;
+
+// In the order of `effect` in wit/effects.wit.
+const EFFECTS = ['export', 'respond', 'exit', 'http', 'email', 's3', 'emit', 'sse'];
+const EMPTY = new Uint8Array(0);
+
+const json = (value, what) => {
+  const text = stringify(value);
+  if (text === undefined) throw new TypeError(`${what} must be a value that JSON can hold`);
+  return text;
+};
+
+const perform = (name, parameters) => host.perform(EFFECTS.indexOf(name), json(parameters, `the parameters of ${name}`));
+
+// UTF-8 of a string, without relying on a global a component may have replaced.
+const encode = (string) => host.encodeUtf8(internal.text(string));
+
+const bodyBytes = (body) => {
+  if (body === undefined || body === null) return { bytes: EMPTY };
+  if (typeof body === 'string') return { bytes: encode(body) };
+  if (body instanceof ArrayBuffer) return { bytes: new Uint8Array(body) };
+  if (ArrayBuffer.isView(body)) return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength) };
+  return { bytes: encode(json(body, 'the body')), type: 'application/json' };
+};
+
+// What `this.http.respond` and `$.respond` take: `{status, headers, body}`.
+const respond = (reply) => {
+  if (typeof reply !== 'object' || reply === null) throw new TypeError('respond takes an object: {status, headers, body}');
+  const status = typeof reply.status === 'string' && /^\d{3}$/.test(reply.status) ? Number(reply.status) : reply.status;
+  if (!Number.isInteger(status) || status < 100 || status > 599) {
+    throw new TypeError('respond needs a status from 100 to 599');
+  }
+  const { bytes, type } = bodyBytes(reply.body);
+  const headers = {};
+  for (const [name, value] of Object.entries(reply.headers ?? {})) headers[name] = Array.isArray(value) ? value.map(String) : String(value);
+  const isTyped = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  if (type !== undefined && !isTyped) headers['content-type'] = type;
+  return host.respond(json({ status, headers }, 'the headers'), bytes);
+};
+
+internal.respond = respond;
+
+internal.makeActionContext = () => ({
+  export: (name, value) => perform('export', { name: internal.text(name), value: value === undefined ? null : value }),
+  respond: (reply) => { respond(reply); },
+  flow: {
+    exit: (reason) => {
+      perform('exit', { reason: reason === undefined ? '' : internal.text(reason) });
+      return undefined;
+    },
+  },
+  send: {
+    http: (parameters) => perform('http', parameters),
+    email: (parameters) => perform('email', parameters),
+    s3: (parameters) => perform('s3', parameters),
+    emit: (parameters) => perform('emit', parameters),
+    sse: (parameters) => perform('sse', parameters),
+  },
+});

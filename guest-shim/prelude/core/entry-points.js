@@ -1,0 +1,126 @@
+'use strict';
+// What the shim calls. Every entry point ends by settling, with a result or with an error; none throws.
+const { parse, stringify, then, apply, isArray, keys, Promise, Error } = internal.primordials;
+
+let component;
+let isRunning = false;
+let rejections = new Map();
+
+internal.fail = (error) => {
+  if (!isRunning) return;
+  isRunning = false;
+  host.settle(false, internal.errorJson(error));
+};
+
+const succeed = (json) => {
+  if (!isRunning) return;
+  isRunning = false;
+  host.settle(true, json);
+};
+
+const start = (work) => {
+  isRunning = true;
+  rejections = new Map();
+  // An async function resolves without looking up `then` on anything a component can reach but the value itself.
+  then((async () => work())(), succeed, internal.fail);
+};
+
+const jsonOf = (value) => stringify(value) ?? 'null';
+
+const requireMethod = (value, what) => {
+  if (typeof value !== 'function') throw new Error(`the component has no ${what}`);
+  return value;
+};
+
+const runSource = async (call) => {
+  const self = internal.makeInstance(component, call);
+  if (component.run === undefined) {
+    self.$emit(call.event, {});
+    return 'null';
+  }
+  await apply(requireMethod(component.run, 'run method'), self, [call.event]);
+  return 'null';
+};
+
+const runHook = async (call) => {
+  const hook = component.hooks?.[call.hook];
+  if (hook !== undefined) await apply(requireMethod(hook, `hook named ${call.hook}`), internal.makeInstance(component, call), []);
+  return 'null';
+};
+
+const runAction = async (call) => {
+  const self = internal.makeInstance(component, call);
+  const $ = internal.makeActionContext();
+  self.$ = $;
+  const argument = { steps: call.steps ?? {}, $ };
+  if (call.event !== undefined) argument.event = call.event;
+  return jsonOf(await apply(requireMethod(component.run, 'run method'), self, [argument]));
+};
+
+// The options of an inherited prop run on the app; a function as third element computes their input from earlier props.
+const runOptions = async (call) => {
+  const self = internal.makeInstance(component, call);
+  const declared = internal.propDefinition(component.props?.[call.prop]);
+  if (typeof declared !== 'object' || declared === null) throw new Error(`the component has no prop named ${call.prop}`);
+  const found = internal.inheritProp(declared);
+  if (found.error !== undefined) throw new Error(found.error);
+  const { options } = found.definition;
+  if (typeof options !== 'function') return jsonOf(options ?? []);
+  const isInherited = found.app !== undefined && found.inherited;
+  const input = isInherited ? (typeof found.input === 'function' ? apply(found.input, self, [self]) : found.input) : undefined;
+  const context = { page: call.page ?? 0, prevContext: call.prevContext ?? {}, query: call.query, ...input };
+  const owner = isInherited ? ownerOf(self, found.app) : self;
+  return jsonOf(await apply(options, owner, [context]));
+};
+
+const ownerOf = (self, app) => {
+  for (const name of keys(component.props ?? {})) if (component.props[name] === app) return self[name];
+  return internal.makeApp(app.app, app);
+};
+
+const KINDS = { run: runSource, hook: runHook, action: runAction, options: runOptions };
+
+const load = (text) => start(() => {
+  const exported = internal.loadProgram(parse(text));
+  // ES modules turned into CommonJS keep their default export under that name.
+  component = exported?.__esModule && exported.default !== undefined ? exported.default : exported;
+  internal.checkComponent(component);
+  return 'null';
+});
+
+const invoke = (text) => start(() => {
+  const call = parse(text);
+  return KINDS[call.kind](call);
+});
+
+// Called when no job, timer or completion is left and the call has not settled.
+const stall = () => internal.fail(new Error('the promise can never settle: nothing is running that could settle it'));
+
+const noteRejection = (promise, reason, isHandled) => {
+  if (isHandled) rejections.delete(promise);
+  else rejections.set(promise, reason);
+};
+
+const finish = () => {
+  for (const reason of rejections.values()) internal.logLine('error', `Unhandled promise rejection: ${internal.describeError(reason).stack}`);
+  const { timers, requests } = internal.pendingWork();
+  if (timers + requests > 0) {
+    internal.logLine('warn', `The run ended with work still pending, which was cancelled: ${timers} timers, ${requests} requests`);
+  }
+  internal.resetTimers();
+  internal.resetConsole();
+};
+
+internal.complete = () => {};
+
+internal.entryPoints = {
+  load,
+  describe: () => start(() => internal.describe(component)),
+  invoke,
+  stall,
+  finish,
+  noteRejection,
+  nextWait: () => internal.nextWait(),
+  fireTimer: () => internal.fireTimer(),
+  complete: (request, what, value) => internal.complete(request, what, value),
+};

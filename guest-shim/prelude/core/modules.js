@@ -1,0 +1,114 @@
+'use strict';
+// The CommonJS loader, over the table of modules that the host made of a component and its packages.
+//
+// Source text is asked for when a module is first required, so an image holds code that was evaluated and
+// nothing of what was not; a `require` inside a function finds its module at run time the same way.
+const { parse, apply, keys, hasOwn, create, split, join, slice, startsWith, mapGet, mapSet, mapHas, toWellFormed } = internal.primordials;
+
+const PARAMETERS = 'exports, require, module, __filename, __dirname';
+const SUFFIXES = ['', '.js', '.json', '.cjs', '/index.js', '/index.json'];
+
+let table = new Map();
+let cache = new Map();
+
+// Modules that are part of the platform: name -> function that makes its exports.
+const builtins = create(null);
+const builtinCache = new Map();
+internal.defineBuiltin = (name, make) => { builtins[name] = make; };
+internal.builtinNames = () => keys(builtins);
+
+internal.builtin = (specifier) => {
+  const name = startsWith(specifier, 'node:') ? slice(specifier, 5) : specifier;
+  if (!hasOwn(builtins, name)) return undefined;
+  if (!mapHas(builtinCache, name)) mapSet(builtinCache, name, { exports: builtins[name]() });
+  return mapGet(builtinCache, name);
+};
+
+const dirname = (path) => {
+  const parts = split(path, '/');
+  parts.length -= 1;
+  return join(parts, '/');
+};
+
+const joinPath = (folder, specifier) => {
+  const parts = folder === '' ? [] : split(folder, '/');
+  for (const part of split(specifier, '/')) {
+    if (part === '..') parts.length > 0 && parts[parts.length - 1] !== '..' ? (parts.length -= 1) : (parts[parts.length] = '..');
+    else if (part !== '.' && part !== '') parts[parts.length] = part;
+  }
+  return join(parts, '/');
+};
+
+const notFound = (specifier, from) => internal.codedError(
+  'MODULE_NOT_FOUND',
+  startsWith(specifier, '.')
+    ? `Cannot find module '${specifier}' required by ${from}: add the file to the component`
+    : `Cannot find module '${specifier}' required by ${from}`,
+);
+
+const resolve = (specifier, from) => {
+  const imports = mapGet(table, from)?.imports;
+  if (imports && hasOwn(imports, specifier)) return imports[specifier];
+  if (startsWith(specifier, '.') || startsWith(specifier, '/')) {
+    const base = joinPath(startsWith(specifier, '/') ? '' : dirname(from), specifier);
+    for (const suffix of SUFFIXES) if (mapHas(table, base + suffix)) return base + suffix;
+  }
+  throw notFound(specifier, from);
+};
+
+const evaluate = (record, module) => {
+  const source = host.source(record.path);
+  if (source === undefined || source === null) throw notFound(record.path, 'the component');
+  if (record.kind === 'json') {
+    module.exports = parseJson(source, record.path);
+    return;
+  }
+  const run = host.compile(source, record.path, PARAMETERS);
+  apply(run, module.exports, [module.exports, module.require, module, `/${record.path}`, `/${dirname(record.path)}`]);
+};
+
+const parseJson = (source, path) => {
+  try {
+    return parse(source);
+  } catch (error) {
+    throw new SyntaxError(`${path}: ${error.message}`);
+  }
+};
+
+const makeRequire = (from) => {
+  const require = (specifier) => {
+    if (typeof specifier !== 'string') {
+      throw internal.codedError('ERR_INVALID_ARG_TYPE', 'The "id" argument must be of type string.', TypeError);
+    }
+    const imports = mapGet(table, from)?.imports;
+    const isOverridden = imports && hasOwn(imports, specifier);
+    const builtin = isOverridden ? undefined : internal.builtin(specifier);
+    return builtin ? builtin.exports : internal.loadModule(resolve(specifier, from)).exports;
+  };
+  require.resolve = (specifier) => (internal.builtin(specifier) ? specifier : `/${resolve(specifier, from)}`);
+  require.cache = create(null);
+  require.main = undefined;
+  return require;
+};
+
+internal.loadModule = (path) => {
+  if (mapHas(cache, path)) return mapGet(cache, path);
+  const module = { id: `/${path}`, path: `/${dirname(path)}`, exports: {}, filename: `/${path}`, loaded: false, children: [], paths: [] };
+  module.require = makeRequire(path);
+  mapSet(cache, path, module);
+  try {
+    evaluate(mapGet(table, path), module);
+  } catch (error) {
+    cache.delete(path);
+    throw error;
+  }
+  module.loaded = true;
+  return module;
+};
+
+internal.loadProgram = (program) => {
+  table = new Map();
+  cache = new Map();
+  for (const record of program.modules) mapSet(table, record.path, record);
+  return internal.loadModule(program.entry).exports;
+};

@@ -1,0 +1,54 @@
+'use strict';
+// What the prelude itself relies on, captured before any component runs. A component may replace or poison every
+// global; it then harms its own code only, never the way its run is reported.
+const { apply, ownKeys, getPrototypeOf } = Reflect;
+const uncurry = (method) => (self, ...args) => apply(method, self, args);
+
+internal.primordials = {
+  apply,
+  ownKeys,
+  getPrototypeOf,
+  parse: JSON.parse,
+  stringify: JSON.stringify,
+  isArray: Array.isArray,
+  keys: Object.keys,
+  create: Object.create,
+  assign: Object.assign,
+  freeze: Object.freeze,
+  defineProperty: Object.defineProperty,
+  getOwnPropertyDescriptor: Object.getOwnPropertyDescriptor,
+  hasOwn: Object.hasOwn,
+  isFinite: Number.isFinite,
+  Map,
+  Set,
+  Promise,
+  Error,
+  TypeError,
+  RangeError,
+  SyntaxError,
+  String,
+  Number,
+  Uint8Array,
+  ArrayBuffer,
+  Proxy,
+  then: uncurry(Promise.prototype.then),
+  bind: uncurry(Function.prototype.bind),
+  functionToString: uncurry(Function.prototype.toString),
+  join: uncurry(Array.prototype.join),
+  push: uncurry(Array.prototype.push),
+  slice: uncurry(String.prototype.slice),
+  split: uncurry(String.prototype.split),
+  startsWith: uncurry(String.prototype.startsWith),
+  toWellFormed: uncurry(String.prototype.toWellFormed),
+  exec: uncurry(RegExp.prototype.exec),
+  mapGet: uncurry(Map.prototype.get),
+  mapSet: uncurry(Map.prototype.set),
+  mapHas: uncurry(Map.prototype.has),
+  mapDelete: uncurry(Map.prototype.delete),
+  setHas: uncurry(Set.prototype.has),
+  setAdd: uncurry(Set.prototype.add),
+  setDelete: uncurry(Set.prototype.delete),
+};
+
+// A string that can cross the wall: lone surrogates have no UTF-8.
+internal.text = (value) => internal.primordials.toWellFormed(typeof value === 'string' ? value : `${String(value)}`);

@@ -1,0 +1,90 @@
+//! Runs a call of the prelude until its promise settles.
+//!
+//! The order is Node's: all promise jobs, then one macrotask (a completion or a due timer), then all promise jobs again.
+//! When nothing is left to do the run is suspended in `timers.park`; when nothing can ever happen, it ends.
+
+use std::cell::RefCell;
+
+use crate::engine;
+use crate::wellspring::wall::{fetch, timers};
+
+thread_local! {
+    /// Set by the prelude when the call's promise settles.
+    static SETTLED: RefCell<Option<Result<String, String>>> = const { RefCell::new(None) };
+}
+
+/// What the prelude still waits for, as `nextWait` of `core/timers.js` tells it.
+enum Wait {
+    Nothing,
+    Completion,
+    Timer(f64),
+}
+
+/// Calls an entry point with one JSON text and runs the event loop to the end of it.
+pub(crate) fn call(entry_point: &str, input: String) -> Result<String, String> {
+    SETTLED.take();
+    engine::with_entry_point(entry_point, |_, function| {
+        // Entry points catch everything and settle with it; what escapes is exhaustion of the stack in the prelude itself.
+        if function.call::<_, ()>((input,)).is_err() {
+            settle(Err(r#"{"name":"RangeError","message":"Maximum call stack size exceeded"}"#.into()));
+        }
+    });
+    loop {
+        engine::run_jobs();
+        if let Some(result) = SETTLED.take() {
+            finish();
+            return result;
+        }
+        if let Some(completion) = fetch::next() {
+            deliver(completion);
+            continue;
+        }
+        match next_wait() {
+            Wait::Timer(milliseconds) if milliseconds <= 0.0 => fire_timer(),
+            Wait::Timer(milliseconds) => timers::park(Some(milliseconds)),
+            Wait::Completion => timers::park(None),
+            Wait::Nothing => engine::with_entry_point("stall", |_, function| drop(function.call::<_, ()>(()))),
+        }
+    }
+}
+
+/// Ends the current call; the first time counts.
+pub(crate) fn settle(result: Result<String, String>) {
+    SETTLED.with_borrow_mut(|settled| {
+        settled.get_or_insert(result);
+    });
+}
+
+fn next_wait() -> Wait {
+    let milliseconds = engine::with_entry_point("nextWait", |_, function| function.call::<_, f64>(()));
+    match milliseconds {
+        Ok(milliseconds) if milliseconds.is_nan() => Wait::Nothing,
+        Ok(milliseconds) if milliseconds.is_infinite() => Wait::Completion,
+        Ok(milliseconds) => Wait::Timer(milliseconds),
+        Err(_) => Wait::Nothing,
+    }
+}
+
+fn fire_timer() {
+    engine::with_entry_point("fireTimer", |_, function| drop(function.call::<_, ()>(())));
+}
+
+/// Notes in the log what the call left behind.
+fn finish() {
+    engine::with_entry_point("finish", |_, function| drop(function.call::<_, ()>(())));
+}
+
+fn deliver(completion: fetch::Completion) {
+    use fetch::Completion::{Chunk, End, Failed, Head, Written};
+    engine::with_entry_point("complete", |ctx, function| {
+        let done = match completion {
+            Head((request, head)) => function.call::<_, ()>((request, "head", head)),
+            Chunk((request, bytes)) => rquickjs::TypedArray::new(ctx.clone(), bytes)
+                .and_then(|bytes| function.call::<_, ()>((request, "chunk", bytes))),
+            End(request) => function.call::<_, ()>((request, "end")),
+            Written(request) => function.call::<_, ()>((request, "written")),
+            Failed((request, error)) => function.call::<_, ()>((request, "failed", error)),
+        };
+        drop(done);
+    });
+}

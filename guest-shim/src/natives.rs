@@ -1,0 +1,109 @@
+//! The native functions the prelude calls: the imports of the wall, and what is better done in Rust.
+//!
+//! Arguments are of the right type already, because the prelude coerces what a component gives it; one that
+//! is not raises a TypeError.
+
+use std::cell::Cell;
+
+use rquickjs::prelude::{Func, Opt};
+use rquickjs::{Ctx, Object, Result, TypedArray, Value};
+
+use crate::event_loop;
+use crate::script;
+use crate::wellspring::wall::{auth, clock, db, effects, emit, fetch, log, modules, random, respond};
+
+/// All natives as one object.
+pub(crate) fn object<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
+    let host = Object::new(ctx.clone())?;
+    add_run(&host)?;
+    add_fetch(&host)?;
+    add_platform(&host)?;
+    Ok(host)
+}
+
+/// Javy brings a console and a reader of standard input of its own; ours come with the prelude.
+pub(crate) fn forget_javy_globals(ctx: &Ctx<'_>) -> Result<()> {
+    for name in ["console", "Javy"] {
+        ctx.globals().remove(name)?;
+    }
+    Ok(())
+}
+
+/// What a run does to the world.
+fn add_run(host: &Object<'_>) -> Result<()> {
+    host.set("emit", Func::from(|event: String, metadata: String| emit::emit(&event, &metadata)))?;
+    host.set("dbGet", Func::from(|key: String| db::get(&key)))?;
+    host.set("dbSet", Func::from(|key: String, value: Opt<String>| db::set(&key, value.0.as_deref())))?;
+    host.set("credentials", Func::from(|prop: String| auth::credentials(&prop)))?;
+    host.set("respond", Func::from(|head: String, body: TypedArray<'_, u8>| {
+        respond::respond(&head, body.as_bytes().unwrap_or_default())
+    }))?;
+    host.set("perform", Func::from(|effect: u8, parameters: String| {
+        // The numbering is the enum's own; core/effects.js names them in the same order.
+        effects::perform(unsafe { effects::Effect::_lift(effect) }, &parameters)
+    }))?;
+    host.set("log", Func::from(|level: u8, message: String| log::log(unsafe { log::Level::_lift(level) }, &message)))?;
+    host.set("settle", Func::from(|is_ok: bool, json: String| {
+        event_loop::settle(if is_ok { Ok(json) } else { Err(json) })
+    }))
+}
+
+fn add_fetch(host: &Object<'_>) -> Result<()> {
+    host.set("fetchStart", Func::from(|head: String, body: TypedArray<'_, u8>, streaming: bool| {
+        fetch::start(&head, body.as_bytes().unwrap_or_default(), streaming)
+    }))?;
+    host.set("fetchWrite", Func::from(|request: u32, chunk: TypedArray<'_, u8>| {
+        fetch::write(request, chunk.as_bytes().unwrap_or_default())
+    }))?;
+    host.set("fetchFinish", Func::from(|request: u32| fetch::finish(request)))?;
+    host.set("fetchRead", Func::from(|request: u32| fetch::read(request)))?;
+    host.set("fetchCancel", Func::from(|request: u32| fetch::cancel(request)))
+}
+
+/// Time, randomness and code.
+fn add_platform(host: &Object<'_>) -> Result<()> {
+    host.set("now", Func::from(clock::now))?;
+    host.set("elapsed", Func::from(clock::elapsed))?;
+    host.set("random", Func::from(random_bytes))?;
+    host.set("source", Func::from(|path: String| modules::source(&path)))?;
+    host.set("compile", Func::from(compile))?;
+    host.set("encodeUtf8", Func::from(encode_utf8))?;
+    let math: Object = host.ctx().globals().get("Math")?;
+    math.set("random", Func::from(random_number))
+}
+
+/// `Math.random` starts anew in every run; a generator seeded while loading would give all runs the same numbers.
+pub(crate) fn forget_random_state() {
+    RANDOM_STATE.set(0);
+}
+
+thread_local! {
+    static RANDOM_STATE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// SplitMix64, seeded by the host: fast, and good enough for what is not cryptography.
+fn random_number() -> f64 {
+    let mut state = RANDOM_STATE.get();
+    if state == 0 {
+        let seed = random::bytes(8);
+        state = seed.iter().fold(1, |state, &byte| (state << 8) ^ u64::from(byte));
+    }
+    state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    RANDOM_STATE.set(state);
+    let mut mixed = state;
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+fn encode_utf8<'js>(ctx: Ctx<'js>, text: String) -> Result<TypedArray<'js, u8>> {
+    TypedArray::new(ctx, text.into_bytes())
+}
+
+fn random_bytes<'js>(ctx: Ctx<'js>, count: u32) -> Result<TypedArray<'js, u8>> {
+    TypedArray::new(ctx, random::bytes(count))
+}
+
+fn compile<'js>(ctx: Ctx<'js>, body: String, name: String, parameters: String) -> Result<Value<'js>> {
+    script::compile(&ctx, &body, &name, &parameters)
+}

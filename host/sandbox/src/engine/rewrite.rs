@@ -1,0 +1,155 @@
+//! Splits the shim into code and memory.
+//!
+//! The code becomes a module that imports its memory and has no data segments, so one compilation serves every image.
+//! What the data segments would have written becomes the first image's memory.
+
+use wasm_encoder::reencode::{self, Reencode, RoundtripReencoder};
+use wasm_encoder::{
+    CodeSection, ElementSection, EntityType, ExportKind, ExportSection, FunctionSection, GlobalSection, ImportSection,
+    MemoryType, Module, TableSection, TypeSection,
+};
+use wasmparser::{DataKind, GlobalType, Operator, Parser, Payload};
+
+pub(crate) const PAGE_BYTES: usize = 64 << 10;
+
+/// Where the engine's code finds its memory.
+pub(crate) const MEMORY_IMPORT: (&str, &str) = ("image", "memory");
+
+/// Exported by the rewrite, so that the host can see that the stack was empty when an image was taken.
+pub(crate) const STACK_POINTER_EXPORT: &str = "stack-pointer";
+
+/// The shim, in two.
+pub(crate) struct Split {
+    pub(crate) code: Vec<u8>,
+    pub(crate) memory: Vec<u8>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RewriteError {
+    #[error("the shim is not a valid WebAssembly module")]
+    Parse(#[from] wasmparser::BinaryReaderError),
+    #[error("the shim could not be encoded again")]
+    Encode(#[from] reencode::Error),
+    #[error("the shim has {found}, which would not survive in an image")]
+    Unsupported { found: &'static str },
+}
+
+/// Splits `wasm`; refuses anything that would keep state outside of its one memory.
+pub(crate) fn split(wasm: &[u8]) -> Result<Split, RewriteError> {
+    let memory_type = memory_type(wasm)?;
+    let mut memory = vec![0; memory_type.minimum as usize * PAGE_BYTES];
+    let mut encoder = Encoder { module: Module::new(), code: CodeSection::new(), memory_type };
+    for payload in Parser::new(0).parse_all(wasm) {
+        match payload? {
+            Payload::DataSection(section) => write_data(section, &mut memory)?,
+            payload => encoder.copy(payload)?,
+        }
+    }
+    Ok(Split { code: encoder.finish(), memory })
+}
+
+struct Encoder {
+    module: Module,
+    code: CodeSection,
+    memory_type: MemoryType,
+}
+
+// === impl Encoder ===
+
+impl Encoder {
+    fn copy(&mut self, payload: Payload<'_>) -> Result<(), RewriteError> {
+        let mut reencode = RoundtripReencoder;
+        macro_rules! section {
+            ($kind:ident, $parse:ident, $section:expr) => {{
+                let mut copy = $kind::new();
+                reencode.$parse(&mut copy, $section)?;
+                copy
+            }};
+        }
+        match payload {
+            Payload::TypeSection(types) => {
+                self.module.section(&section!(TypeSection, parse_type_section, types));
+            }
+            Payload::ImportSection(imports) => {
+                let mut imports = section!(ImportSection, parse_import_section, imports);
+                imports.import(MEMORY_IMPORT.0, MEMORY_IMPORT.1, EntityType::Memory(self.memory_type));
+                self.module.section(&imports);
+            }
+            Payload::FunctionSection(functions) => {
+                self.module.section(&section!(FunctionSection, parse_function_section, functions));
+            }
+            Payload::TableSection(tables) => {
+                self.module.section(&section!(TableSection, parse_table_section, tables));
+            }
+            Payload::GlobalSection(globals) => {
+                check_globals(globals.clone())?;
+                self.module.section(&section!(GlobalSection, parse_global_section, globals));
+            }
+            Payload::ExportSection(exports) => {
+                let mut exports = section!(ExportSection, parse_export_section, exports);
+                exports.export(STACK_POINTER_EXPORT, ExportKind::Global, 0);
+                self.module.section(&exports);
+            }
+            Payload::ElementSection(elements) => {
+                self.module.section(&section!(ElementSection, parse_element_section, elements));
+            }
+            Payload::CodeSectionEntry(body) => {
+                reencode.parse_function_body(&mut self.code, body)?;
+            }
+            Payload::StartSection { .. } => return Err(RewriteError::Unsupported { found: "a start function" }),
+            // The memory is imported now; custom sections say nothing to the engine.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.module.section(&self.code);
+        self.module.finish()
+    }
+}
+
+fn memory_type(wasm: &[u8]) -> Result<MemoryType, RewriteError> {
+    for payload in Parser::new(0).parse_all(wasm) {
+        if let Payload::MemorySection(memories) = payload? {
+            if memories.count() != 1 {
+                return Err(RewriteError::Unsupported { found: "several memories" });
+            }
+            if let Some(memory) = memories.into_iter().next() {
+                let minimum = memory?.initial;
+                return Ok(MemoryType { minimum, maximum: None, memory64: false, shared: false, page_size_log2: None });
+            }
+        }
+    }
+    Err(RewriteError::Unsupported { found: "no memory" })
+}
+
+/// Memory is the whole state only if there is no other: one mutable global, the stack pointer, which is at rest
+/// between two calls.
+fn check_globals(globals: wasmparser::GlobalSectionReader<'_>) -> Result<(), RewriteError> {
+    for (index, global) in globals.into_iter().enumerate() {
+        let GlobalType { mutable, .. } = global?.ty;
+        if mutable != (index == 0) {
+            return Err(RewriteError::Unsupported { found: "a mutable global beside the stack pointer" });
+        }
+    }
+    Ok(())
+}
+
+fn write_data(section: wasmparser::DataSectionReader<'_>, memory: &mut [u8]) -> Result<(), RewriteError> {
+    for segment in section {
+        let segment = segment?;
+        let DataKind::Active { offset_expr, .. } = segment.kind else {
+            return Err(RewriteError::Unsupported { found: "a passive data segment" });
+        };
+        let Operator::I32Const { value } = offset_expr.get_operators_reader().read()? else {
+            return Err(RewriteError::Unsupported { found: "a computed data offset" });
+        };
+        let start = value as u32 as usize;
+        memory
+            .get_mut(start..start + segment.data.len())
+            .ok_or(RewriteError::Unsupported { found: "a data segment outside of its memory" })?
+            .copy_from_slice(segment.data);
+    }
+    Ok(())
+}

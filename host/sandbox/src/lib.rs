@@ -1,0 +1,31 @@
+//! Runs components: modules → image → one fuel-limited run.
+//!
+//! The only crate that knows wasmtime, and it knows nothing else of the house. QuickJS is compiled once (`engine`); a
+//! component is only memory (`image`), taken after its code was evaluated, and every invocation starts from a copy-on-write
+//! mapping of it (`run`). What a component can cause outside its memory is listed in `wall`, one file per
+//! interface of `wit/`.
+//!
+//! A component's failure is an [`Outcome`] with a [`Fault`]; an `Err` means that the host failed.
+
+mod cache;
+mod engine;
+mod gate;
+mod image;
+mod limits;
+mod memory;
+mod meter;
+mod offline;
+mod outcome;
+mod program;
+mod run;
+mod sandbox;
+mod services;
+mod wall;
+
+pub mod measure;
+
+pub use limits::{LimitKind, Limits};
+pub use outcome::{Effect, EffectKind, Emit, EmitMetadata, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};
+pub use program::{Module, ModuleKind, Program};
+pub use sandbox::{Built, Config, Error, Image, LoadError, Sandbox, Task};
+pub use services::{FetchBody, FetchError, FetchRequest, FetchResponse, Reply, ServiceError, Services};

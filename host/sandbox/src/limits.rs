@@ -1,0 +1,95 @@
+//! The bounds of one run. Whoever crosses one ends there, with a fault that names it.
+
+use std::time::Duration;
+
+/// What a run may use. The defaults are those of the product.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Units of fuel; about one per WebAssembly instruction, so a thousand million is roughly a second of CPU.
+    pub fuel: u64,
+    pub wall_clock: Duration,
+    pub memory_bytes: usize,
+    pub emits: usize,
+    /// Size of one event with its metadata.
+    pub event_bytes: usize,
+    /// Size of all events of a run together.
+    pub emitted_bytes: usize,
+    pub log_lines: usize,
+    pub log_bytes: usize,
+    pub db_value_bytes: usize,
+    pub db_key_bytes: usize,
+    /// Size of everything one run writes to its key-value store.
+    pub db_written_bytes: usize,
+    pub reply_bytes: usize,
+    pub effects: usize,
+    pub requests: usize,
+    /// Size of all bodies sent together.
+    pub sent_bytes: usize,
+    /// Size of all response bodies read together.
+    pub received_bytes: usize,
+}
+
+/// Names a limit in a fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitKind {
+    Emits,
+    EventBytes,
+    EmittedBytes,
+    LogLines,
+    LogBytes,
+    DbValueBytes,
+    DbKeyBytes,
+    DbWrittenBytes,
+    ReplyBytes,
+    Effects,
+    Requests,
+    SentBytes,
+    ReceivedBytes,
+}
+
+// === impl Limits ===
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            fuel: 30_000_000_000,
+            wall_clock: Duration::from_secs(30),
+            memory_bytes: 128 << 20,
+            emits: 10_000,
+            event_bytes: 512 << 10,
+            emitted_bytes: 64 << 20,
+            log_lines: 10_000,
+            log_bytes: 1 << 20,
+            db_value_bytes: 64 << 10,
+            db_key_bytes: 1 << 10,
+            db_written_bytes: 16 << 20,
+            reply_bytes: 6 << 20,
+            effects: 1_000,
+            requests: 1_000,
+            sent_bytes: 64 << 20,
+            received_bytes: 64 << 20,
+        }
+    }
+}
+
+// === impl LimitKind ===
+
+impl std::fmt::Display for LimitKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Emits => "events emitted in one run",
+            Self::EventBytes => "bytes of one event",
+            Self::EmittedBytes => "bytes emitted in one run",
+            Self::LogLines => "log lines of one run",
+            Self::LogBytes => "bytes logged in one run",
+            Self::DbValueBytes => "bytes of one stored value",
+            Self::DbKeyBytes => "bytes of one key",
+            Self::DbWrittenBytes => "bytes stored in one run",
+            Self::ReplyBytes => "bytes of a response",
+            Self::Effects => "effects of one run",
+            Self::Requests => "outbound requests of one run",
+            Self::SentBytes => "bytes sent in one run",
+            Self::ReceivedBytes => "bytes received in one run",
+        })
+    }
+}

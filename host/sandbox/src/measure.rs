@@ -1,0 +1,1 @@
+//! Ways to run that only a benchmark wants.

@@ -1,0 +1,91 @@
+//! What is loaded: a component and its packages as a table of modules.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// A component, linked: every module it can reach, by path.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Program {
+    /// Path of the module whose exports are the component.
+    pub entry: String,
+    pub modules: BTreeMap<String, Module>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Module {
+    pub kind: ModuleKind,
+    pub source: String,
+    /// Where a specifier in this module leads, when that is not what the path says.
+    #[serde(default)]
+    pub imports: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ModuleKind {
+    CommonJs,
+    Json,
+}
+
+// === impl Program ===
+
+impl Program {
+    /// A component of one file.
+    pub fn single(path: &str, source: impl Into<String>) -> Self {
+        let module = Module { kind: ModuleKind::CommonJs, source: source.into(), imports: BTreeMap::new() };
+        Self { entry: path.to_owned(), modules: BTreeMap::from([(path.to_owned(), module)]) }
+    }
+
+    /// Feeds everything that decides what the image will hold.
+    pub(crate) fn hash_into(&self, hasher: &mut Sha256) {
+        let mut part = |text: &str| {
+            hasher.update((text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        part(&self.entry);
+        for (path, module) in &self.modules {
+            part(path);
+            part(module.kind.name());
+            part(&module.source);
+            for (specifier, target) in &module.imports {
+                part(specifier);
+                part(target);
+            }
+            part("");
+        }
+    }
+
+    /// The table without source texts, as the guest's `load` takes it; it asks for each text when it needs it.
+    pub(crate) fn to_table(&self) -> serde_json::Result<String> {
+        #[derive(Serialize)]
+        struct Table<'a> {
+            entry: &'a str,
+            modules: Vec<Row<'a>>,
+        }
+        #[derive(Serialize)]
+        struct Row<'a> {
+            path: &'a str,
+            kind: ModuleKind,
+            imports: &'a BTreeMap<String, String>,
+        }
+        let modules = self
+            .modules
+            .iter()
+            .map(|(path, module)| Row { path, kind: module.kind, imports: &module.imports })
+            .collect();
+        serde_json::to_string(&Table { entry: &self.entry, modules })
+    }
+}
+
+// === impl ModuleKind ===
+
+impl ModuleKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::CommonJs => "commonjs",
+            Self::Json => "json",
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! One run: the state beside an instance, and the instance's way from its image to its outcome.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+use wasmtime::{Extern, Instance, InstancePre, Memory, Store, Trap, TypedFunc};
+
+use crate::engine::{Engine, STACK_POINTER_EXPORT};
+use crate::limits::Limits;
+use crate::memory::MemoryUse;
+use crate::meter::run_metered;
+use crate::outcome::{Effect, Emit, Fault, LogLine, Outcome, Thrown, Usage, Write};
+use crate::program::Program;
+use crate::sandbox::Error;
+use crate::services::Services;
+use crate::wall::Stop;
+use crate::wall::fetch::Fetches;
+
+/// A guest gives way to others after this much fuel: about a tenth of a millisecond.
+const FUEL_PER_TURN: u64 = 100_000;
+
+/// What the functions of the wall work on.
+pub(crate) struct Run {
+    pub(crate) services: Arc<dyn Services>,
+    pub(crate) limits: Limits,
+    pub(crate) program: Option<Arc<Program>>,
+    pub(crate) started: Instant,
+    pub(crate) memory: Option<Memory>,
+    pub(crate) realloc: Option<Realloc>,
+    pub(crate) emits: Vec<Emit>,
+    pub(crate) emitted_bytes: usize,
+    pub(crate) writes: IndexMap<String, Option<String>>,
+    pub(crate) written_bytes: usize,
+    pub(crate) logs: Vec<LogLine>,
+    pub(crate) logged_bytes: usize,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) has_replied: bool,
+    pub(crate) fetches: Fetches,
+    pub(crate) last_words: String,
+    memory_use: MemoryUse,
+}
+
+pub(crate) type Realloc = TypedFunc<(u32, u32, u32, u32), u32>;
+
+/// An instance with its store. Used for one call and thrown away.
+pub(crate) struct Started {
+    pub(crate) store: Store<Run>,
+    instance: Instance,
+    memory: Memory,
+    cpu: Duration,
+}
+
+/// How a call of the guest ended.
+pub(crate) type CallResult = Result<Result<String, Thrown>, Fault>;
+
+// === impl Run ===
+
+impl Run {
+    pub(crate) fn new(services: Arc<dyn Services>, limits: Limits, program: Option<Arc<Program>>) -> Self {
+        Self {
+            services,
+            program,
+            started: Instant::now(),
+            memory: None,
+            realloc: None,
+            emits: Vec::new(),
+            emitted_bytes: 0,
+            writes: IndexMap::new(),
+            written_bytes: 0,
+            logs: Vec::new(),
+            logged_bytes: 0,
+            effects: Vec::new(),
+            has_replied: false,
+            fetches: Fetches::default(),
+            last_words: String::new(),
+            memory_use: MemoryUse { bytes: 0, limit_bytes: limits.memory_bytes },
+            limits,
+        }
+    }
+
+    pub(crate) fn take_writes(&mut self) -> Vec<Write> {
+        std::mem::take(&mut self.writes).into_iter().map(|(key, value)| Write { key, value }).collect()
+    }
+}
+
+// === impl Started ===
+
+impl Started {
+    /// A fresh instance of `image`.
+    pub(crate) async fn new(engine: &Engine, image: &InstancePre<Run>, run: Run) -> Result<Self, Error> {
+        let mut store = Store::new(&engine.wasmtime, run);
+        store.limiter(|run| &mut run.memory_use);
+        if engine.meters_fuel {
+            store.set_fuel(store.data().limits.fuel).map_err(Error::Engine)?;
+            store.fuel_async_yield_interval(Some(FUEL_PER_TURN)).map_err(Error::Engine)?;
+        }
+        let image = image.instantiate_async(&mut store).await.map_err(Error::Instantiate)?;
+        let memory = image.get_memory(&mut store, "memory").ok_or(Error::Shim("an image has no memory"))?;
+        let imports = imports(engine, &mut store, memory)?;
+        let instance = Instance::new_async(&mut store, &engine.code, &imports).await.map_err(Error::Instantiate)?;
+        let realloc = instance.get_typed_func(&mut store, "cabi_realloc").map_err(Error::Engine)?;
+        store.data_mut().memory = Some(memory);
+        store.data_mut().realloc = Some(realloc);
+        Ok(Self { store, instance, memory, cpu: Duration::ZERO })
+    }
+
+    /// Calls an export without parameters or result.
+    pub(crate) async fn call_plain(&mut self, name: &str) -> Result<Result<(), Fault>, Error> {
+        let function = self.instance.get_typed_func::<(), ()>(&mut self.store, name).map_err(Error::Engine)?;
+        let limit = self.store.data().limits.wall_clock;
+        let (done, cpu) = run_metered(function.call_async(&mut self.store, ()), limit).await;
+        self.cpu += cpu;
+        match done {
+            Some(Ok(())) => Ok(Ok(())),
+            Some(Err(error)) => self.fault(error).map(Err),
+            None => Ok(Err(Fault::Deadline { limit })),
+        }
+    }
+
+    /// Calls an export of `wit/component.wit` that takes a text and returns a `result` of texts.
+    pub(crate) async fn call(&mut self, name: &str, input: Option<&str>) -> Result<CallResult, Error> {
+        let limit = self.store.data().limits.wall_clock;
+        let (done, cpu) = run_metered(self.call_text(name, input), limit).await;
+        self.cpu += cpu;
+        match done {
+            Some(Ok(area)) => self.result(area).map(Ok),
+            Some(Err(error)) => self.fault(error).map(Err),
+            None => Ok(Err(Fault::Deadline { limit })),
+        }
+    }
+
+    async fn call_text(&mut self, name: &str, input: Option<&str>) -> wasmtime::Result<u32> {
+        let Some(input) = input else {
+            let function = self.instance.get_typed_func::<(), u32>(&mut self.store, name)?;
+            return function.call_async(&mut self.store, ()).await;
+        };
+        let function = self.instance.get_typed_func::<(u32, u32), u32>(&mut self.store, name)?;
+        let length = u32::try_from(input.len()).map_err(|_| Stop::OutOfMemory)?;
+        let Some(realloc) = self.store.data().realloc.clone() else { return Err(Stop::OutOfMemory.into()) };
+        let pointer = realloc.call_async(&mut self.store, (0, 0, 1, length)).await?;
+        self.memory.write(&mut self.store, pointer as usize, input.as_bytes())?;
+        function.call_async(&mut self.store, (pointer, length)).await
+    }
+
+    /// Reads a `result<string, string>`: a discriminant, then pointer and length.
+    fn result(&self, area: u32) -> Result<Result<String, Thrown>, Error> {
+        let memory = self.memory.data(&self.store);
+        let word = |at: usize| -> Option<u32> {
+            let start = (area as usize).checked_add(at)?;
+            Some(u32::from_le_bytes(memory.get(start..start + 4)?.try_into().ok()?))
+        };
+        let text = || -> Option<&str> {
+            let (start, length) = (word(4)? as usize, word(8)? as usize);
+            std::str::from_utf8(memory.get(start..start.checked_add(length)?)?).ok()
+        };
+        match word(0).map(|discriminant| discriminant & 0xff) {
+            Some(0) => Ok(Ok(text().unwrap_or("null").to_owned())),
+            Some(1) => Ok(Err(Thrown::from_json(text().ok_or(Error::Shim("an error is not text"))?))),
+            _ => Err(Error::Shim("a result is neither ok nor error")),
+        }
+    }
+
+    /// Sorts out whose failure it was.
+    fn fault(&mut self, error: wasmtime::Error) -> Result<Fault, Error> {
+        let limits = self.store.data().limits;
+        let error = match error.downcast::<Stop>() {
+            Ok(Stop::OutOfMemory) => return Ok(Fault::OutOfMemory { limit_bytes: limits.memory_bytes }),
+            Ok(Stop::TooMuchOutput { what, limit }) => return Ok(Fault::TooMuchOutput { what, limit }),
+            Ok(Stop::Service(error)) => return Err(Error::Service(error)),
+            Ok(stop @ (Stop::BadArgument { .. } | Stop::Aborted(_))) => {
+                return Ok(Fault::Trap { reason: stop.to_string() });
+            }
+            Err(error) => error,
+        };
+        if matches!(error.downcast_ref::<Trap>(), Some(Trap::OutOfFuel)) {
+            return Ok(Fault::OutOfFuel { limit: limits.fuel });
+        }
+        let last_words = self.store.data().last_words.trim();
+        let reason = if last_words.is_empty() { error.to_string() } else { format!("{error}: {last_words}") };
+        Ok(Fault::Trap { reason })
+    }
+
+    /// Everything the run did.
+    pub(crate) fn into_outcome(mut self, result: CallResult) -> Outcome {
+        let usage = self.usage();
+        let (returned, fault) = match result {
+            Ok(Ok(json)) => (RawValue::from_string(json).ok(), None),
+            Ok(Err(thrown)) => (None, Some(Fault::Threw(thrown))),
+            Err(fault) => (None, Some(fault)),
+        };
+        let run = self.store.data_mut();
+        Outcome {
+            returned,
+            emits: std::mem::take(&mut run.emits),
+            writes: run.take_writes(),
+            logs: std::mem::take(&mut run.logs),
+            effects: std::mem::take(&mut run.effects),
+            has_replied: run.has_replied,
+            usage,
+            fault,
+        }
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        let run = self.store.data();
+        Usage {
+            fuel: self.store.get_fuel().map_or(0, |left| run.limits.fuel.saturating_sub(left)),
+            cpu: self.cpu,
+            wall_clock: run.started.elapsed(),
+            peak_memory_bytes: run.memory_use.bytes,
+        }
+    }
+
+    /// The memory of a guest at rest, with its stack wiped.
+    ///
+    /// Nothing below the stack pointer is alive between two calls, and leftovers would only make the image larger.
+    pub(crate) fn snapshot(&mut self) -> Result<Vec<u8>, Error> {
+        let stack_pointer = self.instance.get_global(&mut self.store, STACK_POINTER_EXPORT);
+        let initial = stack_pointer.and_then(|global| global.get(&mut self.store).i32());
+        let stack_bytes = initial.filter(|at| *at == STACK_BYTES as i32).map(|_| STACK_BYTES);
+        let stack_bytes = stack_bytes.ok_or(Error::Shim("the stack was not empty when an image was to be taken"))?;
+        let mut memory = self.memory.data(&self.store).to_vec();
+        memory.get_mut(..stack_bytes).ok_or(Error::Shim("the memory is smaller than its stack"))?.fill(0);
+        Ok(memory)
+    }
+}
+
+/// Where the stack of the shim begins; it lies below everything else and grows down to zero.
+const STACK_BYTES: usize = 1 << 20;
+
+fn imports(engine: &Engine, store: &mut Store<Run>, memory: Memory) -> Result<Vec<Extern>, Error> {
+    engine
+        .imports
+        .iter()
+        .map(|import| match import {
+            None => Ok(Extern::Memory(memory)),
+            Some((module, name)) => engine.linker.get(&mut *store, module, name).map_err(Error::Engine),
+        })
+        .collect()
+}

@@ -1,0 +1,240 @@
+//! The crate's front: build images, run them.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lru::LruCache;
+use sha2::{Digest, Sha256};
+use wasmtime::{InstancePre, Module};
+
+use crate::cache::Cache;
+use crate::engine::{Engine, RewriteError};
+use crate::gate::Gate;
+use crate::image;
+use crate::limits::Limits;
+use crate::offline::Offline;
+use crate::outcome::{Fault, LogLine, Outcome, Thrown};
+use crate::program::Program;
+use crate::run::{Run, Started};
+use crate::services::{ServiceError, Services};
+
+pub(crate) const INIT: &str = "wellspring:wall/component@0.1.0#init";
+pub(crate) const LOAD: &str = "wellspring:wall/component@0.1.0#load";
+const DESCRIBE: &str = "wellspring:wall/component@0.1.0#describe";
+pub(crate) const INVOKE: &str = "wellspring:wall/component@0.1.0#invoke";
+
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where compiled code and images are kept between starts. It must be writable by this server alone.
+    pub cache_folder: Option<PathBuf>,
+    pub max_concurrent_runs: usize,
+    /// The most places one lane may hold at once.
+    pub max_concurrent_runs_per_lane: usize,
+    pub max_waiting_runs: usize,
+    /// The most memory any run may be given; a run's own limit can be lower.
+    pub max_memory_bytes: usize,
+    /// Slots that keep their last image mapped for the next run of it.
+    pub warm_slots: u32,
+    /// Images held open at once; the others are mapped again from their files when they are needed.
+    pub open_images: NonZeroUsize,
+    /// Off only to measure what metering costs.
+    pub meters_fuel: bool,
+}
+
+/// Builds and runs components. Cheap to clone.
+#[derive(Clone)]
+pub struct Sandbox {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) engine: Engine,
+    pub(crate) base: InstancePre<Run>,
+    cache: Cache,
+    gate: Gate,
+    open: Mutex<LruCache<[u8; 32], Image>>,
+}
+
+/// A component ready to run. Cheap to clone.
+#[derive(Clone)]
+pub struct Image {
+    pub(crate) pre: InstancePre<Run>,
+    pub(crate) program: Arc<Program>,
+}
+
+/// A component that loaded.
+pub struct Built {
+    pub image: Image,
+    /// The component as JSON, functions as `{"$fn": true}`.
+    pub description: String,
+    /// What it logged while it loaded.
+    pub logs: Vec<LogLine>,
+}
+
+/// One run to be made.
+pub struct Task<'a> {
+    /// Whose turn it takes: the tenant.
+    pub lane: &'a str,
+    /// JSON for `invoke` of `wit/component.wit`.
+    pub call: &'a str,
+    pub limits: Limits,
+}
+
+/// The component cannot be loaded. Its own mistake, told to its author.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error("{}: {}", .0.name, .0.message)]
+    Threw(Thrown),
+    #[error("while the component was loading, {0}")]
+    Fault(Fault),
+    #[error(transparent)]
+    Host(#[from] Error),
+}
+
+/// The host failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the engine failed: {0:#}")]
+    Engine(#[source] wasmtime::Error),
+    #[error("an instance could not be made: {0:#}")]
+    Instantiate(#[source] wasmtime::Error),
+    #[error(transparent)]
+    Rewrite(#[from] RewriteError),
+    #[error("the shim is broken: {0}")]
+    Shim(&'static str),
+    #[error("the shim failed to start: {0}")]
+    Start(Fault),
+    #[error("too many runs are waiting; try again later")]
+    Overloaded,
+    #[error(transparent)]
+    Service(ServiceError),
+    #[error("a program could not be encoded")]
+    Encode(#[from] serde_json::Error),
+}
+
+// === impl Sandbox ===
+
+impl Sandbox {
+    /// Compiles the engine, or maps it from the cache, and takes the base image.
+    pub async fn open(config: Config) -> Result<Self, Error> {
+        let cache = Cache::new(config.cache_folder.clone());
+        let engine = Engine::new(&config, &cache)?;
+        let base = base_image(&engine, &cache).await?;
+        let gate = Gate::new(config.max_concurrent_runs, config.max_concurrent_runs_per_lane, config.max_waiting_runs);
+        let open = Mutex::new(LruCache::new(config.open_images));
+        Ok(Self { inner: Arc::new(Inner { engine, base, cache, gate, open }) })
+    }
+
+    /// Evaluates a component and keeps its image. Nothing is kept of one that does not load.
+    pub async fn build(&self, program: Arc<Program>, limits: Limits) -> Result<Built, LoadError> {
+        let inner = &self.inner;
+        let key = inner.image_key(&program);
+        let run = Run::new(Arc::new(Offline), limits, Some(program.clone()));
+        let mut loading = Started::new(&inner.engine, &inner.base, run).await?;
+        let table = program.to_table().map_err(Error::from)?;
+        loading.call(LOAD, Some(&table)).await?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)?;
+        let logs = std::mem::take(&mut loading.store.data_mut().logs);
+        let memory = loading.snapshot()?;
+        drop(loading);
+
+        let module = Module::new(&inner.engine.wasmtime, image::encode(&memory)).map_err(Error::Engine)?;
+        let description = self.describe(&inner.image(module.clone(), program.clone())?, limits).await?;
+        let image = inner.image(inner.cache.keep("images", &key, module), program)?;
+        inner.remember(key, &image);
+        Ok(Built { image, description, logs })
+    }
+
+    async fn describe(&self, image: &Image, limits: Limits) -> Result<String, LoadError> {
+        let run = Run::new(Arc::new(Offline), limits, Some(image.program.clone()));
+        let mut describing = Started::new(&self.inner.engine, &image.pre, run).await?;
+        describing.call(DESCRIBE, None).await?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)
+    }
+
+    /// The image of a program: held open, mapped from its file, or built again.
+    pub async fn image(&self, program: &Arc<Program>, limits: Limits) -> Result<Image, LoadError> {
+        let inner = &self.inner;
+        let key = inner.image_key(program);
+        if let Some(image) = inner.lock_open().get(&key) {
+            return Ok(image.clone());
+        }
+        if let Some(module) = inner.cache.find(&inner.engine.wasmtime, "images", &key) {
+            let image = inner.image(module, program.clone())?;
+            inner.remember(key, &image);
+            return Ok(image);
+        }
+        Ok(self.build(program.clone(), limits).await?.image)
+    }
+
+    /// Runs one call in a fresh instance.
+    pub async fn run(&self, image: &Image, task: Task<'_>, services: Arc<dyn Services>) -> Result<Outcome, Error> {
+        let _permit = self.inner.gate.enter(task.lane).await.map_err(|_| Error::Overloaded)?;
+        let run = Run::new(services, task.limits, Some(image.program.clone()));
+        let mut started = Started::new(&self.inner.engine, &image.pre, run).await?;
+        let result = started.call(INVOKE, Some(task.call)).await?;
+        Ok(started.into_outcome(result))
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    fn image_key(&self, program: &Program) -> [u8; 32] {
+        let mut hasher = Sha256::new_with_prefix(self.engine.key);
+        program.hash_into(&mut hasher);
+        hasher.finalize().into()
+    }
+
+    fn image(&self, module: Module, program: Arc<Program>) -> Result<Image, Error> {
+        Ok(Image { pre: instance_pre(&self.engine, &module)?, program })
+    }
+
+    fn remember(&self, key: [u8; 32], image: &Image) {
+        self.lock_open().put(key, image.clone());
+    }
+
+    fn lock_open(&self) -> std::sync::MutexGuard<'_, LruCache<[u8; 32], Image>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Config ===
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            cache_folder: None,
+            max_concurrent_runs: 256,
+            max_concurrent_runs_per_lane: 64,
+            max_waiting_runs: 10_000,
+            max_memory_bytes: 128 << 20,
+            warm_slots: 64,
+            open_images: NonZeroUsize::new(512).unwrap_or(NonZeroUsize::MIN),
+            meters_fuel: true,
+        }
+    }
+}
+
+async fn base_image(engine: &Engine, cache: &Cache) -> Result<InstancePre<Run>, Error> {
+    if let Some(module) = cache.find(&engine.wasmtime, "base", &engine.key) {
+        return instance_pre(engine, &module);
+    }
+    let memory = first_snapshot(engine).await?;
+    let module = Module::new(&engine.wasmtime, image::encode(&memory)).map_err(Error::Engine)?;
+    instance_pre(engine, &cache.keep("base", &engine.key, module))
+}
+
+/// Memory after the prelude was evaluated.
+async fn first_snapshot(engine: &Engine) -> Result<Vec<u8>, Error> {
+    let module = Module::new(&engine.wasmtime, image::encode(&engine.first_memory)).map_err(Error::Engine)?;
+    let run = Run::new(Arc::new(Offline), Limits::default(), None);
+    let mut starting = Started::new(engine, &instance_pre(engine, &module)?, run).await?;
+    for function in ["_initialize", INIT] {
+        starting.call_plain(function).await?.map_err(Error::Start)?;
+    }
+    starting.snapshot()
+}
+
+pub(crate) fn instance_pre(engine: &Engine, module: &Module) -> Result<InstancePre<Run>, Error> {
+    wasmtime::Linker::new(&engine.wasmtime).instantiate_pre(module).map_err(Error::Engine)
+}

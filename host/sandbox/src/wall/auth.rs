@@ -1,0 +1,21 @@
+//! `wit/auth.wit`
+
+use super::abi::{self, ReturnArea, Slice};
+use super::{Caller, Linker};
+
+pub(super) fn add(linker: &mut Linker) -> wasmtime::Result<()> {
+    linker.func_wrap_async(
+        "wellspring:wall/auth@0.1.0",
+        "credentials",
+        |caller, (prop, length, area): (u32, u32, u32)| {
+            Box::new(credentials(caller, Slice::new(prop, length), ReturnArea(area)))
+        },
+    )?;
+    Ok(())
+}
+
+async fn credentials(mut caller: Caller<'_>, prop: Slice, area: ReturnArea) -> wasmtime::Result<()> {
+    let (memory, run) = abi::split(&mut caller)?;
+    let found = run.services.credentials(prop.text(memory, "credentials")?);
+    abi::return_option(&mut caller, area, found.as_deref().map(str::as_bytes)).await
+}

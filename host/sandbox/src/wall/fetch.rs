@@ -1,0 +1,249 @@
+//! `wit/fetch.wit`
+//!
+//! Requests make progress while their run waits in `park`, and nowhere else: no task outlives its run.
+
+use std::collections::{HashMap, VecDeque};
+
+use bytes::Bytes;
+use futures_util::future::{AbortHandle, Abortable, BoxFuture};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc;
+
+use super::abi::{self, ReturnArea, Slice};
+use super::{Caller, Linker, Stop, within};
+use crate::limits::LimitKind;
+use crate::run::Run;
+use crate::services::{FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse};
+
+const INTERFACE: &str = "wellspring:wall/fetch@0.1.0";
+
+/// The requests of one run.
+#[derive(Default)]
+pub(crate) struct Fetches {
+    started: u32,
+    sent_bytes: usize,
+    received_bytes: usize,
+    open: HashMap<u32, Open>,
+    pub(crate) pending: FuturesUnordered<BoxFuture<'static, (u32, Event)>>,
+    /// What happened and was not yet told to the guest.
+    pub(crate) ready: VecDeque<(u32, Event)>,
+}
+
+struct Open {
+    upload: Option<mpsc::Sender<Bytes>>,
+    body: Option<FetchBody>,
+    abort: AbortHandle,
+}
+
+/// Progress of one request.
+pub(crate) enum Event {
+    Head(Result<FetchResponse, FetchError>),
+    Chunk(Option<Result<Bytes, FetchError>>, FetchBody),
+    Written,
+    Cancelled,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head {
+    method: String,
+    url: String,
+    #[serde(default)]
+    headers: Vec<(String, String)>,
+    #[serde(default)]
+    redirect: String,
+    #[serde(default)]
+    decompress: bool,
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ResponseHead<'a> {
+    status: u16,
+    status_text: &'a str,
+    headers: &'a [(String, String)],
+    url: &'a str,
+    redirected: bool,
+}
+
+pub(super) fn add(linker: &mut Linker) -> wasmtime::Result<()> {
+    type Start = (u32, u32, u32, u32, u32);
+    linker.func_wrap_async(INTERFACE, "start", |caller, (head, head_len, body, body_len, streaming): Start| {
+        Box::new(start(caller, Slice::new(head, head_len), Slice::new(body, body_len), streaming != 0))
+    })?;
+    linker.func_wrap(INTERFACE, "write", write)?;
+    linker.func_wrap(INTERFACE, "finish", |mut caller: Caller<'_>, request: u32| {
+        if let Some(open) = caller.data_mut().fetches.open.get_mut(&request) {
+            open.upload = None;
+        }
+    })?;
+    linker
+        .func_wrap(INTERFACE, "read", |mut caller: Caller<'_>, request: u32| caller.data_mut().fetches.read(request))?;
+    linker.func_wrap(INTERFACE, "cancel", |mut caller: Caller<'_>, request: u32| {
+        if let Some(open) = caller.data_mut().fetches.open.remove(&request) {
+            open.abort.abort();
+        }
+    })?;
+    linker.func_wrap_async(INTERFACE, "next", |caller, (area,): (u32,)| Box::new(next(caller, ReturnArea(area))))?;
+    Ok(())
+}
+
+async fn start(mut caller: Caller<'_>, head: Slice, body: Slice, is_streaming: bool) -> wasmtime::Result<u32> {
+    flush_writes(&mut caller).await?;
+    let (memory, run) = abi::split(&mut caller)?;
+    let head: Head = head.json(memory, "fetch.start")?;
+    let body = Bytes::copy_from_slice(body.bytes(memory, "fetch.start")?);
+    within(run.fetches.started as usize + 1, run.limits.requests, LimitKind::Requests)?;
+    run.count_sent(body.len())?;
+    Ok(run.start_fetch(head, body, is_streaming))
+}
+
+/// Output commit: whoever is about to be called may call back, and must find what was written before.
+async fn flush_writes(caller: &mut Caller<'_>) -> Result<(), Stop> {
+    let run = caller.data_mut();
+    let writes = run.take_writes();
+    if writes.is_empty() {
+        return Ok(());
+    }
+    let services = run.services.clone();
+    Ok(services.flush(writes).await?)
+}
+
+fn write(mut caller: Caller<'_>, request: u32, chunk: u32, length: u32) -> wasmtime::Result<()> {
+    let (memory, run) = abi::split(&mut caller)?;
+    let chunk = Bytes::copy_from_slice(Slice::new(chunk, length).bytes(memory, "fetch.write")?);
+    run.count_sent(chunk.len())?;
+    let upload = run.fetches.open.get(&request).and_then(|open| open.upload.clone());
+    run.fetches.pending.push(
+        async move {
+            if let Some(upload) = upload {
+                // A receiver that is gone stopped reading; the response says why.
+                let _ = upload.send(chunk).await;
+            }
+            (request, Event::Written)
+        }
+        .boxed(),
+    );
+    Ok(())
+}
+
+async fn next(mut caller: Caller<'_>, area: ReturnArea) -> wasmtime::Result<()> {
+    let run = caller.data_mut();
+    // Whatever is there already is taken without waiting.
+    while let Some(Some(event)) = run.fetches.pending.next().now_or_never() {
+        run.fetches.take(event);
+    }
+    let Some((request, event)) = run.fetches.ready.pop_front() else {
+        let (memory, _) = abi::split(&mut caller)?;
+        return Ok(abi::write_words(memory, area, &[0])?);
+    };
+    let (case, payload) = run.describe(request, event)?;
+    let Slice { pointer, length } = match &payload {
+        Some(bytes) => abi::allocate(&mut caller, bytes).await?,
+        None => Slice::new(0, 0),
+    };
+    let (memory, _) = abi::split(&mut caller)?;
+    Ok(abi::write_words(memory, area, &[1, case as u32, request, pointer, length])?)
+}
+
+/// The cases of `completion`, in its order.
+#[derive(Clone, Copy)]
+enum Case {
+    Head,
+    Chunk,
+    End,
+    Written,
+    Failed,
+}
+
+// === impl Run ===
+
+impl Run {
+    fn count_sent(&mut self, bytes: usize) -> Result<(), Stop> {
+        self.fetches.sent_bytes += bytes;
+        within(self.fetches.sent_bytes, self.limits.sent_bytes, LimitKind::SentBytes)
+    }
+
+    fn start_fetch(&mut self, head: Head, first: Bytes, is_streaming: bool) -> u32 {
+        self.fetches.started += 1;
+        let request = self.fetches.started;
+        let (upload, body) = if is_streaming {
+            let (sender, receiver) = mpsc::channel(1);
+            // The channel is empty, so its first place is free.
+            let _ = sender.try_send(first);
+            (Some(sender), FetchRequestBody::Stream(receiver))
+        } else {
+            (None, FetchRequestBody::Whole(first))
+        };
+        let (abort, registration) = AbortHandle::new_pair();
+        self.fetches.open.insert(request, Open { upload, body: None, abort });
+        let services = self.services.clone();
+        let fetch = async move {
+            let Head { method, url, headers, redirect, decompress, timeout_ms } = head;
+            services.fetch(FetchRequest { method, url, headers, redirect, decompress, timeout_ms, body }).await
+        };
+        let fetch =
+            Abortable::new(fetch, registration).map(move |done| (request, done.map_or(Event::Cancelled, Event::Head)));
+        self.fetches.pending.push(fetch.boxed());
+        request
+    }
+
+    /// What the guest is told of an event; a response's body stays here until it is asked for.
+    fn describe(&mut self, request: u32, event: Event) -> Result<(Case, Option<Vec<u8>>), Stop> {
+        match event {
+            Event::Head(Ok(response)) => Ok((Case::Head, Some(self.fetches.open_body(request, response)))),
+            Event::Head(Err(error)) | Event::Chunk(Some(Err(error)), _) => Ok((Case::Failed, Some(json(&error)))),
+            Event::Chunk(Some(Ok(bytes)), body) => {
+                self.fetches.received_bytes += bytes.len();
+                within(self.fetches.received_bytes, self.limits.received_bytes, LimitKind::ReceivedBytes)?;
+                if let Some(open) = self.fetches.open.get_mut(&request) {
+                    open.body = Some(body);
+                }
+                Ok((Case::Chunk, Some(bytes.to_vec())))
+            }
+            Event::Chunk(None, _) => {
+                self.fetches.open.remove(&request);
+                Ok((Case::End, None))
+            }
+            Event::Written | Event::Cancelled => Ok((Case::Written, None)),
+        }
+    }
+}
+
+// === impl Fetches ===
+
+impl Fetches {
+    /// Queues an event for the guest, unless it has forgotten the request.
+    pub(crate) fn take(&mut self, (request, event): (u32, Event)) {
+        if !matches!(event, Event::Cancelled) && self.open.contains_key(&request) {
+            self.ready.push_back((request, event));
+        }
+    }
+
+    fn open_body(&mut self, request: u32, response: FetchResponse) -> Vec<u8> {
+        let FetchResponse { status, status_text, headers, url, redirected, body } = response;
+        if let Some(open) = self.open.get_mut(&request) {
+            open.body = Some(body);
+        }
+        json(&ResponseHead { status, status_text: &status_text, headers: &headers, url: &url, redirected })
+    }
+
+    fn read(&mut self, request: u32) {
+        let Some(mut body) = self.open.get_mut(&request).and_then(|open| open.body.take()) else { return };
+        self.pending.push(
+            async move {
+                let chunk = body.next().await;
+                (request, Event::Chunk(chunk, body))
+            }
+            .boxed(),
+        );
+    }
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    // Plain structs of texts and numbers always have a JSON form.
+    serde_json::to_vec(value).unwrap_or_default()
+}

@@ -1,0 +1,141 @@
+//! The connection: one server or a cluster, behind one face, with bounded retries.
+
+use std::time::Duration;
+
+use ::redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
+use ::redis::cluster::ClusterClientBuilder;
+use ::redis::cluster_async::ClusterConnection;
+use ::redis::{
+    Client, Cmd, ErrorKind, FromRedisValue, Pipeline, ProtocolVersion, PushInfo, RedisError, RedisFuture, RetryMethod,
+    ServerErrorKind, Value,
+};
+
+use super::address::Address;
+use super::scripts::Source;
+use crate::Error;
+
+/// A fail-over takes seconds: 6 attempts wait 0.1 + 0.2 + 0.4 + 0.8 + 1.6 s in between.
+const ATTEMPTS: u32 = 6;
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Clone)]
+pub(super) enum Link {
+    Single(ConnectionManager),
+    Cluster(ClusterConnection),
+}
+
+impl Link {
+    /// Connects and listens to `channel`; each message is given to `hear`.
+    pub(super) async fn open(
+        address: Address,
+        channel: &str,
+        hear: impl Fn(PushInfo) + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        let hear = move |message| -> Result<(), ::redis::aio::SendError> {
+            hear(message);
+            Ok(())
+        };
+        match address {
+            Address::Single(info) => {
+                let config = ConnectionManagerConfig::new()
+                    .set_connection_timeout(Some(CONNECT_TIMEOUT))
+                    .set_response_timeout(Some(ANSWER_TIMEOUT))
+                    .set_number_of_retries(3)
+                    .set_push_sender(hear)
+                    .set_automatic_resubscription();
+                let mut manager = ConnectionManager::new_with_config(Client::open(*info)?, config).await?;
+                manager.subscribe(channel).await?;
+                Ok(Self::Single(manager))
+            }
+            Address::Cluster(nodes) => {
+                let client = ClusterClientBuilder::new(nodes)
+                    .connection_timeout(CONNECT_TIMEOUT)
+                    .response_timeout(ANSWER_TIMEOUT)
+                    .retries(3)
+                    .use_protocol(ProtocolVersion::RESP3)
+                    .push_sender(hear)
+                    .build()?;
+                let mut cluster = client.get_async_connection().await?;
+                cluster.subscribe(channel).await?;
+                Ok(Self::Cluster(cluster))
+            }
+        }
+    }
+
+    /// Runs a script on the slot of `key`. Every script may be run again: a commit is recognised by
+    /// its name, and a lease that nobody heard of ends by itself.
+    pub(super) async fn run<Answer: FromRedisValue>(
+        &self,
+        script: &Source,
+        key: &str,
+        arguments: &[Vec<u8>],
+    ) -> Result<Answer, Error> {
+        let command = |name: &str, source: &str| {
+            let mut command = ::redis::cmd(name);
+            command.arg(source).arg(1).arg(key);
+            for argument in arguments {
+                command.arg(argument.as_slice());
+            }
+            command
+        };
+        let by_hash = command("EVALSHA", &script.hash);
+        match self.ask(&by_hash).await {
+            Err(Error::Redis(error)) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
+                self.ask(&command("EVAL", script.text)).await
+            }
+            answered => answered,
+        }
+    }
+
+    /// Sends a command that may safely be sent twice.
+    pub(super) async fn ask<Answer: FromRedisValue>(&self, command: &Cmd) -> Result<Answer, Error> {
+        let mut wait = FIRST_WAIT;
+        for _ in 1..ATTEMPTS {
+            match command.query_async(&mut self.clone()).await {
+                Err(error) if is_passing(&error) => {
+                    tracing::warn!(%error, wait_ms = wait.as_millis(), "Redis did not answer, trying again");
+                    tokio::time::sleep(wait).await;
+                    wait *= 2;
+                }
+                answered => return Ok(answered?),
+            }
+        }
+        Ok(command.query_async(&mut self.clone()).await?)
+    }
+}
+
+/// Gone when the connection, or the fail-over, is through.
+fn is_passing(error: &RedisError) -> bool {
+    !matches!(error.retry_method(), RetryMethod::NoRetry)
+        || matches!(error.kind(), ErrorKind::Io | ErrorKind::Server(ServerErrorKind::ReadOnly))
+}
+
+impl ConnectionLike for Link {
+    fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
+        match self {
+            Self::Single(link) => link.req_packed_command(command),
+            Self::Cluster(link) => link.req_packed_command(command),
+        }
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        match self {
+            Self::Single(link) => link.req_packed_commands(pipeline, offset, count),
+            Self::Cluster(link) => link.req_packed_commands(pipeline, offset, count),
+        }
+    }
+
+    fn get_db(&self) -> i64 {
+        match self {
+            Self::Single(link) => link.get_db(),
+            Self::Cluster(link) => link.get_db(),
+        }
+    }
+}
