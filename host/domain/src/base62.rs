@@ -44,8 +44,7 @@ pub(crate) fn decode_bytes<const SIZE: usize>(text: &str) -> Option<[u8; SIZE]> 
 }
 
 pub(crate) fn is_base62(text: &str) -> bool {
-    text.bytes()
-        .all(|character| character.is_ascii_alphanumeric())
+    text.bytes().all(|character| character.is_ascii_alphanumeric())
 }
 
 fn digit_of(character: u8) -> Option<u8> {

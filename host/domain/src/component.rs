@@ -66,28 +66,19 @@ impl Description {
     pub fn check_registry(&self) -> Result<(), Vec<Problem>> {
         let mut problems = Vec::new();
         if !parse::is_semantic_version(&self.version) {
-            let message = format!(
-                "`{}` is not a semantic version, such as 1.0.0",
-                self.version
-            );
+            let message = format!("`{}` is not a semantic version, such as 1.0.0", self.version);
             problems.push(Problem::new("version", message));
         }
         match &self.key {
             None => problems.push(Problem::new("key", "a published component needs a key")),
             Some(key) if !self.is_registry_key(key) => {
-                let message = format!(
-                    "`{key}` does not follow the pattern <app>-<name>, such as {}",
-                    self.key_example()
-                );
+                let message =
+                    format!("`{key}` does not follow the pattern <app>-<name>, such as {}", self.key_example());
                 problems.push(Problem::new("key", message));
             }
             Some(_) => {}
         }
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(problems)
-        }
+        if problems.is_empty() { Ok(()) } else { Err(problems) }
     }
 
     pub fn has_hook(&self, hook: Hook) -> bool {
@@ -100,8 +91,7 @@ impl Description {
 
     /// `run` answers requests itself.
     pub fn has_custom_response(&self) -> bool {
-        self.props_of(PropType::Http)
-            .any(|prop| prop.has_custom_response)
+        self.props_of(PropType::Http).any(|prop| prop.has_custom_response)
     }
 
     pub fn props_of(&self, kind: PropType) -> impl Iterator<Item = &PropDefinition> {
@@ -112,28 +102,17 @@ impl Description {
     fn is_registry_key(&self, key: &str) -> bool {
         let mut apps = self.apps().peekable();
         if apps.peek().is_none() {
-            return key
-                .split_once('-')
-                .is_some_and(|(app, slug)| is_app_slug(app) && is_slug(slug));
+            return key.split_once('-').is_some_and(|(app, slug)| is_app_slug(app) && is_slug(slug));
         }
-        apps.any(|app| {
-            key.strip_prefix(app)
-                .and_then(|rest| rest.strip_prefix('-'))
-                .is_some_and(is_slug)
-        })
+        apps.any(|app| key.strip_prefix(app).and_then(|rest| rest.strip_prefix('-')).is_some_and(is_slug))
     }
 
     fn apps(&self) -> impl Iterator<Item = &str> {
-        self.props_of(PropType::App)
-            .filter_map(|prop| prop.app.as_deref())
+        self.props_of(PropType::App).filter_map(|prop| prop.app.as_deref())
     }
 
     fn key_example(&self) -> String {
-        format!(
-            "{}-{}",
-            self.apps().next().unwrap_or("app"),
-            crate::slug::slugify(&self.name)
-        )
+        format!("{}-{}", self.apps().next().unwrap_or("app"), crate::slug::slugify(&self.name))
     }
 }
 
@@ -153,10 +132,7 @@ impl Hook {
 
 /// App slugs, unlike others, contain underscores: `google_drive`.
 fn is_app_slug(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+    !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
 }
 
 fn is_slug(text: &str) -> bool {

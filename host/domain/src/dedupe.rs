@@ -80,12 +80,7 @@ pub fn apply(strategy: Strategy, state: DedupeState, emits: Vec<Emit>) -> Applie
     };
     let duplicate_count = judged_count - accepted.len();
     let accepted = accepted.into_iter().map(|judged| judged.emit).collect();
-    Applied {
-        accepted,
-        duplicate_count,
-        rejected,
-        state,
-    }
+    Applied { accepted, duplicate_count, rejected, state }
 }
 
 /// An emit with the id it is judged by.
@@ -98,15 +93,9 @@ fn split_unusable(strategy: Strategy, emits: Vec<Emit>) -> (Vec<Judged>, Vec<Rej
     let (mut judged, mut rejected) = (Vec::with_capacity(emits.len()), Vec::new());
     for emit in emits {
         match emit.id.clone() {
-            None => rejected.push(Rejection {
-                emit,
-                reason: Reason::MissingId,
-            }),
+            None => rejected.push(Rejection { emit, reason: Reason::MissingId }),
             Some(id) if strategy == Strategy::Greatest && Numeric::parse(&id).is_none() => {
-                rejected.push(Rejection {
-                    emit,
-                    reason: Reason::IdNotNumeric,
-                });
+                rejected.push(Rejection { emit, reason: Reason::IdNotNumeric });
             }
             Some(id) => judged.push(Judged { id, emit }),
         }
@@ -141,35 +130,24 @@ fn greatest(id: Option<EmitKey>, judged: Vec<Judged>) -> (Vec<Judged>, DedupeSta
             accepted.push(one);
         }
     }
-    (
-        accepted,
-        largest.map_or(DedupeState::Empty, |id| DedupeState::Greatest { id }),
-    )
+    (accepted, largest.map_or(DedupeState::Empty, |id| DedupeState::Greatest { id }))
 }
 
 /// Spec: "only events after the event with the matching `id` are emitted; when no `id` matches, all". Should the id
 /// come twice, its last place counts: what lies before it was there when it was cached.
 fn last(id: Option<EmitKey>, mut judged: Vec<Judged>) -> (Vec<Judged>, DedupeState) {
-    let matching = id
-        .as_ref()
-        .and_then(|id| judged.iter().rposition(|one| one.id == *id));
+    let matching = id.as_ref().and_then(|id| judged.iter().rposition(|one| one.id == *id));
     let accepted = match matching {
         Some(place) => judged.split_off(place + 1),
         None => judged,
     };
     let cached = newest(&accepted).or(id);
-    (
-        accepted,
-        cached.map_or(DedupeState::Empty, |id| DedupeState::Last { id }),
-    )
+    (accepted, cached.map_or(DedupeState::Empty, |id| DedupeState::Last { id }))
 }
 
 /// Spec, Emit: "the cached last event is the one with the newest `ts`"; without any, the one emitted last.
 fn newest(accepted: &[Judged]) -> Option<EmitKey> {
-    let dated = accepted
-        .iter()
-        .filter(|one| one.emit.ts.is_some())
-        .max_by_key(|one| one.emit.ts);
+    let dated = accepted.iter().filter(|one| one.emit.ts.is_some()).max_by_key(|one| one.emit.ts);
     dated.or(accepted.last()).map(|one| one.id.clone())
 }
 

@@ -37,9 +37,7 @@ pub enum Channel {
 pub enum ChannelError {
     #[error("channel `{name}` is the platform's: names that start with $ are reserved")]
     Reserved { name: String },
-    #[error(
-        "the name of a channel has at most {NAME_BYTES_MAXIMUM} bytes, this one has {size_bytes}"
-    )]
+    #[error("the name of a channel has at most {NAME_BYTES_MAXIMUM} bytes, this one has {size_bytes}")]
     TooLong { size_bytes: usize },
 }
 
@@ -51,20 +49,10 @@ pub const NAME_BYTES_MAXIMUM: usize = 128;
 /// the order of the calls.
 pub fn order(emits: Vec<Emit>) -> Vec<Emit> {
     let is_dated: Vec<bool> = emits.iter().map(|emit| emit.ts.is_some()).collect();
-    let (mut dated, undated): (Vec<Emit>, Vec<Emit>) =
-        emits.into_iter().partition(|emit| emit.ts.is_some());
+    let (mut dated, undated): (Vec<Emit>, Vec<Emit>) = emits.into_iter().partition(|emit| emit.ts.is_some());
     dated.sort_by_key(|emit| emit.ts);
     let (mut dated, mut undated) = (dated.into_iter(), undated.into_iter());
-    is_dated
-        .into_iter()
-        .filter_map(|is_dated| {
-            if is_dated {
-                dated.next()
-            } else {
-                undated.next()
-            }
-        })
-        .collect()
+    is_dated.into_iter().filter_map(|is_dated| if is_dated { dated.next() } else { undated.next() }).collect()
 }
 
 // === impl Emit ===
@@ -76,12 +64,7 @@ impl Emit {
         Ok(Self {
             event,
             id: metadata.get("id").and_then(EmitKey::parse),
-            channel: Channel::parse(
-                metadata
-                    .get("name")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default(),
-            )?,
+            channel: Channel::parse(metadata.get("name").and_then(Value::as_str).unwrap_or_default())?,
             summary: metadata.get("summary").and_then(text),
             ts: metadata.get("ts").and_then(instant_ms),
             delivery_ts: metadata.get("delivery_ts").and_then(instant_ms),
@@ -97,8 +80,7 @@ impl EmitKey {
         match value {
             Value::String(text) if !text.is_empty() => Some(Self(text.clone())),
             Value::Number(number) => {
-                let text = whole_number(value)
-                    .map_or_else(|| number.to_string(), |number| number.to_string());
+                let text = whole_number(value).map_or_else(|| number.to_string(), |number| number.to_string());
                 Some(Self(text))
             }
             _ => None,
@@ -117,12 +99,8 @@ impl Channel {
     pub fn parse(name: &str) -> Result<Self, ChannelError> {
         match name {
             "" | "default" => Ok(Self::Default),
-            name if name.len() > NAME_BYTES_MAXIMUM => Err(ChannelError::TooLong {
-                size_bytes: name.len(),
-            }),
-            name if name.starts_with('$') => Err(ChannelError::Reserved {
-                name: name.to_owned(),
-            }),
+            name if name.len() > NAME_BYTES_MAXIMUM => Err(ChannelError::TooLong { size_bytes: name.len() }),
+            name if name.starts_with('$') => Err(ChannelError::Reserved { name: name.to_owned() }),
             name => Ok(Self::Named(name.to_owned())),
         }
     }
@@ -152,9 +130,7 @@ impl From<Channel> for String {
 /// A finite number of milliseconds within JavaScript's calendar; anything else is no time at all.
 fn instant_ms(value: &Value) -> Option<i64> {
     const CALENDAR_MS: f64 = 8.64e15;
-    let number = value
-        .as_f64()
-        .filter(|number| number.abs() <= CALENDAR_MS)?;
+    let number = value.as_f64().filter(|number| number.abs() <= CALENDAR_MS)?;
     Some(number.floor() as i64)
 }
 

@@ -30,14 +30,9 @@ pub struct EventRange {
 impl EventId {
     pub fn parse(text: &str) -> Result<Self, EventIdError> {
         let parsed = text.split_once('-').and_then(|(milliseconds, sequence)| {
-            Some(Self {
-                milliseconds: parse_number(milliseconds)?,
-                sequence: parse_number(sequence)?,
-            })
+            Some(Self { milliseconds: parse_number(milliseconds)?, sequence: parse_number(sequence)? })
         });
-        parsed.ok_or_else(|| EventIdError {
-            given: text.chars().take(64).collect(),
-        })
+        parsed.ok_or_else(|| EventIdError { given: text.chars().take(64).collect() })
     }
 
     /// The id after `previous` at this moment. While the clock stands still, or after it stepped back, the sequence
@@ -47,15 +42,9 @@ impl EventId {
         match previous {
             Some(last) if last.milliseconds >= now => match last.sequence.checked_add(1) {
                 Some(sequence) => Self { sequence, ..last },
-                None => Self {
-                    milliseconds: last.milliseconds.saturating_add(1),
-                    sequence: 0,
-                },
+                None => Self { milliseconds: last.milliseconds.saturating_add(1), sequence: 0 },
             },
-            _ => Self {
-                milliseconds: now,
-                sequence: 0,
-            },
+            _ => Self { milliseconds: now, sequence: 0 },
         }
     }
 

@@ -14,10 +14,7 @@ pub struct FieldSelection {
 impl FieldSelection {
     /// Comma-separated names; an empty list is the same as none.
     pub fn parse(include: Option<&str>, exclude: Option<&str>) -> Self {
-        Self {
-            include: names(include),
-            exclude: names(exclude),
-        }
+        Self { include: names(include), exclude: names(exclude) }
     }
 
     /// Applies to an object, or to each object of a list.
@@ -32,8 +29,7 @@ impl FieldSelection {
         let is_among = |names: &[String], name: &str| names.iter().any(|known| known == name);
         if let Value::Object(fields) = item {
             fields.retain(|name, _| {
-                (self.include.is_empty() || is_among(&self.include, name))
-                    && !is_among(&self.exclude, name)
+                (self.include.is_empty() || is_among(&self.include, name)) && !is_among(&self.exclude, name)
             });
         }
     }
@@ -41,10 +37,7 @@ impl FieldSelection {
 
 fn names(list: Option<&str>) -> Vec<String> {
     let names = list.unwrap_or_default().split(',').map(str::trim);
-    names
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect()
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 #[cfg(test)]

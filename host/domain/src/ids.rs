@@ -65,22 +65,10 @@ prefixed_id!(
     /// A source: a deployed component.
     SourceId, "dc_", "a source id (dc_ and 12 letters or digits)"
 );
-prefixed_id!(
-    SubscriptionId,
-    "sub_",
-    "a subscription id (sub_ and 12 letters or digits)"
-);
-prefixed_id!(
-    WebhookId,
-    "wh_",
-    "a webhook id (wh_ and 12 letters or digits)"
-);
+prefixed_id!(SubscriptionId, "sub_", "a subscription id (sub_ and 12 letters or digits)");
+prefixed_id!(WebhookId, "wh_", "a webhook id (wh_ and 12 letters or digits)");
 prefixed_id!(UserId, "u_", "a user id (u_ and 12 letters or digits)");
-prefixed_id!(
-    WorkflowId,
-    "p_",
-    "a workflow id (p_ and 12 letters or digits)"
-);
+prefixed_id!(WorkflowId, "p_", "a workflow id (p_ and 12 letters or digits)");
 prefixed_id!(
     /// A connected account of an app.
     AccountId, "apn_", "an account id (apn_ and 12 letters or digits)"
@@ -124,10 +112,7 @@ impl fmt::Debug for EndpointKey {
 
 impl IdError {
     fn new(expected: &'static str, given: &str) -> Self {
-        Self {
-            expected,
-            given: given.chars().take(64).collect(),
-        }
+        Self { expected, given: given.chars().take(64).collect() }
     }
 }
 
@@ -136,11 +121,7 @@ fn is_random_part(text: &str, length: usize) -> bool {
 }
 
 fn halves(random: [u8; 32]) -> (u128, u128) {
-    let half = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .fold(0_u128, |number, byte| (number << 8) | u128::from(*byte))
-    };
+    let half = |bytes: &[u8]| bytes.iter().fold(0_u128, |number, byte| (number << 8) | u128::from(*byte));
     let (left, right) = random.split_at(16);
     (half(left), half(right))
 }

@@ -39,3 +39,7 @@ pub mod webhooks;
 pub mod fields;
 pub mod paging;
 pub mod truncate;
+
+pub mod actions;
+pub mod http_event;
+pub mod respond;

@@ -6,7 +6,7 @@
 /// What one installation allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest body a source's endpoint takes; above it the answer is 413.
+    /// Largest body a source's endpoint takes (above it the answer is 413), and largest it answers with.
     pub body_bytes: usize,
     /// Largest emitted event, as JSON.
     pub event_bytes: usize,

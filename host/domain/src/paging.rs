@@ -52,12 +52,11 @@ pub fn slice<'a, Item>(
     query: &PageQuery,
     position: impl Fn(&Item, &Cursor) -> std::cmp::Ordering,
 ) -> &'a [Item] {
-    let start = query.after.as_ref().map_or(0, |cursor| {
-        items.partition_point(|item| position(item, cursor).is_le())
-    });
-    let end = query.before.as_ref().map_or(items.len(), |cursor| {
-        items.partition_point(|item| position(item, cursor).is_lt())
-    });
+    let start = query.after.as_ref().map_or(0, |cursor| items.partition_point(|item| position(item, cursor).is_le()));
+    let end = query
+        .before
+        .as_ref()
+        .map_or(items.len(), |cursor| items.partition_point(|item| position(item, cursor).is_lt()));
     let window = items.get(start..end).unwrap_or_default();
     let size = query.limit.get().min(window.len());
     let walks_back = query.before.is_some() && query.after.is_none();
@@ -113,12 +112,8 @@ impl Cursor {
         if text.is_empty() || text.len() > Self::BYTES_MAXIMUM {
             return Err(PagingError::Cursor);
         }
-        let bytes = URL_SAFE_NO_PAD
-            .decode(text)
-            .map_err(|_| PagingError::Cursor)?;
-        String::from_utf8(bytes)
-            .map(Self)
-            .map_err(|_| PagingError::Cursor)
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| PagingError::Cursor)?;
+        String::from_utf8(bytes).map(Self).map_err(|_| PagingError::Cursor)
     }
 
     pub fn encode(&self) -> String {

@@ -22,12 +22,7 @@ pub fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a st
     let given = given.to_lowercase();
     candidates
         .into_iter()
-        .map(|candidate| {
-            (
-                strsim::jaro_winkler(&given, &candidate.to_lowercase()),
-                candidate,
-            )
-        })
+        .map(|candidate| (strsim::jaro_winkler(&given, &candidate.to_lowercase()), candidate))
         .filter(|(likeness, _)| *likeness >= CLOSE_ENOUGH)
         .max_by(|(left, _), (right, _)| left.total_cmp(right))
         .map(|(_, candidate)| format!("; did you mean `{candidate}`?"))
@@ -38,10 +33,7 @@ pub fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a st
 
 impl Problem {
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            path: path.into(),
-            message: message.into(),
-        }
+        Self { path: path.into(), message: message.into() }
     }
 }
 

@@ -17,10 +17,7 @@ pub(crate) fn whole_number(value: &Value) -> Option<i64> {
     const SAFE: i64 = (1 << 53) - 1;
     let number = match value.as_i64() {
         Some(number) => number,
-        None => value
-            .as_f64()
-            .filter(|number| number.fract() == 0.0 && number.abs() <= SAFE as f64)?
-            as i64,
+        None => value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() <= SAFE as f64)? as i64,
     };
     (-SAFE..=SAFE).contains(&number).then_some(number)
 }
@@ -35,16 +32,8 @@ pub(crate) struct Fields<'a> {
 // === impl Fields ===
 
 impl<'a> Fields<'a> {
-    pub(crate) fn new(
-        path: impl Into<String>,
-        object: Map<String, Value>,
-        problems: &'a mut Vec<Problem>,
-    ) -> Self {
-        Self {
-            path: path.into(),
-            rest: object,
-            problems,
-        }
+    pub(crate) fn new(path: impl Into<String>, object: Map<String, Value>, problems: &'a mut Vec<Problem>) -> Self {
+        Self { path: path.into(), rest: object, problems }
     }
 
     /// Notes a problem with one property, or with the object itself when the property is empty.
@@ -58,9 +47,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
-        self.rest
-            .shift_remove(name)
-            .filter(|value| !value.is_null())
+        self.rest.shift_remove(name).filter(|value| !value.is_null())
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {

@@ -3,15 +3,7 @@
 use jiff::fmt::rfc2822::DateTimeParser;
 
 /// Design, Delivery: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h. Eight attempts in all, over a little more than a day.
-pub const DELAYS_MS: [i64; 7] = [
-    5_000,
-    5 * 60_000,
-    30 * 60_000,
-    2 * HOUR_MS,
-    5 * HOUR_MS,
-    10 * HOUR_MS,
-    10 * HOUR_MS,
-];
+pub const DELAYS_MS: [i64; 7] = [5_000, 5 * 60_000, 30 * 60_000, 2 * HOUR_MS, 5 * HOUR_MS, 10 * HOUR_MS, 10 * HOUR_MS];
 
 /// A receiver may ask for more patience than ours, but not for a job that waits for ever.
 pub const RETRY_AFTER_MAXIMUM_MS: i64 = 24 * HOUR_MS;
@@ -45,39 +37,25 @@ pub enum Verdict {
 /// failed together do not come back together.
 pub fn classify(attempt: Attempt<'_>, attempts_made: usize, now_ms: i64, random: u32) -> Verdict {
     let retry_after = match attempt {
-        Attempt::Answered {
-            status: 200..=299, ..
-        } => return Verdict::Delivered,
+        Attempt::Answered { status: 200..=299, .. } => return Verdict::Delivered,
         Attempt::Answered { status: 410, .. } => return Verdict::Deactivate,
         Attempt::Answered { retry_after, .. } => retry_after,
         Attempt::Unanswered => None,
     };
-    let Some(delay_ms) = attempts_made
-        .checked_sub(1)
-        .and_then(|index| DELAYS_MS.get(index))
-    else {
+    let Some(delay_ms) = attempts_made.checked_sub(1).and_then(|index| DELAYS_MS.get(index)) else {
         return Verdict::Dead;
     };
-    let asked_ms = retry_after
-        .and_then(|header| parse_retry_after(header, now_ms))
-        .unwrap_or(0);
+    let asked_ms = retry_after.and_then(|header| parse_retry_after(header, now_ms)).unwrap_or(0);
     // The receiver's wish is a floor, and jitter only ever adds: nobody is called earlier than they asked.
     let floor_ms = asked_ms.min(RETRY_AFTER_MAXIMUM_MS).max(*delay_ms);
-    Verdict::Retry {
-        at_ms: now_ms.saturating_add(floor_ms + jitter_ms(*delay_ms, random)),
-    }
+    Verdict::Retry { at_ms: now_ms.saturating_add(floor_ms + jitter_ms(*delay_ms, random)) }
 }
 
 /// The milliseconds a `Retry-After` header asks to wait: seconds or an HTTP date. Anything else is not a wish.
 pub fn parse_retry_after(header: &str, now_ms: i64) -> Option<i64> {
     let header = header.trim();
     if !header.is_empty() && header.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Some(
-            header
-                .parse::<i64>()
-                .unwrap_or(i64::MAX)
-                .saturating_mul(1000),
-        );
+        return Some(header.parse::<i64>().unwrap_or(i64::MAX).saturating_mul(1000));
     }
     let date = DateTimeParser::new().parse_timestamp(header).ok()?;
     Some(date.as_millisecond().saturating_sub(now_ms).max(0))

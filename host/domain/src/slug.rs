@@ -4,17 +4,9 @@
 /// any such character gives `source`, because an empty slug cannot be addressed.
 pub fn slugify(name: &str) -> String {
     let lower = name.to_lowercase();
-    let words = lower
-        .split(|character: char| !character.is_ascii_lowercase() && !character.is_ascii_digit());
-    let slug = words
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join("-");
-    if slug.is_empty() {
-        "source".to_owned()
-    } else {
-        slug
-    }
+    let words = lower.split(|character: char| !character.is_ascii_lowercase() && !character.is_ascii_digit());
+    let slug = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+    if slug.is_empty() { "source".to_owned() } else { slug }
 }
 
 /// The first of `slug`, `slug-2`, `slug-3`… that is not taken in the account.

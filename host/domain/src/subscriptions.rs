@@ -65,9 +65,7 @@ pub enum SubscriptionError {
 pub fn check(emitter: &EmitterPattern, listener: &ListenerId) -> Result<(), SubscriptionError> {
     match emitter {
         EmitterPattern::Exact(emitter) if emitter.as_str() == listener.as_str() => {
-            Err(SubscriptionError::ListensToItself {
-                listener: listener.clone(),
-            })
+            Err(SubscriptionError::ListensToItself { listener: listener.clone() })
         }
         _ => Ok(()),
     }
@@ -106,10 +104,7 @@ impl AutoSubscription {
         if event_name.given.is_empty() {
             return Err(SubscriptionError::NoEventName);
         }
-        Ok(Self {
-            listener_id,
-            event_name,
-        })
+        Ok(Self { listener_id, event_name })
     }
 
     /// Whether a new emitter is to be subscribed to; a listener that is the emitter itself is not.
@@ -199,10 +194,7 @@ impl Stream {
 
 impl EventName {
     pub fn parse(text: &str) -> Result<Self, ChannelError> {
-        Ok(Self {
-            given: text.to_owned(),
-            stream: Stream::parse(text)?,
-        })
+        Ok(Self { given: text.to_owned(), stream: Stream::parse(text)? })
     }
 
     /// As given; empty when no name was given.

@@ -26,9 +26,7 @@ pub enum ScheduleError {
     NoSchedule,
     #[error("has both an interval and a cron expression, choose one")]
     TwoSchedules,
-    #[error(
-        "intervalSeconds must be a whole number of seconds from {minimum} to {INTERVAL_SECONDS_MAXIMUM}"
-    )]
+    #[error("intervalSeconds must be a whole number of seconds from {minimum} to {INTERVAL_SECONDS_MAXIMUM}")]
     IntervalOutOfRange { minimum: u64 },
     #[error("cron must be a string of five fields")]
     CronNotAString,
@@ -53,8 +51,7 @@ impl Schedule {
         if let Some(name) = fields.keys().find(|name| !KNOWN.contains(&name.as_str())) {
             return Err(ScheduleError::UnknownProperty { name: name.clone() });
         }
-        let interval =
-            given(fields, "intervalSeconds").or_else(|| given(fields, "interval_seconds"));
+        let interval = given(fields, "intervalSeconds").or_else(|| given(fields, "interval_seconds"));
         let timezone = given(fields, "timezone");
         match (interval, given(fields, "cron")) {
             (None, None) => Err(ScheduleError::NoSchedule),
@@ -135,36 +132,25 @@ fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
 
 fn parse_interval(value: &Value, minimum: u64) -> Result<Schedule, ScheduleError> {
     // JavaScript has one number type: 900.0 is the integer 900.
-    let seconds = value.as_u64().or_else(|| {
-        value
-            .as_f64()
-            .filter(|number| number.fract() == 0.0)
-            .map(|n| n as u64)
-    });
+    let seconds = value.as_u64().or_else(|| value.as_f64().filter(|number| number.fract() == 0.0).map(|n| n as u64));
     match seconds {
         // An interval of zero would never advance, whatever an operator set as the minimum.
         Some(seconds) if seconds >= minimum.max(1) && seconds <= INTERVAL_SECONDS_MAXIMUM => {
             Ok(Schedule::Interval { seconds })
         }
-        _ => Err(ScheduleError::IntervalOutOfRange {
-            minimum: minimum.max(1),
-        }),
+        _ => Err(ScheduleError::IntervalOutOfRange { minimum: minimum.max(1) }),
     }
 }
 
 fn parse_cron(expression: &Value, timezone: Option<&Value>) -> Result<Schedule, ScheduleError> {
     let expression = expression.as_str().ok_or(ScheduleError::CronNotAString)?;
-    let timezone = timezone
-        .map(|name| name.as_str().ok_or(ScheduleError::TimezoneNotAString))
-        .transpose()?;
+    let timezone = timezone.map(|name| name.as_str().ok_or(ScheduleError::TimezoneNotAString)).transpose()?;
     Ok(Schedule::Cron(Box::new(Cron::parse(expression, timezone)?)))
 }
 
 fn interval_ms(seconds: u64) -> i64 {
     // Parsing bounds the seconds, so neither step saturates; a hand-made schedule cannot make it panic either.
-    i64::try_from(seconds.max(1))
-        .unwrap_or(i64::MAX)
-        .saturating_mul(1000)
+    i64::try_from(seconds.max(1)).unwrap_or(i64::MAX).saturating_mul(1000)
 }
 
 #[cfg(test)]

@@ -15,19 +15,11 @@ pub struct Truncated {
 /// changes, and what is left inside has the type it had.
 pub fn truncate(event: &Value) -> Truncated {
     if size_bytes(event) <= EVENT_BYTES_MAXIMUM {
-        return Truncated {
-            event: event.clone(),
-            is_truncated: false,
-        };
+        return Truncated { event: event.clone(), is_truncated: false };
     }
-    let cut = (0..STEPS)
-        .map(|step| Cut::at(step).value(event, 0))
-        .find(|cut| size_bytes(cut) <= EVENT_BYTES_MAXIMUM);
+    let cut = (0..STEPS).map(|step| Cut::at(step).value(event, 0)).find(|cut| size_bytes(cut) <= EVENT_BYTES_MAXIMUM);
     // Only names of fields longer than the limit are left to be too much after the last step.
-    Truncated {
-        event: cut.unwrap_or_else(|| empty(event)),
-        is_truncated: true,
-    }
+    Truncated { event: cut.unwrap_or_else(|| empty(event)), is_truncated: true }
 }
 
 /// Enough halvings to bring every bound down to its floor.
@@ -47,28 +39,17 @@ impl Cut {
     /// Strings and lists give way first: they are what grows. Fields are the shape, so they are dropped last.
     fn at(step: u32) -> Self {
         let halved = |start: usize, from: u32| (start >> step.saturating_sub(from)).max(1);
-        Self {
-            characters: halved(512, 0).max(8),
-            items: halved(32, 0),
-            fields: halved(256, 3),
-            depth: halved(64, 2),
-        }
+        Self { characters: halved(512, 0).max(8), items: halved(32, 0), fields: halved(256, 3), depth: halved(64, 2) }
     }
 
     fn value(&self, value: &Value, depth: usize) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
             Value::Array(_) | Value::Object(_) if depth >= self.depth => empty(value),
-            Value::Array(items) => items
-                .iter()
-                .take(self.items)
-                .map(|item| self.value(item, depth + 1))
-                .collect(),
+            Value::Array(items) => items.iter().take(self.items).map(|item| self.value(item, depth + 1)).collect(),
             Value::Object(fields) => {
                 let kept = fields.iter().take(self.fields);
-                kept.map(|(name, value)| (name.clone(), self.value(value, depth + 1)))
-                    .collect::<Map<_, _>>()
-                    .into()
+                kept.map(|(name, value)| (name.clone(), self.value(value, depth + 1))).collect::<Map<_, _>>().into()
             }
             short => short.clone(),
         }

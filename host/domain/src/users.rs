@@ -59,10 +59,7 @@ pub fn day_start_ms(now_ms: i64) -> i64 {
 impl Default for Quotas {
     /// Generous, because the machine is the operator's own: one core all day, and ten invocations a second.
     fn default() -> Self {
-        Self {
-            daily_compute_ms: 86_400_000,
-            daily_invocations: 1_000_000,
-        }
+        Self { daily_compute_ms: 86_400_000, daily_invocations: 1_000_000 }
     }
 }
 
@@ -72,14 +69,7 @@ impl Usage {
     /// The same usage, or none when a new day has begun. A clock that stepped back does not open yesterday again.
     pub fn on_day_of(self, now_ms: i64) -> Self {
         let today_ms = day_start_ms(now_ms);
-        if today_ms > self.day_start_ms {
-            Self {
-                day_start_ms: today_ms,
-                ..Self::default()
-            }
-        } else {
-            self
-        }
+        if today_ms > self.day_start_ms { Self { day_start_ms: today_ms, ..Self::default() } } else { self }
     }
 
     #[must_use]
@@ -104,16 +94,10 @@ impl Usage {
         let today = self.on_day_of(now_ms);
         let resets_at_ms = today.resets_at_ms();
         if today.invocations >= quotas.daily_invocations {
-            return Err(QuotaError::Invocations {
-                quota: quotas.daily_invocations,
-                resets_at_ms,
-            });
+            return Err(QuotaError::Invocations { quota: quotas.daily_invocations, resets_at_ms });
         }
         if today.compute_ms >= quotas.daily_compute_ms {
-            return Err(QuotaError::ComputeTime {
-                quota_ms: quotas.daily_compute_ms,
-                resets_at_ms,
-            });
+            return Err(QuotaError::ComputeTime { quota_ms: quotas.daily_compute_ms, resets_at_ms });
         }
         Ok(())
     }
@@ -124,9 +108,7 @@ impl Usage {
 impl QuotaError {
     pub fn resets_at_ms(&self) -> i64 {
         match self {
-            Self::ComputeTime { resets_at_ms, .. } | Self::Invocations { resets_at_ms, .. } => {
-                *resets_at_ms
-            }
+            Self::ComputeTime { resets_at_ms, .. } | Self::Invocations { resets_at_ms, .. } => *resets_at_ms,
         }
     }
 }

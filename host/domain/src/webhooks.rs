@@ -45,18 +45,13 @@ impl WebhookUrl {
     /// Kept as it was given: the user finds in the list what they typed.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         if text.len() > URL_BYTES_MAXIMUM {
-            return Err(UrlError::TooLong {
-                size_bytes: text.len(),
-            });
+            return Err(UrlError::TooLong { size_bytes: text.len() });
         }
         // The URL standard repairs `http:host` and leading spaces; the specification asks for the real thing.
         let lower = text.to_ascii_lowercase();
-        let rest = lower
-            .strip_prefix("http://")
-            .or_else(|| lower.strip_prefix("https://"));
+        let rest = lower.strip_prefix("http://").or_else(|| lower.strip_prefix("https://"));
         let rest = rest.ok_or(UrlError::NoProtocol)?;
-        let has_host_text =
-            !rest.starts_with(['/', '\\', '?', '#']) && !text.contains(char::is_whitespace);
+        let has_host_text = !rest.starts_with(['/', '\\', '?', '#']) && !text.contains(char::is_whitespace);
         match Url::parse(text) {
             Ok(url) if has_host_text && url.has_host() => Ok(Self(text.to_owned())),
             _ => Err(UrlError::NoHostname),
@@ -95,11 +90,7 @@ impl SigningSecret {
     pub fn parse(text: &str) -> Result<Self, SecretError> {
         let encoded = text.strip_prefix(Self::PREFIX).ok_or(SecretError)?;
         let bytes = STANDARD.decode(encoded).map_err(|_| SecretError)?;
-        if bytes.is_empty() {
-            Err(SecretError)
-        } else {
-            Ok(Self(bytes))
-        }
+        if bytes.is_empty() { Err(SecretError) } else { Ok(Self(bytes)) }
     }
 
     /// The text the user is given, once, when the webhook is created.
@@ -110,8 +101,7 @@ impl SigningSecret {
     /// The value of the `webhook-signature` header for one delivery.
     #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
     pub fn sign(&self, message_id: &str, timestamp_seconds: i64, body: &[u8]) -> String {
-        let mut code =
-            Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
+        let mut code = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
         code.update(format!("{message_id}.{timestamp_seconds}.").as_bytes());
         code.update(body);
         format!("v1,{}", STANDARD.encode(code.finalize().into_bytes()))

@@ -13,10 +13,7 @@ pub(super) fn parse(exports: &Value) -> Result<Description, Vec<Problem>> {
         return Err(vec![Problem::new("", "module.exports must be an object")]);
     };
     if is_function(exports) {
-        return Err(vec![Problem::new(
-            "",
-            "module.exports must be an object, not a function",
-        )]);
+        return Err(vec![Problem::new("", "module.exports must be an object, not a function")]);
     }
     if object.get("type").and_then(Value::as_str) == Some("app") {
         let message = "this is an app, not a component: deploy the source or action that uses it";
@@ -34,11 +31,7 @@ pub(super) fn parse(exports: &Value) -> Result<Description, Vec<Problem>> {
 fn parse_fields(mut fields: Fields<'_>) -> Option<Description> {
     let name = fields.required_text("name");
     let version = fields.required_text("version");
-    let key = if fields.has("key") {
-        fields.required_text("key")
-    } else {
-        None
-    };
+    let key = if fields.has("key") { fields.required_text("key") } else { None };
     let description = fields.text("description");
     let kind = parse_kind(&mut fields);
     let props = parse_props(kind, &mut fields);
@@ -47,18 +40,7 @@ fn parse_fields(mut fields: Fields<'_>) -> Option<Description> {
     let dedupe = parse_dedupe(kind, &mut fields);
     let has_run = parse_run(kind, &props, &mut fields);
     let (name, version, kind) = (name?, version?, kind?);
-    Some(Description {
-        name,
-        key,
-        kind,
-        version,
-        description,
-        props,
-        hooks,
-        dedupe,
-        methods,
-        has_run,
-    })
+    Some(Description { name, key, kind, version, description, props, hooks, dedupe, methods, has_run })
 }
 
 fn parse_kind(fields: &mut Fields<'_>) -> Option<Kind> {
@@ -69,10 +51,7 @@ fn parse_kind(fields: &mut Fields<'_>) -> Option<Kind> {
         Some("source") => Some(Kind::Source),
         Some("action") => Some(Kind::Action),
         _ => {
-            fields.problem(
-                "type",
-                format!("must be \"action\", or absent for a source; this is {value}"),
-            );
+            fields.problem("type", format!("must be \"action\", or absent for a source; this is {value}"));
             None
         }
     }
@@ -82,19 +61,11 @@ fn parse_props(kind: Option<Kind>, fields: &mut Fields<'_>) -> Vec<PropDefinitio
     let Some(props) = take_object(fields, "props", "must be an object of props") else {
         return Vec::new();
     };
-    let definitions: Vec<PropDefinition> = props
-        .iter()
-        .filter_map(|(name, value)| PropDefinition::parse(name, value, fields.problems()))
-        .collect();
+    let definitions: Vec<PropDefinition> =
+        props.iter().filter_map(|(name, value)| PropDefinition::parse(name, value, fields.problems())).collect();
     if kind == Some(Kind::Action) {
-        for definition in definitions
-            .iter()
-            .filter(|definition| definition.kind.is_interface())
-        {
-            let message = format!(
-                "an action has no interfaces, remove {}",
-                definition.kind.as_str()
-            );
+        for definition in definitions.iter().filter(|definition| definition.kind.is_interface()) {
+            let message = format!("an action has no interfaces, remove {}", definition.kind.as_str());
             fields.problem(&format!("props.{}", definition.name), message);
         }
     }
@@ -125,10 +96,7 @@ fn parse_hooks(kind: Option<Kind>, fields: &mut Fields<'_>) -> Vec<Hook> {
         match Hook::ALL.into_iter().find(|hook| hook.as_str() == name) {
             None => {
                 let hint = did_you_mean(name, Hook::ALL.map(Hook::as_str));
-                fields.problem(
-                    &path,
-                    format!("unknown hook; there are deploy, activate and deactivate{hint}"),
-                );
+                fields.problem(&path, format!("unknown hook; there are deploy, activate and deactivate{hint}"));
             }
             Some(_) if !is_function(value) => fields.problem(&path, "must be a function"),
             Some(hook) => present.push(hook),
@@ -145,10 +113,7 @@ fn parse_dedupe(kind: Option<Kind>, fields: &mut Fields<'_>) -> Option<Strategy>
     }
     let strategy = value.as_str().and_then(Strategy::parse);
     if strategy.is_none() {
-        fields.problem(
-            "dedupe",
-            format!("must be \"unique\", \"greatest\" or \"last\"; this is {value}"),
-        );
+        fields.problem("dedupe", format!("must be \"unique\", \"greatest\" or \"last\"; this is {value}"));
     }
     strategy
 }
@@ -158,18 +123,13 @@ fn parse_run(kind: Option<Kind>, props: &[PropDefinition], fields: &mut Fields<'
         Some(run) if is_function(&run) => return true,
         Some(_) => fields.problem("run", "must be a function"),
         // A timer source needs no code of its own: it emits the tick.
-        None if kind == Some(Kind::Source)
-            && props.iter().any(|prop| prop.kind == PropType::Timer) => {}
+        None if kind == Some(Kind::Source) && props.iter().any(|prop| prop.kind == PropType::Timer) => {}
         None => fields.problem("run", "is required"),
     }
     false
 }
 
-fn take_object(
-    fields: &mut Fields<'_>,
-    name: &str,
-    message: &str,
-) -> Option<serde_json::Map<String, Value>> {
+fn take_object(fields: &mut Fields<'_>, name: &str, message: &str) -> Option<serde_json::Map<String, Value>> {
     match fields.take(name)? {
         Value::Object(object) if object.get("$fn").is_none() => Some(object),
         _ => {
@@ -181,12 +141,8 @@ fn take_object(
 
 /// The grammar of semver.org: three numbers without leading zeros, then an optional pre-release and build.
 pub(super) fn is_semantic_version(text: &str) -> bool {
-    let (text, build) = text
-        .split_once('+')
-        .map_or((text, None), |(text, build)| (text, Some(build)));
-    let (core, pre_release) = text
-        .split_once('-')
-        .map_or((text, None), |(core, rest)| (core, Some(rest)));
+    let (text, build) = text.split_once('+').map_or((text, None), |(text, build)| (text, Some(build)));
+    let (core, pre_release) = text.split_once('-').map_or((text, None), |(core, rest)| (core, Some(rest)));
     let core: Vec<&str> = core.split('.').collect();
     core.len() == 3
         && core.into_iter().all(is_version_number)
@@ -200,10 +156,7 @@ fn is_version_number(text: &str) -> bool {
 }
 
 fn is_version_word(text: &str) -> bool {
-    !text.is_empty()
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
 fn is_pre_release_part(text: &str) -> bool {

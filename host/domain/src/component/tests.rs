@@ -24,10 +24,7 @@ fn action(changes: Value) -> Value {
 #[track_caller]
 fn check(exports: &Value, expected: &[&str]) {
     let problems = Description::parse(exports).err().unwrap_or_default();
-    let paths: Vec<&str> = problems
-        .iter()
-        .map(|problem| problem.path.as_str())
-        .collect();
+    let paths: Vec<&str> = problems.iter().map(|problem| problem.path.as_str()).collect();
     assert_eq!(paths, expected, "{exports} gave {problems:?}");
 }
 
@@ -49,17 +46,10 @@ fn a_whole_component_is_described() {
     assert!(description.has_hook(Hook::Deploy) && !description.has_hook(Hook::Activate));
     assert_eq!(description.methods, ["parse"]);
     assert_eq!(description.dedupe, Some(Strategy::Unique));
-    let names: Vec<&str> = description
-        .props
-        .iter()
-        .map(|prop| prop.name.as_str())
-        .collect();
+    let names: Vec<&str> = description.props.iter().map(|prop| prop.name.as_str()).collect();
     assert_eq!(names, ["url", "timer"]);
     let stored = serde_json::to_value(&description).unwrap();
-    assert_eq!(
-        serde_json::from_value::<Description>(stored).unwrap(),
-        description
-    );
+    assert_eq!(serde_json::from_value::<Description>(stored).unwrap(), description);
 }
 
 #[test]
@@ -77,18 +67,9 @@ fn what_is_missing_or_wrong_is_named() {
     check(&source(json!({"type": "app"})), &["type"]);
     check(&source(json!({"props": []})), &["props"]);
     check(&source(json!({"props": {"$fn": true}})), &["props"]);
-    check(
-        &source(json!({"methods": {"a": 1, "b": {"$fn": true}}})),
-        &["methods.a"],
-    );
-    check(
-        &source(json!({"hooks": {"activated": {"$fn": true}}})),
-        &["hooks.activated"],
-    );
-    check(
-        &source(json!({"hooks": {"activate": {}}})),
-        &["hooks.activate"],
-    );
+    check(&source(json!({"methods": {"a": 1, "b": {"$fn": true}}})), &["methods.a"]);
+    check(&source(json!({"hooks": {"activated": {"$fn": true}}})), &["hooks.activated"]);
+    check(&source(json!({"hooks": {"activate": {}}})), &["hooks.activate"]);
     check(&source(json!({"dedupe": "first"})), &["dedupe"]);
     check(&source(json!({"dedupe": true})), &["dedupe"]);
     check(&json!(null), &[""]);
@@ -104,17 +85,7 @@ fn all_problems_are_reported_at_once() {
 
     check(
         &exports,
-        &[
-            "name",
-            "version",
-            "type",
-            "props.a.type",
-            "props.t.default.cron",
-            "methods",
-            "hooks.oops",
-            "dedupe",
-            "run",
-        ],
+        &["name", "version", "type", "props.a.type", "props.t.default.cron", "methods", "hooks.oops", "dedupe", "run"],
     );
 }
 
@@ -131,22 +102,10 @@ fn a_timer_source_needs_no_run() {
 #[test]
 fn an_action_has_no_interfaces_hooks_or_dedupe() {
     check(&action(json!({})), &[]);
-    check(
-        &action(json!({"props": {"db": "$.service.db", "a": "string"}})),
-        &[],
-    );
-    check(
-        &action(json!({"props": {"http": "$.interface.http"}})),
-        &["props.http"],
-    );
-    check(
-        &action(json!({"props": {"hook": "$.interface.apphook"}})),
-        &["props.hook"],
-    );
-    check(
-        &action(json!({"hooks": {"deploy": {"$fn": true}}})),
-        &["hooks"],
-    );
+    check(&action(json!({"props": {"db": "$.service.db", "a": "string"}})), &[]);
+    check(&action(json!({"props": {"http": "$.interface.http"}})), &["props.http"]);
+    check(&action(json!({"props": {"hook": "$.interface.apphook"}})), &["props.hook"]);
+    check(&action(json!({"hooks": {"deploy": {"$fn": true}}})), &["hooks"]);
     check(&action(json!({"dedupe": "unique"})), &["dedupe"]);
 }
 
@@ -165,71 +124,28 @@ fn a_custom_response_is_known_before_a_run() {
 fn a_published_component_has_a_semantic_version_and_a_key_of_its_app() {
     let github = json!({"github": {"type": "app", "app": "github"}});
     let cases = [
-        (
-            json!({"version": "1.0.0", "key": "github-new-commit", "props": github}),
-            vec![],
-        ),
-        (
-            json!({"version": "1.0.0", "key": "http-new-requests"}),
-            vec![],
-        ),
-        (
-            json!({"version": "1.0.0", "key": "gitlab-new-commit", "props": github}),
-            vec!["key"],
-        ),
-        (
-            json!({"version": "1.0.0", "key": "github", "props": github}),
-            vec!["key"],
-        ),
-        (
-            json!({"version": "1.0.0", "key": "github-New", "props": github}),
-            vec!["key"],
-        ),
+        (json!({"version": "1.0.0", "key": "github-new-commit", "props": github}), vec![]),
+        (json!({"version": "1.0.0", "key": "http-new-requests"}), vec![]),
+        (json!({"version": "1.0.0", "key": "gitlab-new-commit", "props": github}), vec!["key"]),
+        (json!({"version": "1.0.0", "key": "github", "props": github}), vec!["key"]),
+        (json!({"version": "1.0.0", "key": "github-New", "props": github}), vec!["key"]),
         (json!({"version": "1.0.0", "key": "nodash"}), vec!["key"]),
-        (
-            json!({"version": "v1", "key": null}),
-            vec!["version", "key"],
-        ),
+        (json!({"version": "v1", "key": null}), vec!["version", "key"]),
     ];
 
     for (changes, expected) in cases {
-        let problems = Description::parse(&source(changes.clone()))
-            .unwrap()
-            .check_registry()
-            .err()
-            .unwrap_or_default();
-        let paths: Vec<&str> = problems
-            .iter()
-            .map(|problem| problem.path.as_str())
-            .collect();
+        let problems = Description::parse(&source(changes.clone())).unwrap().check_registry().err().unwrap_or_default();
+        let paths: Vec<&str> = problems.iter().map(|problem| problem.path.as_str()).collect();
         assert_eq!(paths, expected, "{changes}");
     }
 }
 
 #[test]
 fn semantic_versions_follow_their_grammar() {
-    for good in [
-        "0.0.1",
-        "1.2.3-beta.1",
-        "1.0.0+build-5",
-        "1.0.0-a-b.0+x.y",
-        "10.20.30",
-    ] {
+    for good in ["0.0.1", "1.2.3-beta.1", "1.0.0+build-5", "1.0.0-a-b.0+x.y", "10.20.30"] {
         assert!(parse::is_semantic_version(good), "{good}");
     }
-    for bad in [
-        "",
-        "1",
-        "1.2",
-        "1.2.3.4",
-        "01.2.3",
-        "1.2.x",
-        "1.2.3-",
-        "1.2.3-01",
-        "1.2.3+",
-        "v1.2.3",
-        "1.2.3-a..b",
-    ] {
+    for bad in ["", "1", "1.2", "1.2.3.4", "01.2.3", "1.2.x", "1.2.3-", "1.2.3-01", "1.2.3+", "v1.2.3", "1.2.3-a..b"] {
         assert!(!parse::is_semantic_version(bad), "{bad}");
     }
 }

@@ -19,21 +19,15 @@ impl Numeric {
     pub(super) fn parse(id: &EmitKey) -> Option<Self> {
         let text = id.as_str();
         // `inf`, `nan` and a leading plus parse as floats in Rust and are not numbers to a user.
-        let looks_numeric = text
-            .starts_with(|first: char| first.is_ascii_digit() || first == '-' || first == '.')
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+        let looks_numeric = text.starts_with(|first: char| first.is_ascii_digit() || first == '-' || first == '.')
+            && text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
         if !looks_numeric {
             return None;
         }
         if let Ok(whole) = text.parse() {
             return Some(Self::Whole(whole));
         }
-        text.parse()
-            .ok()
-            .filter(|number: &f64| number.is_finite())
-            .map(Self::Fraction)
+        text.parse().ok().filter(|number: &f64| number.is_finite()).map(Self::Fraction)
     }
 
     fn as_f64(self) -> f64 {

@@ -18,11 +18,7 @@ fn emits(ids: &[i64]) -> Vec<Emit> {
 }
 
 fn ids(accepted: &[Emit]) -> Vec<&str> {
-    accepted
-        .iter()
-        .filter_map(|emit| emit.id.as_ref())
-        .map(EmitKey::as_str)
-        .collect()
+    accepted.iter().filter_map(|emit| emit.id.as_ref()).map(EmitKey::as_str).collect()
 }
 
 /// Runs one after the other; what each of them emitted.
@@ -31,12 +27,7 @@ fn runs(strategy: Strategy, runs: &[&[i64]]) -> Vec<Vec<i64>> {
     let mut emitted = Vec::new();
     for run in runs {
         let applied = apply(strategy, state, emits(run));
-        emitted.push(
-            ids(&applied.accepted)
-                .iter()
-                .map(|id| id.parse().unwrap())
-                .collect(),
-        );
+        emitted.push(ids(&applied.accepted).iter().map(|id| id.parse().unwrap()).collect());
         state = applied.state;
     }
     emitted
@@ -44,37 +35,25 @@ fn runs(strategy: Strategy, runs: &[&[i64]]) -> Vec<Vec<i64>> {
 
 #[test]
 fn second_event_with_same_id_is_dropped() {
-    assert_eq!(
-        runs(Strategy::Unique, &[&[1, 2, 1], &[2, 3]]),
-        [vec![1, 2], vec![3]]
-    );
+    assert_eq!(runs(Strategy::Unique, &[&[1, 2, 1], &[2, 3]]), [vec![1, 2], vec![3]]);
 }
 
 #[test]
 fn the_oldest_of_100_unique_ids_is_purged_first() {
     let first: Vec<i64> = (0..100).collect();
 
-    assert_eq!(
-        runs(Strategy::Unique, &[&first, &[0], &[100], &[1], &[0]])[1..],
-        [vec![], vec![100], vec![], vec![0]]
-    );
+    assert_eq!(runs(Strategy::Unique, &[&first, &[0], &[100], &[1], &[0]])[1..], [vec![], vec![100], vec![], vec![0]]);
 }
 
 #[test]
 fn only_ids_greater_than_the_cached_one_pass() {
-    assert_eq!(
-        runs(Strategy::Greatest, &[&[3, 1, 5, 5], &[5, 4], &[6]]),
-        [vec![3, 5], vec![], vec![6]]
-    );
+    assert_eq!(runs(Strategy::Greatest, &[&[3, 1, 5, 5], &[5, 4], &[6]]), [vec![3, 5], vec![], vec![6]]);
 }
 
 #[test]
 fn only_events_after_the_last_one_pass_and_all_when_it_is_gone() {
     assert_eq!(
-        runs(
-            Strategy::Last,
-            &[&[1, 2, 3], &[1, 2, 3], &[2, 3, 4, 5], &[8, 9], &[]]
-        ),
+        runs(Strategy::Last, &[&[1, 2, 3], &[1, 2, 3], &[2, 3, 4, 5], &[8, 9], &[]]),
         [vec![1, 2, 3], vec![], vec![4, 5], vec![8, 9], vec![]]
     );
 }
@@ -85,22 +64,13 @@ fn last_caches_the_event_with_the_newest_ts() {
 
     let applied = apply(Strategy::Last, DedupeState::Empty, run);
 
-    assert_eq!(
-        applied.state,
-        DedupeState::Last {
-            id: EmitKey::parse(&json!(2)).unwrap()
-        }
-    );
+    assert_eq!(applied.state, DedupeState::Last { id: EmitKey::parse(&json!(2)).unwrap() });
 }
 
 #[test]
 fn an_emit_without_id_is_rejected_aloud() {
     for strategy in [Strategy::Unique, Strategy::Greatest, Strategy::Last] {
-        let applied = apply(
-            strategy,
-            DedupeState::Empty,
-            vec![emit(&Value::Null), emit(&json!(1))],
-        );
+        let applied = apply(strategy, DedupeState::Empty, vec![emit(&Value::Null), emit(&json!(1))]);
 
         assert_eq!(applied.rejected.len(), 1);
         assert_eq!(applied.rejected[0].reason, Reason::MissingId);
@@ -123,33 +93,17 @@ fn greatest_takes_numbers_alone_and_compares_them_exactly() {
         json!("9007199254740994"),
     ];
 
-    let applied = apply(
-        Strategy::Greatest,
-        DedupeState::Empty,
-        given.iter().map(emit).collect(),
-    );
+    let applied = apply(Strategy::Greatest, DedupeState::Empty, given.iter().map(emit).collect());
 
-    assert_eq!(
-        ids(&applied.accepted),
-        ["-5", "2.5", "9007199254740993", "9007199254740994"]
-    );
+    assert_eq!(ids(&applied.accepted), ["-5", "2.5", "9007199254740993", "9007199254740994"]);
     assert_eq!(applied.rejected.len(), 4);
-    assert!(
-        applied
-            .rejected
-            .iter()
-            .all(|rejection| rejection.reason == Reason::IdNotNumeric)
-    );
+    assert!(applied.rejected.iter().all(|rejection| rejection.reason == Reason::IdNotNumeric));
     assert_eq!(applied.duplicate_count, 1);
 }
 
 #[test]
 fn numbers_and_strings_that_read_the_same_are_one_id() {
-    let applied = apply(
-        Strategy::Unique,
-        DedupeState::Empty,
-        vec![emit(&json!(7)), emit(&json!("7"))],
-    );
+    let applied = apply(Strategy::Unique, DedupeState::Empty, vec![emit(&json!(7)), emit(&json!("7"))]);
 
     assert_eq!((applied.accepted.len(), applied.duplicate_count), (1, 1));
 }
@@ -181,10 +135,7 @@ fn naive(strategy: Strategy, history: &[Vec<i64>]) -> Vec<Vec<i64>> {
     for run in history {
         let mut this_run = Vec::new();
         let cached_last = emitted.last().copied();
-        let after_match = run
-            .iter()
-            .rposition(|id| Some(*id) == cached_last)
-            .map_or(0, |place| place + 1);
+        let after_match = run.iter().rposition(|id| Some(*id) == cached_last).map_or(0, |place| place + 1);
         for (place, id) in run.iter().enumerate() {
             let recent = &emitted[emitted.len().saturating_sub(100)..];
             let passes = match strategy {

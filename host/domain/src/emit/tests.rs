@@ -10,10 +10,7 @@ fn emit(event: i64, ts: Option<i64>) -> Emit {
 }
 
 fn events(emits: &[Emit]) -> Vec<i64> {
-    emits
-        .iter()
-        .map(|emit| emit.event.as_i64().unwrap())
-        .collect()
+    emits.iter().map(|emit| emit.event.as_i64().unwrap()).collect()
 }
 
 #[test]
@@ -26,18 +23,9 @@ fn metadata_is_read_and_wrong_types_are_ignored() {
 
     assert_eq!(full.id.unwrap().as_str(), "7");
     assert_eq!(full.channel, Channel::Named("paid".to_owned()));
-    assert_eq!(
-        (full.summary.as_deref(), full.ts, full.delivery_ts),
-        (Some("a sale"), Some(5), Some(9))
-    );
-    assert_eq!(
-        (wrong.id, wrong.channel, wrong.summary, wrong.ts),
-        (None, Channel::Default, None, None)
-    );
-    assert_eq!(
-        Emit::parse(json!(1), &Value::Null).unwrap().channel,
-        Channel::Default
-    );
+    assert_eq!((full.summary.as_deref(), full.ts, full.delivery_ts), (Some("a sale"), Some(5), Some(9)));
+    assert_eq!((wrong.id, wrong.channel, wrong.summary, wrong.ts), (None, Channel::Default, None, None));
+    assert_eq!(Emit::parse(json!(1), &Value::Null).unwrap().channel, Channel::Default);
 }
 
 #[test]
@@ -47,10 +35,7 @@ fn ids_that_read_the_same_are_the_same() {
     assert_eq!(key(json!(7)), key(json!("7")));
     assert_eq!(key(json!(7.0)), key(json!("7")));
     assert_eq!(key(json!(1.5)).as_deref(), Some("1.5"));
-    assert_eq!(
-        key(json!(u64::MAX)).as_deref(),
-        Some("18446744073709551615")
-    );
+    assert_eq!(key(json!(u64::MAX)).as_deref(), Some("18446744073709551615"));
     for none in [json!(""), json!(null), json!(true), json!([1])] {
         assert_eq!(key(none), None);
     }
@@ -58,40 +43,22 @@ fn ids_that_read_the_same_are_the_same() {
 
 #[test]
 fn a_time_outside_the_calendar_is_ignored() {
-    assert_eq!(
-        emit(1, Some(8_640_000_000_000_000)).ts,
-        Some(8_640_000_000_000_000)
-    );
+    assert_eq!(emit(1, Some(8_640_000_000_000_000)).ts, Some(8_640_000_000_000_000));
     assert_eq!(emit(1, Some(8_640_000_000_000_002)).ts, None);
-    assert_eq!(
-        Emit::parse(json!(1), &json!({"ts": 1e300})).unwrap().ts,
-        None
-    );
+    assert_eq!(Emit::parse(json!(1), &json!({"ts": 1e300})).unwrap().ts, None);
 }
 
 #[test]
 fn a_channel_is_named_within_bounds_and_outside_the_reserved_names() {
     assert_eq!(Channel::parse("default"), Ok(Channel::Default));
-    assert!(matches!(
-        Channel::parse("$errors"),
-        Err(ChannelError::Reserved { .. })
-    ));
+    assert!(matches!(Channel::parse("$errors"), Err(ChannelError::Reserved { .. })));
     assert!(Channel::parse(&"x".repeat(NAME_BYTES_MAXIMUM)).is_ok());
-    assert_eq!(
-        Channel::parse(&"x".repeat(129)),
-        Err(ChannelError::TooLong { size_bytes: 129 })
-    );
+    assert_eq!(Channel::parse(&"x".repeat(129)), Err(ChannelError::TooLong { size_bytes: 129 }));
 }
 
 #[test]
 fn events_with_ts_leave_oldest_first_and_the_others_keep_their_place() {
-    let emits = vec![
-        emit(1, Some(30)),
-        emit(2, None),
-        emit(3, Some(10)),
-        emit(4, None),
-        emit(5, Some(20)),
-    ];
+    let emits = vec![emit(1, Some(30)), emit(2, None), emit(3, Some(10)), emit(4, None), emit(5, Some(20))];
 
     let emits = order(emits);
 

@@ -39,8 +39,6 @@ impl EmitId {
     /// When the event was emitted.
     pub fn emitted_at_ms(&self) -> i64 {
         let bytes = base62::decode_bytes::<20>(&self.0).unwrap_or_default();
-        bytes.iter().take(6).fold(0, |milliseconds, byte| {
-            (milliseconds << 8) | i64::from(*byte)
-        })
+        bytes.iter().take(6).fold(0, |milliseconds, byte| (milliseconds << 8) | i64::from(*byte))
     }
 }

@@ -47,12 +47,7 @@ impl ListenerId {
             .map(Self::Source)
             .or_else(|_| WorkflowId::parse(text).map(Self::Workflow))
             .or_else(|_| WebhookId::parse(text).map(Self::Webhook))
-            .map_err(|_| {
-                IdError::new(
-                    "the id of a source (dc_…), workflow (p_…) or webhook (wh_…)",
-                    text,
-                )
-            })
+            .map_err(|_| IdError::new("the id of a source (dc_…), workflow (p_…) or webhook (wh_…)", text))
     }
 
     pub fn as_str(&self) -> &str {

@@ -7,15 +7,9 @@ use super::*;
 #[test]
 fn an_id_has_its_prefix_and_twelve_letters_or_digits() {
     assert!(SourceId::parse("dc_abcABC012345").is_ok());
-    for broken in [
-        "",
-        "dc_",
-        "dc_abcABC01234",
-        "dc_abcABC0123456",
-        "sc_abcABC012345",
-        "dc_abcABC01234-",
-        "dc_abcABC0123é",
-    ] {
+    for broken in
+        ["", "dc_", "dc_abcABC01234", "dc_abcABC0123456", "sc_abcABC012345", "dc_abcABC01234-", "dc_abcABC0123é"]
+    {
         assert!(SourceId::parse(broken).is_err(), "{broken}");
     }
 }
@@ -34,10 +28,7 @@ fn every_kind_has_its_own_prefix() {
         AccountId::from_random(random).to_string(),
     ];
 
-    for (id, prefix) in ids
-        .iter()
-        .zip(["sc_", "dc_", "sub_", "wh_", "u_", "p_", "apn_"])
-    {
+    for (id, prefix) in ids.iter().zip(["sc_", "dc_", "sub_", "wh_", "u_", "p_", "apn_"]) {
         assert!(id.starts_with(prefix), "{id}");
         assert_eq!(id.len(), prefix.len() + 12);
     }
@@ -56,19 +47,10 @@ fn a_party_is_told_by_its_prefix() {
     let workflow = WorkflowId::from_random([2; 16]);
     let webhook = WebhookId::from_random([3; 16]);
 
-    assert_eq!(
-        EmitterId::parse(source.as_str()),
-        Ok(EmitterId::Source(source.clone()))
-    );
-    assert_eq!(
-        EmitterId::parse(workflow.as_str()),
-        Ok(EmitterId::Workflow(workflow))
-    );
+    assert_eq!(EmitterId::parse(source.as_str()), Ok(EmitterId::Source(source.clone())));
+    assert_eq!(EmitterId::parse(workflow.as_str()), Ok(EmitterId::Workflow(workflow)));
     assert!(EmitterId::parse(webhook.as_str()).is_err());
-    assert_eq!(
-        ListenerId::parse(webhook.as_str()),
-        Ok(ListenerId::Webhook(webhook))
-    );
+    assert_eq!(ListenerId::parse(webhook.as_str()), Ok(ListenerId::Webhook(webhook)));
     assert!(ListenerId::parse("u_abcABC012345").is_err());
 }
 

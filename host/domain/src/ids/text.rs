@@ -23,9 +23,7 @@ macro_rules! text_id {
         }
 
         impl<'de> ::serde::Deserialize<'de> for $name {
-            fn deserialize<D: ::serde::Deserializer<'de>>(
-                deserializer: D,
-            ) -> Result<Self, D::Error> {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = <String as ::serde::Deserialize>::deserialize(deserializer)?;
                 Self::parse(&text).map_err(::serde::de::Error::custom)
             }

@@ -17,16 +17,7 @@ fn limit_is_ten_by_default_and_at_most_a_hundred() {
     assert_eq!(limit(json!(100)), Ok(100));
     assert_eq!(limit(json!("101")), Ok(100));
     assert_eq!(limit(json!("99999999999999999999999")), Ok(100));
-    for wrong in [
-        json!(0),
-        json!("0"),
-        json!(-1),
-        json!("x"),
-        json!(""),
-        json!(1.5),
-        json!([]),
-        json!(true),
-    ] {
+    for wrong in [json!(0), json!("0"), json!(-1), json!("x"), json!(""), json!(1.5), json!([]), json!(true)] {
         assert_eq!(limit(wrong.clone()), Err(PagingError::Limit), "{wrong}");
     }
 }
@@ -48,31 +39,16 @@ fn an_empty_page_has_no_cursors() {
     let empty = PageInfo::new(7, &[]);
     let full = PageInfo::new(7, &["a".to_owned(), "b".to_owned()]);
 
-    assert_eq!(
-        (empty.count, empty.start_cursor, empty.end_cursor),
-        (0, None, None)
-    );
-    assert_eq!(
-        (
-            full.count,
-            full.start_cursor.as_deref(),
-            full.end_cursor.as_deref()
-        ),
-        (2, Some("a"), Some("b"))
-    );
+    assert_eq!((empty.count, empty.start_cursor, empty.end_cursor), (0, None, None));
+    assert_eq!((full.count, full.start_cursor.as_deref(), full.end_cursor.as_deref()), (2, Some("a"), Some("b")));
 }
 
 /// A list newest first, in which the greater number is the newer.
 fn page(items: &[u32], limit: usize, after: Option<u32>, before: Option<u32>) -> Vec<u32> {
     let cursor = |id: u32| Cursor::of(id.to_string());
-    let query = PageQuery {
-        limit: Limit(limit),
-        after: after.map(cursor),
-        before: before.map(cursor),
-    };
-    let position = |item: &u32, cursor: &Cursor| -> Ordering {
-        Reverse(*item).cmp(&Reverse(cursor.id().parse().unwrap()))
-    };
+    let query = PageQuery { limit: Limit(limit), after: after.map(cursor), before: before.map(cursor) };
+    let position =
+        |item: &u32, cursor: &Cursor| -> Ordering { Reverse(*item).cmp(&Reverse(cursor.id().parse().unwrap())) };
     slice(items, &query, position).to_vec()
 }
 

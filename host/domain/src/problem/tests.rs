@@ -14,9 +14,6 @@ fn a_near_miss_is_suggested_and_a_stranger_is_not() {
 
 #[test]
 fn a_problem_reads_as_path_and_message() {
-    assert_eq!(
-        Problem::new("props.x", "is odd").to_string(),
-        "props.x: is odd"
-    );
+    assert_eq!(Problem::new("props.x", "is odd").to_string(), "props.x: is odd");
     assert_eq!(Problem::new("", "is odd").to_string(), "is odd");
 }

@@ -76,15 +76,10 @@ impl PropDefinition {
         let path = join("props", name);
         let object = match value {
             // Shorthand: `db: "$.service.db"`.
-            Value::String(kind) => {
-                Map::from_iter([("type".to_owned(), Value::String(kind.clone()))])
-            }
+            Value::String(kind) => Map::from_iter([("type".to_owned(), Value::String(kind.clone()))]),
             Value::Object(object) if !is_function(value) => object.clone(),
             _ => {
-                problems.push(Problem::new(
-                    path,
-                    "must be an object with a `type`, or the name of a type",
-                ));
+                problems.push(Problem::new(path, "must be an object with a `type`, or the name of a type"));
                 return None;
             }
         };
@@ -97,12 +92,7 @@ impl PropDefinition {
         Some(Self::parse_fields(name, kind, reused, fields))
     }
 
-    fn parse_fields(
-        name: &str,
-        kind: PropType,
-        reused: Option<ReusedProp>,
-        mut fields: Fields<'_>,
-    ) -> Self {
+    fn parse_fields(name: &str, kind: PropType, reused: Option<ReusedProp>, mut fields: Fields<'_>) -> Self {
         let (minimum, maximum) = parse_bounds(kind, &mut fields);
         let (options, has_remote_options) = parse_options(kind, &mut fields);
         Self {
@@ -147,10 +137,7 @@ fn parse_reused(fields: &mut Fields<'_>) -> Result<Option<ReusedProp>, ()> {
     match serde_json::from_value(value) {
         Ok(reused) => Ok(Some(reused)),
         Err(_) => {
-            fields.problem(
-                "propDefinition",
-                "must be [app, name of one of its propDefinitions]",
-            );
+            fields.problem("propDefinition", "must be [app, name of one of its propDefinitions]");
             Err(())
         }
     }
@@ -227,10 +214,7 @@ fn parse_options(kind: PropType, fields: &mut Fields<'_>) -> (Option<Vec<Value>>
         Some(Value::Array(options)) => {
             for (index, option) in options.iter().enumerate() {
                 if !is_option(option) {
-                    fields.problem(
-                        &format!("options[{index}]"),
-                        "must be a value or {label, value}",
-                    );
+                    fields.problem(&format!("options[{index}]"), "must be a value or {label, value}");
                 }
             }
             (Some(options), false)
@@ -262,9 +246,7 @@ fn extra(kind: PropType, fields: Fields<'_>) -> Map<String, Value> {
         .into_iter()
         .filter(|(name, value)| {
             // `name` is how we return the prop's key; a property of that name would shadow it.
-            name != "name"
-                && !is_function(value)
-                && !(kind == PropType::App && OF_THE_APP.contains(&name.as_str()))
+            name != "name" && !is_function(value) && !(kind == PropType::App && OF_THE_APP.contains(&name.as_str()))
         })
         .collect()
 }

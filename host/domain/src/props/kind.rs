@@ -101,14 +101,7 @@ impl PropType {
     }
 
     pub fn is_list(self) -> bool {
-        matches!(
-            self,
-            Self::BooleanList
-                | Self::IntegerList
-                | Self::StringList
-                | Self::ObjectList
-                | Self::AnyList
-        )
+        matches!(self, Self::BooleanList | Self::IntegerList | Self::StringList | Self::ObjectList | Self::AnyList)
     }
 
     /// The type of the value a user types in; none for what the platform provides.

@@ -8,10 +8,7 @@ use super::definition::PropDefinition;
 pub const REDACTED: &str = "********";
 
 pub fn secret_names(definitions: &[PropDefinition]) -> impl Iterator<Item = &str> {
-    definitions
-        .iter()
-        .filter(|definition| definition.is_secret)
-        .map(|definition| definition.name.as_str())
+    definitions.iter().filter(|definition| definition.is_secret).map(|definition| definition.name.as_str())
 }
 
 /// The values as they may be shown; a secret that is not set stays absent.
@@ -26,11 +23,7 @@ pub fn redact(definitions: &[PropDefinition], values: &Map<String, Value>) -> Ma
 }
 
 /// Someone who reads a source and sends its props back sends the stand-in: it means "unchanged", never a new secret.
-pub fn restore_redacted(
-    definitions: &[PropDefinition],
-    given: &mut Map<String, Value>,
-    kept: &Map<String, Value>,
-) {
+pub fn restore_redacted(definitions: &[PropDefinition], given: &mut Map<String, Value>, kept: &Map<String, Value>) {
     for name in secret_names(definitions) {
         let is_stand_in = given.get(name).and_then(Value::as_str) == Some(REDACTED);
         if is_stand_in && let Some(secret) = kept.get(name) {

@@ -18,16 +18,9 @@ pub(super) fn parse_props(props: Value) -> Result<Vec<PropDefinition>, Vec<Probl
         .iter()
         .filter_map(|(name, value)| PropDefinition::parse(name, value, &mut problems))
         .collect();
-    if problems.is_empty() {
-        Ok(definitions)
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(definitions) } else { Err(problems) }
 }
 
 pub(super) fn paths(problems: &[Problem]) -> Vec<&str> {
-    problems
-        .iter()
-        .map(|problem| problem.path.as_str())
-        .collect()
+    problems.iter().map(|problem| problem.path.as_str()).collect()
 }

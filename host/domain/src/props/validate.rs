@@ -29,25 +29,15 @@ pub fn validate(
     configured_props: &Map<String, Value>,
     limits: &Limits,
 ) -> Result<Configured, Vec<Problem>> {
-    let mut check = Check {
-        limits,
-        configured: Configured::default(),
-        problems: Vec::new(),
-    };
+    let mut check = Check { limits, configured: Configured::default(), problems: Vec::new() };
     for name in configured_props.keys() {
         check.name(definitions, name);
     }
     for definition in definitions {
-        let given = configured_props
-            .get(&definition.name)
-            .filter(|value| !value.is_null());
+        let given = configured_props.get(&definition.name).filter(|value| !value.is_null());
         check.prop(definition, given);
     }
-    if check.problems.is_empty() {
-        Ok(check.configured)
-    } else {
-        Err(check.problems)
-    }
+    if check.problems.is_empty() { Ok(check.configured) } else { Err(check.problems) }
 }
 
 struct Check<'a> {
@@ -60,11 +50,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn name(&mut self, definitions: &[PropDefinition], name: &str) {
-        let names = || {
-            definitions
-                .iter()
-                .map(|definition| definition.name.as_str())
-        };
+        let names = || definitions.iter().map(|definition| definition.name.as_str());
         if !names().any(|known| known == name) {
             let hint = did_you_mean(name, names());
             self.problem(name, format!("the component has no such prop{hint}"));
@@ -89,19 +75,14 @@ impl Check<'_> {
     fn timer(&mut self, definition: &PropDefinition, given: Option<&Value>) {
         let Some(value) = given.or(definition.default.as_ref()) else {
             if !definition.is_optional {
-                self.problem(
-                    &definition.name,
-                    "needs a schedule: {intervalSeconds} or {cron}",
-                );
+                self.problem(&definition.name, "needs a schedule: {intervalSeconds} or {cron}");
             }
             return;
         };
         match Schedule::parse(value, self.limits.interval_seconds_minimum) {
             Ok(schedule) => {
                 self.set(definition, schedule.to_configured());
-                self.configured
-                    .schedules
-                    .push((definition.name.clone(), schedule));
+                self.configured.schedules.push((definition.name.clone(), schedule));
             }
             Err(error) => {
                 self.problem(&join(&definition.name, error.property()), error.to_string());
@@ -120,21 +101,13 @@ impl Check<'_> {
             }
             return;
         };
-        let account = value
-            .get("authProvisionId")
-            .and_then(Value::as_str)
-            .map(AccountId::parse);
+        let account = value.get("authProvisionId").and_then(Value::as_str).map(AccountId::parse);
         match account {
             Some(Ok(account)) => {
                 self.set(definition, json!({"authProvisionId": account}));
-                self.configured
-                    .accounts
-                    .push((definition.name.clone(), account));
+                self.configured.accounts.push((definition.name.clone(), account));
             }
-            Some(Err(error)) => self.problem(
-                &join(&definition.name, "authProvisionId"),
-                error.to_string(),
-            ),
+            Some(Err(error)) => self.problem(&join(&definition.name, "authProvisionId"), error.to_string()),
             None => self.problem(&definition.name, "must be {\"authProvisionId\": \"apn_…\"}"),
         }
     }
@@ -147,8 +120,7 @@ impl Check<'_> {
             match &definition.default {
                 // The author's own value, in whatever JSON type: tidied when it fits, handed over as it is when not.
                 Some(default) => {
-                    let value =
-                        fit_all(definition, scalar, default).unwrap_or_else(|_| default.clone());
+                    let value = fit_all(definition, scalar, default).unwrap_or_else(|_| default.clone());
                     self.set(definition, value);
                 }
                 None if definition.is_optional => {}
@@ -166,42 +138,28 @@ impl Check<'_> {
         let size_bytes = value.to_string().len();
         let limit = self.limits.prop_value_bytes;
         if size_bytes > limit {
-            self.problem(
-                name,
-                format!("has {size_bytes} bytes as JSON, the limit is {limit}"),
-            );
+            self.problem(name, format!("has {size_bytes} bytes as JSON, the limit is {limit}"));
         }
         size_bytes > limit
     }
 
     fn set(&mut self, definition: &PropDefinition, value: Value) {
-        self.configured
-            .values
-            .insert(definition.name.clone(), value);
+        self.configured.values.insert(definition.name.clone(), value);
     }
 
     fn problem(&mut self, name: &str, message: impl Into<String>) {
-        self.problems
-            .push(Problem::new(join("configured_props", name), message));
+        self.problems.push(Problem::new(join("configured_props", name), message));
     }
 }
 
 /// A whole value: one item, or a list of them.
-fn fit_all(
-    definition: &PropDefinition,
-    scalar: Scalar,
-    value: &Value,
-) -> Result<Value, Vec<Problem>> {
+fn fit_all(definition: &PropDefinition, scalar: Scalar, value: &Value) -> Result<Value, Vec<Problem>> {
     let path = join("configured_props", &definition.name);
     if !definition.kind.is_list() {
-        return fit_item(definition, scalar, value)
-            .map_err(|message| vec![Problem::new(path, message)]);
+        return fit_item(definition, scalar, value).map_err(|message| vec![Problem::new(path, message)]);
     }
     let Value::Array(items) = value else {
-        return Err(vec![Problem::new(
-            path,
-            format!("must be a list ({})", definition.kind.as_str()),
-        )]);
+        return Err(vec![Problem::new(path, format!("must be a list ({})", definition.kind.as_str()))]);
     };
     let mut fitted = Vec::with_capacity(items.len());
     let mut problems = Vec::new();
@@ -211,11 +169,7 @@ fn fit_all(
             Err(message) => problems.push(Problem::new(format!("{path}[{index}]"), message)),
         }
     }
-    if problems.is_empty() {
-        Ok(Value::Array(fitted))
-    } else {
-        Err(problems)
-    }
+    if problems.is_empty() { Ok(Value::Array(fitted)) } else { Err(problems) }
 }
 
 fn fit_item(definition: &PropDefinition, scalar: Scalar, item: &Value) -> Result<Value, String> {
@@ -232,16 +186,8 @@ fn fit_item(definition: &PropDefinition, scalar: Scalar, item: &Value) -> Result
         return Ok(value);
     }
     // The component reads `.label` and `.value`, so a bare value gets the label its option has, or its own text.
-    let label = label
-        .or_else(|| chosen.and_then(|option| option.get("label")))
-        .cloned();
-    let label = label.unwrap_or_else(|| {
-        Value::String(
-            value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned),
-        )
-    });
+    let label = label.or_else(|| chosen.and_then(|option| option.get("label"))).cloned();
+    let label = label.unwrap_or_else(|| Value::String(value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
     Ok(json!({"label": label, "value": value}))
 }
 
@@ -257,10 +203,7 @@ fn check_bounds(definition: &PropDefinition, value: &Value) -> Result<(), String
 }
 
 /// The option that was chosen. Remote options are not asked again: what they offer may have changed since.
-fn check_options<'a>(
-    definition: &'a PropDefinition,
-    value: &Value,
-) -> Result<Option<&'a Value>, String> {
+fn check_options<'a>(definition: &'a PropDefinition, value: &Value) -> Result<Option<&'a Value>, String> {
     /// Enough to see what is meant without flooding an error with a list of countries.
     const SHOWN: usize = 10;
     let Some(options) = &definition.options else {
@@ -270,11 +213,7 @@ fn check_options<'a>(
     if let Some(option) = options.iter().find(|option| value_of(option) == value) {
         return Ok(Some(option));
     }
-    let listed: Vec<String> = options
-        .iter()
-        .take(SHOWN)
-        .map(|option| value_of(option).to_string())
-        .collect();
+    let listed: Vec<String> = options.iter().take(SHOWN).map(|option| value_of(option).to_string()).collect();
     let more = if options.len() > SHOWN { ", …" } else { "" };
     Err(format!("must be one of {}{more}", listed.join(", ")))
 }

@@ -42,9 +42,6 @@ fn fit_integer(value: &Value) -> Option<Value> {
         return whole_number(value).map(Value::from);
     };
     // Only the number's own spelling: `007` or `+7` would come back different, so it was text and not a number.
-    let number = text
-        .parse::<i64>()
-        .ok()
-        .filter(|number| number.to_string() == *text)?;
+    let number = text.parse::<i64>().ok().filter(|number| number.to_string() == *text)?;
     whole_number(&Value::from(number)).map(Value::from)
 }

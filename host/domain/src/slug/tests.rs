@@ -24,10 +24,7 @@ fn a_slug_is_lower_case_with_single_dashes() {
 fn a_taken_slug_gets_the_next_number() {
     assert_eq!(unique_slug("RSS", |_| false), "rss");
     assert_eq!(unique_slug("RSS", |slug| slug == "rss"), "rss-2");
-    assert_eq!(
-        unique_slug("RSS", |slug| ["rss", "rss-2"].contains(&slug)),
-        "rss-3"
-    );
+    assert_eq!(unique_slug("RSS", |slug| ["rss", "rss-2"].contains(&slug)), "rss-3");
 }
 
 proptest! {

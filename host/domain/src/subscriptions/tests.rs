@@ -33,34 +33,22 @@ fn a_subscription_routes_one_stream_of_its_emitters() {
 
     for (pattern, event_name, emitter, stream, expected) in cases {
         let subscription = subscription(pattern, event_name, WEBHOOK);
-        let found = subscription.matches(
-            &EmitterId::parse(emitter).unwrap(),
-            &Stream::parse(stream).unwrap(),
-        );
+        let found = subscription.matches(&EmitterId::parse(emitter).unwrap(), &Stream::parse(stream).unwrap());
         assert_eq!(found, expected, "{pattern} {event_name} {emitter} {stream}");
     }
 }
 
 #[test]
 fn a_listener_gets_an_event_once_and_never_its_own() {
-    let subscriptions = [
-        subscription(SOURCE, "", WEBHOOK),
-        subscription("dc_*", "default", WEBHOOK),
-        subscription("dc_*", "", SOURCE),
-    ];
+    let subscriptions =
+        [subscription(SOURCE, "", WEBHOOK), subscription("dc_*", "default", WEBHOOK), subscription("dc_*", "", SOURCE)];
     let default = Stream::Events(Channel::Default);
 
     let own = listeners(&subscriptions, &EmitterId::parse(SOURCE).unwrap(), &default);
     let others = listeners(&subscriptions, &EmitterId::parse(OTHER).unwrap(), &default);
 
-    assert_eq!(
-        own.iter().map(|id| id.as_str()).collect::<Vec<_>>(),
-        [WEBHOOK]
-    );
-    assert_eq!(
-        others.iter().map(|id| id.as_str()).collect::<Vec<_>>(),
-        [WEBHOOK, SOURCE]
-    );
+    assert_eq!(own.iter().map(|id| id.as_str()).collect::<Vec<_>>(), [WEBHOOK]);
+    assert_eq!(others.iter().map(|id| id.as_str()).collect::<Vec<_>>(), [WEBHOOK, SOURCE]);
 }
 
 #[test]
@@ -104,8 +92,5 @@ fn a_subscription_survives_json() {
 
     assert_eq!(json["emitter_id"], "dc_*");
     assert_eq!(json["event_name"], "");
-    assert_eq!(
-        serde_json::from_value::<Subscription>(json).unwrap(),
-        subscription
-    );
+    assert_eq!(serde_json::from_value::<Subscription>(json).unwrap(), subscription);
 }

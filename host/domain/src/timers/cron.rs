@@ -9,8 +9,9 @@
 //! a gap do not exist, minutes of an overlap come twice. Any other one names times of day, and each runs exactly once:
 //! at the end of the gap that swallowed it, or in the first pass of an overlap.
 
+use croner::Weekday;
 use croner::parser::{CronParser, Seconds, Year};
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
 use jiff::{Timestamp, Zoned};
 
@@ -28,13 +29,9 @@ pub struct Cron {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CronError {
-    #[error(
-        "a cron expression has five fields (minute hour day month weekday), this one has {count}"
-    )]
+    #[error("a cron expression has five fields (minute hour day month weekday), this one has {count}")]
     FieldCount { count: usize },
-    #[error(
-        "a cron expression is at most {EXPRESSION_BYTES_MAXIMUM} bytes long, this one has {size_bytes}"
-    )]
+    #[error("a cron expression is at most {EXPRESSION_BYTES_MAXIMUM} bytes long, this one has {size_bytes}")]
     TooLong { size_bytes: usize },
     #[error("`{expression}` is not a cron expression: {reason}")]
     Pattern { expression: String, reason: String },
@@ -50,39 +47,25 @@ impl Cron {
     /// UTC unless a zone is named.
     pub fn parse(expression: &str, timezone: Option<&str>) -> Result<Self, CronError> {
         if expression.len() > EXPRESSION_BYTES_MAXIMUM {
-            return Err(CronError::TooLong {
-                size_bytes: expression.len(),
-            });
+            return Err(CronError::TooLong { size_bytes: expression.len() });
         }
         let fields: Vec<&str> = expression.split_whitespace().collect();
         let [minute, hour, _, _, _] = fields.as_slice() else {
-            return Err(CronError::FieldCount {
-                count: fields.len(),
-            });
+            return Err(CronError::FieldCount { count: fields.len() });
         };
         let follows_wall_clock = minute.starts_with('*') || hour.starts_with('*');
         let expression = fields.join(" ");
         let pattern = parse_pattern(&expression)?;
         let zone = match timezone {
             None => TimeZone::UTC,
-            Some(name) => TimeZone::get(name).map_err(|_| CronError::UnknownZone {
-                name: name.to_owned(),
-            })?,
+            Some(name) => TimeZone::get(name).map_err(|_| CronError::UnknownZone { name: name.to_owned() })?,
         };
-        let cron = Self {
-            expression,
-            timezone: timezone.map(str::to_owned),
-            pattern,
-            zone,
-            follows_wall_clock,
-        };
-        // 30 February parses; asking once tells such a schedule from one that fires, at the only moment a user can act.
-        match cron.civil_from(DateTime::constant(2000, 1, 1, 0, 0, 0, 0)) {
-            Some(_) => Ok(cron),
-            None => Err(CronError::Never {
-                expression: cron.expression,
-            }),
+        // 30 February parses. Told here, at the only moment a user can act on it.
+        if !has_any_day(&pattern) {
+            return Err(CronError::Never { expression });
         }
+        let timezone = timezone.map(str::to_owned);
+        Ok(Self { expression, timezone, pattern, zone, follows_wall_clock })
     }
 
     pub fn expression(&self) -> &str {
@@ -97,11 +80,7 @@ impl Cron {
     /// The first tick strictly after an instant; none when the calendar has no more.
     pub fn next_after(&self, now_ms: i64) -> Option<i64> {
         let now = Timestamp::from_millisecond(now_ms).ok()?;
-        let next = if self.follows_wall_clock {
-            self.next_wall_clock(now)
-        } else {
-            self.next_time_of_day(now)
-        };
+        let next = if self.follows_wall_clock { self.next_wall_clock(now) } else { self.next_time_of_day(now) };
         next.map(Timestamp::as_millisecond)
     }
 
@@ -147,19 +126,13 @@ impl Cron {
     /// Read with the later offset the missing time lies before the change, so the change is the next one from there.
     fn end_of_gap(&self, civil: DateTime, after: Offset) -> Option<Timestamp> {
         let before_the_change = after.to_timestamp(civil).ok()?;
-        self.zone
-            .following(before_the_change)
-            .next()
-            .map(|change| change.timestamp())
+        self.zone.following(before_the_change).next().map(|change| change.timestamp())
     }
 
     /// The first matching wall-clock minute at or after `earliest`. UTC stands in for a calendar without zones.
     fn civil_from(&self, earliest: DateTime) -> Option<DateTime> {
         let calendar: Zoned = earliest.to_zoned(TimeZone::UTC).ok()?;
-        self.pattern
-            .find_next_occurrence(&calendar, true)
-            .ok()
-            .map(|found| found.datetime())
+        self.pattern.find_next_occurrence(&calendar, true).ok().map(|found| found.datetime())
     }
 }
 
@@ -169,10 +142,21 @@ fn parse_pattern(expression: &str) -> Result<croner::Cron, CronError> {
         .year(Year::Disallowed)
         .build()
         .parse(expression)
-        .map_err(|error| CronError::Pattern {
-            expression: expression.to_owned(),
-            reason: error.to_string(),
-        })
+        .map_err(|error| CronError::Pattern { expression: expression.to_owned(), reason: error.to_string() })
+}
+
+/// Whether any date matches. Dates and weekdays repeat every 28 years between centuries, so 28 years are all there is
+/// to see; `croner` would search on to the year 5000, a tenth of a second that a component full of such timers repeats.
+fn has_any_day(pattern: &croner::Cron) -> bool {
+    let pattern = &pattern.pattern;
+    let is_match = |date: Date| {
+        let (month, day) = (u32::from(date.month().unsigned_abs()), u32::from(date.day().unsigned_abs()));
+        let weekday = Weekday::from_days_from_sunday(u32::from(date.weekday().to_sunday_zero_offset().unsigned_abs()));
+        pattern.month_match(month).unwrap_or(false)
+            && pattern.day_match(i32::from(date.year()), month, day, weekday).unwrap_or(false)
+    };
+    let days = 28 * 365 + 7;
+    Date::constant(2000, 1, 1).series(jiff::Span::new().days(1)).take(days).any(is_match)
 }
 
 /// The minute this time lies in.
@@ -182,19 +166,13 @@ fn minute_from_floor(civil: DateTime) -> Option<DateTime> {
 
 /// The first full minute after this time.
 fn minute_after(civil: DateTime) -> Option<DateTime> {
-    minute_from_floor(civil)?
-        .checked_add(jiff::Span::new().minutes(1))
-        .ok()
+    minute_from_floor(civil)?.checked_add(jiff::Span::new().minutes(1)).ok()
 }
 
 /// The first full minute at or after this time; historical offsets have seconds.
 fn minute_from(civil: DateTime) -> Option<DateTime> {
     let floor = minute_from_floor(civil)?;
-    if floor == civil {
-        Some(floor)
-    } else {
-        minute_after(civil)
-    }
+    if floor == civil { Some(floor) } else { minute_after(civil) }
 }
 
 #[cfg(test)]

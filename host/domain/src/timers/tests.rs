@@ -11,22 +11,10 @@ fn parse(value: Value) -> Result<Schedule, ScheduleError> {
 #[test]
 fn a_timer_is_given_as_interval_or_cron_and_read_back_as_returned() {
     let cases = [
-        (
-            json!({"intervalSeconds": 900}),
-            json!({"cron": null, "interval_seconds": 900}),
-        ),
-        (
-            json!({"intervalSeconds": 900.0}),
-            json!({"cron": null, "interval_seconds": 900}),
-        ),
-        (
-            json!({"cron": null, "interval_seconds": 60}),
-            json!({"cron": null, "interval_seconds": 60}),
-        ),
-        (
-            json!({"cron": " 0  9 * * * "}),
-            json!({"cron": "0 9 * * *", "interval_seconds": null}),
-        ),
+        (json!({"intervalSeconds": 900}), json!({"cron": null, "interval_seconds": 900})),
+        (json!({"intervalSeconds": 900.0}), json!({"cron": null, "interval_seconds": 900})),
+        (json!({"cron": null, "interval_seconds": 60}), json!({"cron": null, "interval_seconds": 60})),
+        (json!({"cron": " 0  9 * * * "}), json!({"cron": "0 9 * * *", "interval_seconds": null})),
         (
             json!({"cron": "0 9 * * *", "timezone": "Europe/Berlin"}),
             json!({"cron": "0 9 * * *", "interval_seconds": null, "timezone": "Europe/Berlin"}),
@@ -53,21 +41,14 @@ fn every_wrong_shape_names_the_property_at_fault() {
         (json!({"intervalSeconds": "60"}), "intervalSeconds"),
         (json!({"cron": 5}), "cron"),
         (json!({"cron": "whenever"}), "cron"),
-        (
-            json!({"cron": "* * * * *", "timezone": "Nowhere"}),
-            "timezone",
-        ),
+        (json!({"cron": "* * * * *", "timezone": "Nowhere"}), "timezone"),
         (json!({"cron": "* * * * *", "timezone": 1}), "timezone"),
         (json!({"intervalSeconds": 1, "timezone": "UTC"}), "timezone"),
         (json!({"interval": 1}), "interval"),
     ];
 
     for (given, property) in cases {
-        assert_eq!(
-            parse(given.clone()).unwrap_err().property(),
-            property,
-            "{given}"
-        );
+        assert_eq!(parse(given.clone()).unwrap_err().property(), property, "{given}");
     }
 }
 
@@ -103,11 +84,7 @@ fn missed_ticks_run_once_and_the_grid_is_kept() {
         (60_000, 0, 120_000),
     ];
     for (due_ms, now_ms, expected) in cases {
-        assert_eq!(
-            schedule.following(due_ms, now_ms),
-            Some(expected),
-            "due {due_ms} at {now_ms}"
-        );
+        assert_eq!(schedule.following(due_ms, now_ms), Some(expected), "due {due_ms} at {now_ms}");
     }
     assert_eq!(schedule.following(i64::MAX, i64::MAX), None);
 }
@@ -117,10 +94,7 @@ fn missed_cron_ticks_run_once() {
     let schedule = parse(json!({"cron": "0 * * * *"})).unwrap();
     let hour_ms = 3_600_000;
 
-    assert_eq!(
-        schedule.following(hour_ms, hour_ms * 5 + 1),
-        Some(hour_ms * 6)
-    );
+    assert_eq!(schedule.following(hour_ms, hour_ms * 5 + 1), Some(hour_ms * 6));
     assert_eq!(schedule.following(hour_ms, 0), Some(hour_ms * 2));
 }
 
@@ -130,8 +104,5 @@ fn the_event_tells_the_time_in_seconds_and_the_schedule() {
         Schedule::Interval { seconds: 60 }.event(1_700_000_000_999),
         json!({"timestamp": 1_700_000_000, "interval_seconds": 60})
     );
-    assert_eq!(
-        parse(json!({"cron": "0 9 * * *"})).unwrap().event(1_000),
-        json!({"timestamp": 1, "cron": "0 9 * * *"})
-    );
+    assert_eq!(parse(json!({"cron": "0 9 * * *"})).unwrap().event(1_000), json!({"timestamp": 1, "cron": "0 9 * * *"}));
 }

@@ -11,19 +11,14 @@ fn an_event_of_one_kilobyte_stays_whole() {
     let whole = json!("x".repeat(EVENT_BYTES_MAXIMUM - quotes));
     let longer = json!("x".repeat(EVENT_BYTES_MAXIMUM - quotes + 1));
 
-    assert_eq!(
-        truncate(&whole),
-        Truncated {
-            event: whole.clone(),
-            is_truncated: false
-        }
-    );
+    assert_eq!(truncate(&whole), Truncated { event: whole.clone(), is_truncated: false });
     assert!(truncate(&longer).is_truncated);
 }
 
 #[test]
 fn the_shape_is_kept_and_long_parts_are_cut() {
-    let event = json!({"id": 5, "body": "y".repeat(5_000), "tags": vec!["t"; 900], "nested": {"ok": true, "none": null}});
+    let event =
+        json!({"id": 5, "body": "y".repeat(5_000), "tags": vec!["t"; 900], "nested": {"ok": true, "none": null}});
 
     let truncated = truncate(&event).event;
 
@@ -44,23 +39,11 @@ fn what_cannot_be_cut_to_size_becomes_empty() {
 fn a_character_is_never_cut_in_half() {
     let truncated = truncate(&json!("é".repeat(3_000))).event;
 
-    assert_eq!(
-        truncated
-            .as_str()
-            .unwrap()
-            .chars()
-            .filter(|character| *character != 'é')
-            .collect::<String>(),
-        "…"
-    );
+    assert_eq!(truncated.as_str().unwrap().chars().filter(|character| *character != 'é').collect::<String>(), "…");
 }
 
 fn any_json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<i64>().prop_map(Value::from),
-        ".{0,300}".prop_map(Value::from)
-    ];
+    let leaf = prop_oneof![Just(Value::Null), any::<i64>().prop_map(Value::from), ".{0,300}".prop_map(Value::from)];
     leaf.prop_recursive(6, 120, 12, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..12).prop_map(Value::from),

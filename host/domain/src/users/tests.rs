@@ -3,12 +3,7 @@
 use super::*;
 
 const NOON_MS: i64 = 20_000 * DAY_MS + DAY_MS / 2;
-const FREE: Plan = Plan::Free {
-    quotas: Quotas {
-        daily_compute_ms: 100,
-        daily_invocations: 3,
-    },
-};
+const FREE: Plan = Plan::Free { quotas: Quotas { daily_compute_ms: 100, daily_invocations: 3 } };
 
 #[test]
 fn the_last_invocation_within_a_quota_passes_and_the_next_does_not() {
@@ -16,20 +11,8 @@ fn the_last_invocation_within_a_quota_passes_and_the_next_does_not() {
     let resets_at_ms = 20_001 * DAY_MS;
 
     assert_eq!(usage(99, 2).check(&FREE, NOON_MS), Ok(()));
-    assert_eq!(
-        usage(0, 3).check(&FREE, NOON_MS),
-        Err(QuotaError::Invocations {
-            quota: 3,
-            resets_at_ms
-        })
-    );
-    assert_eq!(
-        usage(100, 0).check(&FREE, NOON_MS),
-        Err(QuotaError::ComputeTime {
-            quota_ms: 100,
-            resets_at_ms
-        })
-    );
+    assert_eq!(usage(0, 3).check(&FREE, NOON_MS), Err(QuotaError::Invocations { quota: 3, resets_at_ms }));
+    assert_eq!(usage(100, 0).check(&FREE, NOON_MS), Err(QuotaError::ComputeTime { quota_ms: 100, resets_at_ms }));
 }
 
 #[test]
@@ -52,18 +35,9 @@ fn a_clock_that_steps_back_forgets_nothing() {
 
 #[test]
 fn a_paid_account_is_counted_and_never_stopped() {
-    let paid = Plan::Paid {
-        period_start_ms: 0,
-        period_end_ms: DAY_MS,
-        period_invocations: 0,
-    };
+    let paid = Plan::Paid { period_start_ms: 0, period_end_ms: DAY_MS, period_invocations: 0 };
 
-    assert_eq!(
-        Usage::default()
-            .add(NOON_MS, u64::MAX, u64::MAX)
-            .check(&paid, NOON_MS),
-        Ok(())
-    );
+    assert_eq!(Usage::default().add(NOON_MS, u64::MAX, u64::MAX).check(&paid, NOON_MS), Ok(()));
 }
 
 #[test]

@@ -23,25 +23,11 @@ fn a_url_has_protocol_and_hostname() {
         " http://example.com",
         "mailto:a@b.c",
     ] {
-        assert_eq!(
-            WebhookUrl::parse(no_protocol),
-            Err(UrlError::NoProtocol),
-            "{no_protocol}"
-        );
+        assert_eq!(WebhookUrl::parse(no_protocol), Err(UrlError::NoProtocol), "{no_protocol}");
     }
-    for no_hostname in [
-        "http://",
-        "https:///path",
-        "http://?x",
-        "http://exa mple.com",
-        "http://:80",
-        "http://a:99999",
-    ] {
-        assert_eq!(
-            WebhookUrl::parse(no_hostname),
-            Err(UrlError::NoHostname),
-            "{no_hostname}"
-        );
+    for no_hostname in ["http://", "https:///path", "http://?x", "http://exa mple.com", "http://:80", "http://a:99999"]
+    {
+        assert_eq!(WebhookUrl::parse(no_hostname), Err(UrlError::NoHostname), "{no_hostname}");
     }
 }
 
@@ -50,10 +36,7 @@ fn a_url_is_bounded_in_length() {
     let url = |length: usize| format!("http://x/{}", "a".repeat(length - 9));
 
     assert!(WebhookUrl::parse(&url(URL_BYTES_MAXIMUM)).is_ok());
-    assert_eq!(
-        WebhookUrl::parse(&url(2049)),
-        Err(UrlError::TooLong { size_bytes: 2049 })
-    );
+    assert_eq!(WebhookUrl::parse(&url(2049)), Err(UrlError::TooLong { size_bytes: 2049 }));
 }
 
 #[test]
@@ -61,11 +44,7 @@ fn a_signature_is_what_standard_webhooks_says() {
     // The example that the reference libraries of Standard Webhooks test themselves with.
     let secret = SigningSecret::parse("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
 
-    let signature = secret.sign(
-        "msg_p5jXN8AQM9LWM0D4loKWxJek",
-        1_614_265_330,
-        br#"{"test": 2432232314}"#,
-    );
+    let signature = secret.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, br#"{"test": 2432232314}"#);
 
     assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
 }

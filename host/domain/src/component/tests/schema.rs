@@ -10,10 +10,7 @@ use serde_json::{Value, json};
 use super::super::Description;
 
 fn generated() -> Value {
-    let mut schema = SchemaSettings::draft2020_12()
-        .into_generator()
-        .into_root_schema_for::<Description>()
-        .to_value();
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Description>().to_value();
     schema["title"] = json!("Component");
     schema["$id"] = json!("component.json");
     schema

@@ -35,64 +35,29 @@ fn each_mistake_is_found_where_it_is() {
     check(json!({}), &["props.x.type"]);
     check(json!({"type": ""}), &["props.x.type"]);
     check(json!({"type": "strin"}), &["props.x.type"]);
-    check(
-        json!({"type": "string", "label": 1, "description": 2}),
-        &["props.x.label", "props.x.description"],
-    );
-    check(
-        json!({"type": "string", "optional": "yes"}),
-        &["props.x.optional"],
-    );
-    check(
-        json!({"type": "integer", "secret": true}),
-        &["props.x.secret"],
-    );
-    check(
-        json!({"type": "string[]", "secret": true}),
-        &["props.x.secret"],
-    );
+    check(json!({"type": "string", "label": 1, "description": 2}), &["props.x.label", "props.x.description"]);
+    check(json!({"type": "string", "optional": "yes"}), &["props.x.optional"]);
+    check(json!({"type": "integer", "secret": true}), &["props.x.secret"]);
+    check(json!({"type": "string[]", "secret": true}), &["props.x.secret"]);
     check(json!({"type": "integer", "secret": false}), &[]);
-    check(
-        json!({"type": "integer", "min": 5, "max": 4}),
-        &["props.x.min"],
-    );
+    check(json!({"type": "integer", "min": 5, "max": 4}), &["props.x.min"]);
     check(json!({"type": "integer[]", "min": 5, "max": 5}), &[]);
     check(json!({"type": "integer", "min": 1.5}), &["props.x.min"]);
-    check(
-        json!({"type": "string", "min": 1, "max": 2}),
-        &["props.x.min", "props.x.max"],
-    );
+    check(json!({"type": "string", "min": 1, "max": 2}), &["props.x.min", "props.x.max"]);
     check(json!({"type": "app"}), &["props.x.app"]);
-    check(
-        json!({"type": "string", "default": {"$fn": true}}),
-        &["props.x.default"],
-    );
+    check(json!({"type": "string", "default": {"$fn": true}}), &["props.x.default"]);
 }
 
 #[test]
 fn options_are_values_or_labelled_values_or_a_method() {
     check(json!({"type": "string", "options": ["a", "b"]}), &[]);
-    check(
-        json!({"type": "integer", "options": [1, {"label": "two", "value": 2}]}),
-        &[],
-    );
+    check(json!({"type": "integer", "options": [1, {"label": "two", "value": 2}]}), &[]);
     check(json!({"type": "string", "options": {"$fn": true}}), &[]);
-    check(
-        json!({"type": "string", "options": "a"}),
-        &["props.x.options"],
-    );
-    check(
-        json!({"type": "string", "options": {"a": 1}}),
-        &["props.x.options"],
-    );
+    check(json!({"type": "string", "options": "a"}), &["props.x.options"]);
+    check(json!({"type": "string", "options": {"a": 1}}), &["props.x.options"]);
     check(
         json!({"type": "string", "options": ["a", null, {"label": "b"}, {"value": "c"}, ["d"]]}),
-        &[
-            "props.x.options[1]",
-            "props.x.options[2]",
-            "props.x.options[3]",
-            "props.x.options[4]",
-        ],
+        &["props.x.options[1]", "props.x.options[2]", "props.x.options[3]", "props.x.options[4]"],
     );
 }
 
@@ -102,43 +67,24 @@ fn the_default_of_a_timer_is_a_schedule() {
 
     check(json!("$.interface.timer"), &[]);
     check(timer(json!({"intervalSeconds": 1})), &[]);
-    check(
-        timer(json!({"cron": "0 9 * * *", "timezone": "Asia/Tokyo"})),
-        &[],
-    );
-    check(
-        timer(json!({"intervalSeconds": 0})),
-        &["props.x.default.intervalSeconds"],
-    );
+    check(timer(json!({"cron": "0 9 * * *", "timezone": "Asia/Tokyo"})), &[]);
+    check(timer(json!({"intervalSeconds": 0})), &["props.x.default.intervalSeconds"]);
     check(timer(json!({"cron": "often"})), &["props.x.default.cron"]);
-    check(
-        timer(json!({"cron": "0 9 * * *", "timezone": "Mars"})),
-        &["props.x.default.timezone"],
-    );
+    check(timer(json!({"cron": "0 9 * * *", "timezone": "Mars"})), &["props.x.default.timezone"]);
     check(timer(json!({})), &["props.x.default"]);
     check(timer(json!(60)), &["props.x.default"]);
 }
 
 #[test]
 fn a_reused_prop_that_does_not_exist_is_the_only_complaint() {
-    check(
-        json!({"propDefinition": {"error": "github has no propDefinition `repo`"}}),
-        &["props.x.propDefinition"],
-    );
-    check(
-        json!({"type": "string", "propDefinition": [1]}),
-        &["props.x.propDefinition"],
-    );
-    check(
-        json!({"type": "string", "propDefinition": {"app": "github", "name": "repo", "hasInput": true}}),
-        &[],
-    );
+    check(json!({"propDefinition": {"error": "github has no propDefinition `repo`"}}), &["props.x.propDefinition"]);
+    check(json!({"type": "string", "propDefinition": [1]}), &["props.x.propDefinition"]);
+    check(json!({"type": "string", "propDefinition": {"app": "github", "name": "repo", "hasInput": true}}), &[]);
 }
 
 #[test]
 fn a_default_of_any_type_makes_a_required_prop_optional() {
-    let props =
-        parse_props(json!({"x": {"type": "string", "default": ["*"]}, "y": "string"})).unwrap();
+    let props = parse_props(json!({"x": {"type": "string", "default": ["*"]}, "y": "string"})).unwrap();
 
     assert!(props[0].may_be_absent());
     assert!(!props[1].may_be_absent());
@@ -165,8 +111,5 @@ fn the_api_returns_what_was_declared_and_says_when_options_are_remote() {
         {"name": "limit", "type": "integer", "min": 1, "max": 9},
     ]);
     assert_eq!(returned, expected);
-    assert_eq!(
-        serde_json::from_value::<Vec<PropDefinition>>(returned).unwrap(),
-        props
-    );
+    assert_eq!(serde_json::from_value::<Vec<PropDefinition>>(returned).unwrap(), props);
 }

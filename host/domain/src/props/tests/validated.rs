@@ -27,17 +27,9 @@ fn a_value_fits_its_type_or_is_converted_without_loss() {
         ("integer", json!(5), json!(5)),
         ("integer", json!(5.0), json!(5)),
         ("integer", json!("-7"), json!(-7)),
-        (
-            "integer",
-            json!(9_007_199_254_740_991_i64),
-            json!(9_007_199_254_740_991_i64),
-        ),
+        ("integer", json!(9_007_199_254_740_991_i64), json!(9_007_199_254_740_991_i64)),
         ("string", json!(""), json!("")),
-        (
-            "object",
-            json!({"label": 1, "value": 2}),
-            json!({"label": 1, "value": 2}),
-        ),
+        ("object", json!({"label": 1, "value": 2}), json!({"label": 1, "value": 2})),
         ("any", json!([1, "a"]), json!([1, "a"])),
         ("string[]", json!(["a", "b"]), json!(["a", "b"])),
         ("string[]", json!([]), json!([])),
@@ -46,11 +38,7 @@ fn a_value_fits_its_type_or_is_converted_without_loss() {
         ("string", json!({"label": "A", "value": "a"}), json!("a")),
     ];
     for (kind, given, expected) in accepted {
-        assert_eq!(
-            seen(json!(kind), given.clone()),
-            Some(expected),
-            "{kind} {given}"
-        );
+        assert_eq!(seen(json!(kind), given.clone()), Some(expected), "{kind} {given}");
     }
 
     let refused = [
@@ -100,10 +88,7 @@ fn every_problem_is_reported_at_once() {
             "configured_props.missing",
         ]
     );
-    assert_eq!(
-        problems[0].message,
-        "the component has no such prop; did you mean `channel`?"
-    );
+    assert_eq!(problems[0].message, "the component has no such prop; did you mean `channel`?");
 }
 
 #[test]
@@ -121,46 +106,22 @@ fn a_value_is_one_of_the_options() {
 
     assert_eq!(seen(prop.clone(), json!("a")), Some(json!("a")));
     assert_eq!(seen(prop.clone(), json!("b")), Some(json!("b")));
-    assert_eq!(
-        seen(prop.clone(), json!({"label": "Bee", "value": "b"})),
-        Some(json!("b"))
-    );
+    assert_eq!(seen(prop.clone(), json!({"label": "Bee", "value": "b"})), Some(json!("b")));
     assert_eq!(seen(prop.clone(), json!("Bee")), None);
-    assert_eq!(
-        seen(
-            json!({"type": "string[]", "options": ["a"]}),
-            json!(["a", "z"])
-        ),
-        None
-    );
-    assert_eq!(
-        seen(
-            json!({"type": "string", "options": {"$fn": true}}),
-            json!("new")
-        ),
-        Some(json!("new"))
-    );
+    assert_eq!(seen(json!({"type": "string[]", "options": ["a"]}), json!(["a", "z"])), None);
+    assert_eq!(seen(json!({"type": "string", "options": {"$fn": true}}), json!("new")), Some(json!("new")));
 }
 
 #[test]
 fn a_prop_with_label_always_arrives_with_one() {
     let prop = |kind: &str| json!({"type": kind, "withLabel": true, "options": [{"label": "Bee", "value": "b"}, "c"]});
 
-    assert_eq!(
-        seen(prop("string"), json!("b")),
-        Some(json!({"label": "Bee", "value": "b"}))
-    );
-    assert_eq!(
-        seen(prop("string"), json!("c")),
-        Some(json!({"label": "c", "value": "c"}))
-    );
+    assert_eq!(seen(prop("string"), json!("b")), Some(json!({"label": "Bee", "value": "b"})));
+    assert_eq!(seen(prop("string"), json!("c")), Some(json!({"label": "c", "value": "c"})));
     let mine = json!({"label": "mine", "value": "b"});
     assert_eq!(seen(prop("string"), mine.clone()), Some(mine.clone()));
     assert_eq!(seen(prop("string[]"), json!([mine])), Some(json!([mine])));
-    assert_eq!(
-        seen(json!({"type": "integer", "withLabel": true}), json!(4)),
-        Some(json!({"label": "4", "value": 4}))
-    );
+    assert_eq!(seen(json!({"type": "integer", "withLabel": true}), json!(4)), Some(json!({"label": "4", "value": 4})));
 }
 
 #[test]
@@ -172,27 +133,17 @@ fn defaults_are_applied_and_optional_props_may_be_absent() {
 
     let configured = configure(props, json!({"d": null})).unwrap();
 
-    assert_eq!(
-        Value::Object(configured.values),
-        json!({"a": 5, "b": ["*"], "d": "x"})
-    );
+    assert_eq!(Value::Object(configured.values), json!({"a": 5, "b": ["*"], "d": "x"}));
 }
 
 #[test]
 fn a_timer_runs_on_the_given_schedule_or_its_default() {
-    let with_default =
-        json!({"t": {"type": "$.interface.timer", "default": {"intervalSeconds": 900}}});
+    let with_default = json!({"t": {"type": "$.interface.timer", "default": {"intervalSeconds": 900}}});
 
     let cases = [
         (json!({}), json!({"cron": null, "interval_seconds": 900})),
-        (
-            json!({"t": {"intervalSeconds": 5}}),
-            json!({"cron": null, "interval_seconds": 5}),
-        ),
-        (
-            json!({"t": {"cron": null, "interval_seconds": 7}}),
-            json!({"cron": null, "interval_seconds": 7}),
-        ),
+        (json!({"t": {"intervalSeconds": 5}}), json!({"cron": null, "interval_seconds": 5})),
+        (json!({"t": {"cron": null, "interval_seconds": 7}}), json!({"cron": null, "interval_seconds": 7})),
     ];
     for (given, expected) in cases {
         let configured = configure(with_default.clone(), given).unwrap();
@@ -204,13 +155,7 @@ fn a_timer_runs_on_the_given_schedule_or_its_default() {
 #[test]
 fn a_timer_without_any_schedule_is_a_problem() {
     assert!(configure(json!({"t": "$.interface.timer"}), json!({})).is_err());
-    assert!(
-        configure(
-            json!({"t": {"type": "$.interface.timer", "optional": true}}),
-            json!({})
-        )
-        .is_ok()
-    );
+    assert!(configure(json!({"t": {"type": "$.interface.timer", "optional": true}}), json!({})).is_ok());
 }
 
 #[test]
@@ -222,31 +167,16 @@ fn an_app_prop_names_an_account() {
 
     assert_eq!(configured.values["a"], account);
     assert_eq!(configured.accounts[0].1.as_str(), "apn_abcABC012345");
-    assert!(
-        configure(app.clone(), json!({})).unwrap_err()[0]
-            .message
-            .contains("slack")
-    );
+    assert!(configure(app.clone(), json!({})).unwrap_err()[0].message.contains("slack"));
     assert!(configure(app, json!({"a": "apn_abcABC012345"})).is_err());
-    assert!(
-        configure(
-            json!({"a": {"type": "app", "app": "slack", "optional": true}}),
-            json!({})
-        )
-        .is_ok()
-    );
+    assert!(configure(json!({"a": {"type": "app", "app": "slack", "optional": true}}), json!({})).is_ok());
 }
 
 #[test]
 fn what_the_platform_provides_is_ignored_when_sent_back() {
-    let props =
-        json!({"http": "$.interface.http", "db": "$.service.db", "hook": "$.interface.apphook"});
+    let props = json!({"http": "$.interface.http", "db": "$.service.db", "hook": "$.interface.apphook"});
 
-    let configured = configure(
-        props,
-        json!({"http": {"endpoint_url": "http://x"}, "db": {}}),
-    )
-    .unwrap();
+    let configured = configure(props, json!({"http": {"endpoint_url": "http://x"}, "db": {}})).unwrap();
 
     assert_eq!(configured, Configured::default());
 }

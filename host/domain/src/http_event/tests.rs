@@ -1,0 +1,140 @@
+//! Requests as events.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn request<'a>(headers: &'a [(&'a str, &'a [u8])], body: &'a [u8]) -> Request<'a> {
+    Request { method: "POST", path: "/a", query: "", headers, body, url: "http://x/a", client_ip: "10.0.0.1" }
+}
+
+fn body_of(content_type: &str, body: &[u8]) -> Value {
+    event(&request(&[("Content-Type", content_type.as_bytes())], body))["body"].clone()
+}
+
+#[test]
+fn a_request_becomes_an_event() {
+    let headers: [(&str, &[u8]); 2] = [("Content-Type", b"application/json"), ("X-Id", b"7")];
+    let request = Request { query: "a=1&b=x%20y&a=2", ..request(&headers, br#"{"n": [1]}"#) };
+
+    assert_eq!(
+        event(&request),
+        json!({
+            "method": "POST", "path": "/a", "query": {"a": ["1", "2"], "b": "x y"},
+            "headers": {"content-type": "application/json", "x-id": "7"},
+            "bodyRaw": "{\"n\": [1]}", "body": {"n": [1]}, "url": "http://x/a", "client_ip": "10.0.0.1",
+        })
+    );
+}
+
+#[test]
+fn the_body_follows_its_content_type() {
+    let cases: [(&str, &[u8], Value); 12] = [
+        ("application/json; charset=utf-8", b"[1]", json!([1])),
+        ("APPLICATION/JSON", b"null", json!(null)),
+        ("application/vnd.api+json", b"{}", json!({})),
+        ("application/json", b"\xef\xbb\xbf{}", json!({})),
+        ("application/json", b"{oops", json!("{oops")),
+        ("application/json", b"", json!("")),
+        ("application/x-www-form-urlencoded", b"contact[id]=1&x=a+b", json!({"contact[id]": "1", "x": "a b"})),
+        ("application/x-www-form-urlencoded", b"", json!({})),
+        ("text/plain", b"{}", json!("{}")),
+        ("application/xml", b"<a/>", json!("<a/>")),
+        ("", b"raw", json!("raw")),
+        ("multipart/form-data", b"no boundary", json!("no boundary")),
+    ];
+
+    for (content_type, body, expected) in cases {
+        assert_eq!(body_of(content_type, body), expected, "{content_type} {}", String::from_utf8_lossy(body));
+    }
+}
+
+#[test]
+fn a_binary_body_arrives_as_base64_and_says_so() {
+    let event = event(&request(&[("content-type", b"image/png")], &[0xff, 0x00]));
+
+    assert_eq!(event["bodyRaw"], "/wA=");
+    assert_eq!(event["body"], "/wA=");
+    assert_eq!(event["is_base64"], true);
+}
+
+#[test]
+fn repeated_headers_are_joined_under_their_lower_case_name() {
+    let headers: [(&str, &[u8]); 5] =
+        [("X-A", b"1"), ("x-a", b"2"), ("Cookie", b"a=1"), ("cookie", b"b=2"), ("X-Latin", b"caf\xe9")];
+
+    let event = event(&request(&headers, b""));
+
+    assert_eq!(event["headers"], json!({"x-a": "1, 2", "cookie": "a=1; b=2", "x-latin": "café"}));
+}
+
+#[test]
+fn a_multipart_body_becomes_an_object() {
+    let body = b"preamble\r\n--B\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nHi\r\nthere\r\n\
+        --B  \r\ncontent-disposition: form-data; filename=\"a \\\"b\\\".txt\"; name=file\r\nContent-Type: text/plain\r\n\r\nhello\r\n\
+        --B\r\nContent-Disposition: form-data; name=\"bin\"; filename=\"x\"\r\n\r\n\xff\x00\r\n\
+        --B\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\n\r\n--B--\r\nepilogue";
+
+    let expected = json!({
+        "title": ["Hi\r\nthere", ""],
+        "file": {"filename": "a \"b\".txt", "content_type": "text/plain", "content": "hello"},
+        "bin": {"filename": "x", "content_type": "application/octet-stream", "content": "/wA=", "is_base64": true},
+    });
+    assert_eq!(body_of("multipart/form-data; charset=x; boundary=\"B\"", body), expected);
+    assert_eq!(body_of("multipart/form-data; boundary=B", b"--B--\r\n"), json!({}));
+}
+
+#[test]
+fn a_broken_multipart_body_stays_raw() {
+    for broken in [
+        "",
+        "--B",
+        "--B\r\n\r\nx\r\n--B--",
+        "--B\r\nContent-Disposition: form-data\r\n\r\nx\r\n--B--",
+        "--B\r\nA: b\r\n\r\nx",
+    ] {
+        assert_eq!(body_of("multipart/form-data; boundary=B", broken.as_bytes()), json!(broken));
+    }
+}
+
+#[test]
+fn a_multipart_body_has_a_bounded_number_of_parts() {
+    let body = |parts: usize| {
+        let part = "--B\r\nContent-Disposition: form-data; name=a\r\n\r\nx\r\n";
+        format!("{}--B--", part.repeat(parts))
+    };
+
+    assert_eq!(body_of("multipart/form-data; boundary=B", body(1000).as_bytes())["a"].as_array().unwrap().len(), 1000);
+    assert!(body_of("multipart/form-data; boundary=B", body(1001).as_bytes()).is_string());
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_make_an_event(body in prop::collection::vec(any::<u8>(), 0..200), which in 0..4_usize, query in ".{0,30}") {
+        let types = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=-", "x"];
+        let headers = [("content-type", types[which].as_bytes())];
+        let request = Request { query: &query, ..request(&headers, &body) };
+
+        let event = event(&request);
+
+        let raw = event["bodyRaw"].as_str().unwrap();
+        let bytes = if event.get("is_base64").is_some() { STANDARD.decode(raw).unwrap() } else { raw.as_bytes().to_vec() };
+        prop_assert_eq!(bytes, body);
+    }
+
+    #[test]
+    fn multipart_fields_come_back(values in prop::collection::vec("[a-z\r\n-]{0,20}", 1..5)) {
+        let mut body = String::new();
+        for (index, value) in values.iter().enumerate() {
+            body += &format!("--XyZ\r\nContent-Disposition: form-data; name=\"f{index}\"\r\n\r\n{value}\r\n");
+        }
+        body += "--XyZ--\r\n";
+
+        let parsed = body_of("multipart/form-data; boundary=XyZ", body.as_bytes());
+
+        for (index, value) in values.iter().enumerate() {
+            prop_assert_eq!(&parsed[format!("f{index}")], value);
+        }
+    }
+}
