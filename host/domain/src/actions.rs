@@ -8,7 +8,7 @@
 //! | `$.respond({status, headers, body})` | as `respond` of an HTTP interface |
 //! | `$.flow.exit(reason)` | an optional text |
 //! | `$.send.http({url, method, headers, data})` | `url`; `method` is POST with `data` and GET without |
-//! | `$.send.email({subject, text, html, to})` | `subject`, and `text` or `html`; without `to` it goes to the account's owner |
+//! | `$.send.email({subject, text, html, to})` | `subject`, and `text` or `html`; `to` is the account's owner unless given |
 //! | `$.send.s3({bucket, key, payload})` | all three; `prefix` instead of `key` leaves the name to the platform |
 //! | `$.send.emit(event, {id, name, summary, ts})` | as `$emit` of a source |
 //! | `$.send.sse({channel, payload})` | both |

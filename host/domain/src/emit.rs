@@ -1,7 +1,10 @@
 //! One call of `$emit`, and the order in which a run's emits leave.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::raw::whole_number;
 
@@ -44,6 +47,10 @@ pub enum ChannelError {
 /// Long enough for any name a person reads; a bound because names become keys of streams.
 pub const NAME_BYTES_MAXIMUM: usize = 128;
 
+/// Sources remember a hundred ids: a longer one is remembered by its digest, so that the memory stays small and equal
+/// ids stay equal.
+pub const KEY_BYTES_MAXIMUM: usize = 256;
+
 /// Sorts by `ts`, oldest first. Emits without one stay exactly where they are: the others are sorted among the places
 /// they hold, so a component that dates some of its emits does not find the rest moved to one end. Equal times keep
 /// the order of the calls.
@@ -78,6 +85,7 @@ impl EmitKey {
     /// A string with something in it, or a number.
     pub fn parse(value: &Value) -> Option<Self> {
         match value {
+            Value::String(text) if text.len() > KEY_BYTES_MAXIMUM => Some(Self(digest(text))),
             Value::String(text) if !text.is_empty() => Some(Self(text.clone())),
             Value::Number(number) => {
                 let text = whole_number(value).map_or_else(|| number.to_string(), |number| number.to_string());
@@ -125,6 +133,10 @@ impl From<Channel> for String {
     fn from(channel: Channel) -> Self {
         channel.as_str().to_owned()
     }
+}
+
+fn digest(text: &str) -> String {
+    format!("sha256:{}", STANDARD.encode(Sha256::digest(text)))
 }
 
 /// A finite number of milliseconds within JavaScript's calendar; anything else is no time at all.

@@ -1,7 +1,7 @@
 //! A received HTTP request as the event that `run` gets.
 //!
-//! Components read `method, path, query, headers, bodyRaw, body`, and `url` and `client_ip` besides. Nothing here fails:
-//! a body that is not what its content type says stays the raw string, and the component decides.
+//! Components read `method, path, query, headers, bodyRaw, body`, and `url` and `client_ip` besides. Nothing here
+//! fails: a body that is not what its content type says stays the raw string, and the component decides.
 
 mod multipart;
 

@@ -15,13 +15,22 @@ pub struct Problem {
 }
 
 /// The candidate closest to `given`, worded to be appended to a message; nothing when no candidate is close.
+///
+/// Comparing costs the product of the lengths, so neither long names nor long lists are compared in full.
 pub fn did_you_mean<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     // Jaro-Winkler forgives the two usual slips, a wrong case and a letter swapped or lost, and 0.8 keeps it from
     // guessing: `channel` is offered for `chanel`, never for `token`.
     const CLOSE_ENOUGH: f64 = 0.8;
+    const NAME_BYTES: usize = 64;
+    const CANDIDATES: usize = 100;
+    if given.len() > NAME_BYTES {
+        return String::new();
+    }
     let given = given.to_lowercase();
     candidates
         .into_iter()
+        .take(CANDIDATES)
+        .filter(|candidate| candidate.len() <= NAME_BYTES)
         .map(|candidate| (strsim::jaro_winkler(&given, &candidate.to_lowercase()), candidate))
         .filter(|(likeness, _)| *likeness >= CLOSE_ENOUGH)
         .max_by(|(left, _), (right, _)| left.total_cmp(right))

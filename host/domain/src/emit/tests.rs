@@ -42,6 +42,16 @@ fn ids_that_read_the_same_are_the_same() {
 }
 
 #[test]
+fn a_long_id_is_remembered_by_its_digest() {
+    let key = |length: usize, end: &str| EmitKey::parse(&json!("x".repeat(length) + end)).unwrap();
+
+    assert_eq!(key(KEY_BYTES_MAXIMUM, "").as_str().len(), KEY_BYTES_MAXIMUM);
+    assert!(key(KEY_BYTES_MAXIMUM, "y").as_str().starts_with("sha256:"));
+    assert_eq!(key(9_999, "y"), key(9_999, "y"));
+    assert_ne!(key(9_999, "y"), key(9_999, "z"));
+}
+
+#[test]
 fn a_time_outside_the_calendar_is_ignored() {
     assert_eq!(emit(1, Some(8_640_000_000_000_000)).ts, Some(8_640_000_000_000_000));
     assert_eq!(emit(1, Some(8_640_000_000_000_002)).ts, None);

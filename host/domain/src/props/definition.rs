@@ -71,7 +71,9 @@ pub fn configurable_props(definitions: &[PropDefinition]) -> Value {
 // === impl PropDefinition ===
 
 impl PropDefinition {
-    /// Reads one entry of `props`; every mistake is noted, and nothing is returned when its type is not known.
+    /// Reads one entry of `props`; every mistake is noted, and nothing is returned when its type is not known. A known
+    /// property on a type it says nothing about (an `app` on a string) is dropped: kept as an unknown one it would be
+    /// read back as what it is not.
     pub(crate) fn parse(name: &str, value: &Value, problems: &mut Vec<Problem>) -> Option<Self> {
         let path = join("props", name);
         let object = match value {
@@ -109,7 +111,7 @@ impl PropDefinition {
             options,
             has_remote_options,
             has_label: fields.flag("withLabel"),
-            has_custom_response: kind == PropType::Http && fields.flag("customResponse"),
+            has_custom_response: parse_custom_response(kind, &mut fields),
             reused,
             extra: extra(kind, fields),
         }
@@ -155,9 +157,18 @@ fn parse_kind(fields: &mut Fields<'_>) -> Option<PropType> {
 
 fn parse_app(kind: PropType, fields: &mut Fields<'_>) -> Option<String> {
     if kind != PropType::App {
+        fields.take("app");
         return None;
     }
     fields.required_text("app")
+}
+
+fn parse_custom_response(kind: PropType, fields: &mut Fields<'_>) -> bool {
+    if kind != PropType::Http {
+        fields.take("customResponse");
+        return false;
+    }
+    fields.flag("customResponse")
 }
 
 fn parse_secret(kind: PropType, fields: &mut Fields<'_>) -> bool {
@@ -205,11 +216,9 @@ fn parse_default(kind: PropType, fields: &mut Fields<'_>) -> Option<Value> {
 fn parse_options(kind: PropType, fields: &mut Fields<'_>) -> (Option<Vec<Value>>, bool) {
     // `remoteOptions` is ours to say; a component that writes it says nothing.
     fields.take("remoteOptions");
-    if kind.scalar().is_none() {
-        return (None, false);
-    }
     match fields.take("options") {
         None => (None, false),
+        Some(_) if kind.scalar().is_none() => (None, false),
         Some(options) if is_function(&options) => (None, true),
         Some(Value::Array(options)) => {
             for (index, option) in options.iter().enumerate() {

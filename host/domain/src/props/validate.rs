@@ -1,5 +1,7 @@
 //! A user's values against a component's props: every problem at once, or the values ready to run with.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::definition::PropDefinition;
@@ -30,8 +32,9 @@ pub fn validate(
     limits: &Limits,
 ) -> Result<Configured, Vec<Problem>> {
     let mut check = Check { limits, configured: Configured::default(), problems: Vec::new() };
-    for name in configured_props.keys() {
-        check.name(definitions, name);
+    let known: HashSet<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
+    for name in configured_props.keys().filter(|name| !known.contains(name.as_str())) {
+        check.unknown_name(definitions, name);
     }
     for definition in definitions {
         let given = configured_props.get(&definition.name).filter(|value| !value.is_null());
@@ -49,12 +52,12 @@ struct Check<'a> {
 // === impl Check ===
 
 impl Check<'_> {
-    fn name(&mut self, definitions: &[PropDefinition], name: &str) {
-        let names = || definitions.iter().map(|definition| definition.name.as_str());
-        if !names().any(|known| known == name) {
-            let hint = did_you_mean(name, names());
-            self.problem(name, format!("the component has no such prop{hint}"));
-        }
+    fn unknown_name(&mut self, definitions: &[PropDefinition], name: &str) {
+        let names = definitions.iter().map(|definition| definition.name.as_str());
+        // A person misspells a few names; thousands of them are not typing mistakes and get no help.
+        const HELPED: usize = 20;
+        let hint = if self.problems.len() < HELPED { did_you_mean(name, names) } else { String::new() };
+        self.problem(name, format!("the component has no such prop{hint}"));
     }
 
     fn prop(&mut self, definition: &PropDefinition, given: Option<&Value>) {
@@ -206,7 +209,8 @@ fn check_bounds(definition: &PropDefinition, value: &Value) -> Result<(), String
 fn check_options<'a>(definition: &'a PropDefinition, value: &Value) -> Result<Option<&'a Value>, String> {
     /// Enough to see what is meant without flooding an error with a list of countries.
     const SHOWN: usize = 10;
-    let Some(options) = &definition.options else {
+    // An empty list offers nothing to choose from, which cannot mean that every value is wrong.
+    let Some(options) = definition.options.as_ref().filter(|options| !options.is_empty()) else {
         return Ok(None);
     };
     let value_of = |option: &'a Value| option.get("value").unwrap_or(option);

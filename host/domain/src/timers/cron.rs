@@ -58,7 +58,9 @@ impl Cron {
         let pattern = parse_pattern(&expression)?;
         let zone = match timezone {
             None => TimeZone::UTC,
-            Some(name) => TimeZone::get(name).map_err(|_| CronError::UnknownZone { name: name.to_owned() })?,
+            Some(name) => {
+                TimeZone::get(name).map_err(|_| CronError::UnknownZone { name: name.chars().take(64).collect() })?
+            }
         };
         // 30 February parses. Told here, at the only moment a user can act on it.
         if !has_any_day(&pattern) {

@@ -1,6 +1,7 @@
 //! Declarations.
 
-use serde_json::{Value, json};
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
 
 use super::super::*;
 use super::{parse_props, paths};
@@ -112,4 +113,51 @@ fn the_api_returns_what_was_declared_and_says_when_options_are_remote() {
     ]);
     assert_eq!(returned, expected);
     assert_eq!(serde_json::from_value::<Vec<PropDefinition>>(returned).unwrap(), props);
+}
+
+fn any_property() -> impl Strategy<Value = (String, Value)> {
+    let names = [
+        "label",
+        "description",
+        "app",
+        "optional",
+        "default",
+        "secret",
+        "min",
+        "max",
+        "options",
+        "remoteOptions",
+        "withLabel",
+        "customResponse",
+        "propDefinition",
+        "name",
+        "extra",
+    ];
+    let values = prop_oneof![
+        Just(json!(null)),
+        Just(json!(true)),
+        Just(json!(3)),
+        Just(json!("text")),
+        Just(json!(["a"])),
+        Just(json!({"$fn": true})),
+        Just(json!({"app": "a", "name": "b"})),
+        Just(json!({"intervalSeconds": 5})),
+    ];
+    (prop::sample::select(names.to_vec()).prop_map(str::to_owned), values)
+}
+
+proptest! {
+    #[test]
+    fn whatever_parses_can_be_stored_and_read_back(
+        kind in prop::sample::select(PropType::ALL.to_vec()),
+        properties in prop::collection::vec(any_property(), 0..5),
+    ) {
+        let mut prop: Map<String, Value> = properties.into_iter().collect();
+        prop.insert("type".to_owned(), json!(kind));
+
+        if let Ok(definitions) = parse_props(json!({"x": prop})) {
+            let stored = configurable_props(&definitions);
+            prop_assert_eq!(serde_json::from_value::<Vec<PropDefinition>>(stored).unwrap(), definitions);
+        }
+    }
 }

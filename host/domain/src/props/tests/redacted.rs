@@ -7,7 +7,8 @@ use super::parse_props;
 
 #[test]
 fn a_secret_value_is_never_shown() {
-    let props = parse_props(json!({"token": {"type": "string", "secret": true}, "x": "string", "other": {"type": "string", "secret": true}})).unwrap();
+    let secret = json!({"type": "string", "secret": true});
+    let props = parse_props(json!({"token": secret, "x": "string", "other": secret})).unwrap();
     let values = json!({"token": "hunter2", "x": "plain"});
 
     let shown = redact(&props, values.as_object().unwrap());

@@ -109,6 +109,7 @@ fn a_value_is_one_of_the_options() {
     assert_eq!(seen(prop.clone(), json!({"label": "Bee", "value": "b"})), Some(json!("b")));
     assert_eq!(seen(prop.clone(), json!("Bee")), None);
     assert_eq!(seen(json!({"type": "string[]", "options": ["a"]}), json!(["a", "z"])), None);
+    assert_eq!(seen(json!({"type": "string", "options": []}), json!("z")), Some(json!("z")));
     assert_eq!(seen(json!({"type": "string", "options": {"$fn": true}}), json!("new")), Some(json!("new")));
 }
 
