@@ -44,9 +44,9 @@ pub enum PagingError {
     Cursor,
 }
 
-/// The page of a whole list, newest first. `before` alone takes the items nearest to its cursor, so that walking back
-/// shows the pages that walking forth showed. A cursor whose item is gone selects nothing beyond it: `None` for it
-/// would silently start over, so the caller compares ids (`position`) instead of looking the item up.
+/// The page of a whole list, newest first. `position` compares an item's place with a cursor's instead of looking the
+/// item up, so a cursor outlives its item. `before` alone takes the items nearest to it, so that walking back shows
+/// the pages that walking forth showed.
 pub fn slice<'a, Item>(
     items: &'a [Item],
     query: &PageQuery,

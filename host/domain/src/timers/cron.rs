@@ -106,7 +106,7 @@ impl Cron {
 
     /// The instant of a wall-clock time never runs backwards as the time grows, so the first one past now is the next.
     fn next_time_of_day(&self, now: Timestamp) -> Option<Timestamp> {
-        let mut earliest = minute_from_floor(self.zone.to_datetime(now))?;
+        let mut earliest = minute_of(self.zone.to_datetime(now))?;
         loop {
             let civil = self.civil_from(earliest)?;
             let instant = self.instant_of(civil)?;
@@ -162,18 +162,18 @@ fn has_any_day(pattern: &croner::Cron) -> bool {
 }
 
 /// The minute this time lies in.
-fn minute_from_floor(civil: DateTime) -> Option<DateTime> {
+fn minute_of(civil: DateTime) -> Option<DateTime> {
     civil.with().second(0).subsec_nanosecond(0).build().ok()
 }
 
 /// The first full minute after this time.
 fn minute_after(civil: DateTime) -> Option<DateTime> {
-    minute_from_floor(civil)?.checked_add(jiff::Span::new().minutes(1)).ok()
+    minute_of(civil)?.checked_add(jiff::Span::new().minutes(1)).ok()
 }
 
 /// The first full minute at or after this time; historical offsets have seconds.
 fn minute_from(civil: DateTime) -> Option<DateTime> {
-    let floor = minute_from_floor(civil)?;
+    let floor = minute_of(civil)?;
     if floor == civil { Some(floor) } else { minute_after(civil) }
 }
 
