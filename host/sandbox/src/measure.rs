@@ -1,1 +1,87 @@
-//! Ways to run that only a benchmark wants.
+//! Ways to run that only a benchmark wants: they give up what every real run has, to show what it costs.
+
+use std::sync::Arc;
+
+use wasmtime::Module;
+
+use crate::image;
+use crate::limits::Limits;
+use crate::offline::Offline;
+use crate::program::Program;
+use crate::run::{Run, Started};
+use crate::sandbox::{Error, INIT, INVOKE, Image, LOAD, Sandbox, instance_pre};
+use crate::services::Services;
+
+/// One instance called again and again: no isolation between calls.
+pub struct Warm {
+    started: Started,
+}
+
+/// Starts every run from nothing: prelude and component are evaluated each time.
+pub struct WithoutImage {
+    sandbox: Sandbox,
+    first: wasmtime::InstancePre<Run>,
+    program: Arc<Program>,
+    table: String,
+}
+
+/// Sizes of what is kept, as bytes on disk.
+pub struct Sizes {
+    pub base_image: usize,
+    pub image: usize,
+}
+
+// === impl Warm ===
+
+impl Warm {
+    pub async fn new(sandbox: &Sandbox, image: &Image, services: Arc<dyn Services>) -> Result<Self, Error> {
+        // Fuel and output add up over the calls of one instance.
+        let limits = Limits { fuel: u64::MAX / 2, emits: usize::MAX, emitted_bytes: usize::MAX, ..Limits::default() };
+        let run = Run::new(services, limits, Some(image.program.clone()));
+        Ok(Self { started: Started::new(&sandbox.inner.engine, &image.pre, run).await? })
+    }
+
+    /// Runs one call; `true` if it went well.
+    pub async fn call(&mut self, call: &str) -> Result<bool, Error> {
+        let result = self.started.call(INVOKE, Some(call)).await?;
+        self.started.store.data_mut().emits.clear();
+        Ok(matches!(result, Ok(Ok(_))))
+    }
+}
+
+// === impl WithoutImage ===
+
+impl WithoutImage {
+    pub fn new(sandbox: &Sandbox, image: &Image) -> Result<Self, Error> {
+        let engine = &sandbox.inner.engine;
+        let first = Module::new(&engine.wasmtime, image::encode(&engine.first_memory)).map_err(Error::Engine)?;
+        let table = image.program.to_table()?;
+        let first = instance_pre(engine, &first)?;
+        Ok(Self { sandbox: sandbox.clone(), first, program: image.program.clone(), table })
+    }
+
+    /// Runs one call; `true` if it went well.
+    pub async fn call(&self, call: &str, services: Arc<dyn Services>) -> Result<bool, Error> {
+        let run = Run::new(services, Limits::default(), Some(self.program.clone()));
+        let mut started = Started::new(&self.sandbox.inner.engine, &self.first, run).await?;
+        for function in ["_initialize", INIT] {
+            if let Err(fault) = started.call_plain(function).await? {
+                return Err(Error::Start(fault));
+            }
+        }
+        let loaded = started.call(LOAD, Some(&self.table)).await?;
+        let called = started.call(INVOKE, Some(call)).await?;
+        Ok(matches!((loaded, called), (Ok(Ok(_)), Ok(Ok(_)))))
+    }
+}
+
+/// Serialized sizes of the base image and of a component's.
+pub fn sizes(sandbox: &Sandbox, image: &Image) -> Result<Sizes, Error> {
+    let size = |pre: &wasmtime::InstancePre<Run>| pre.module().serialize().map(|bytes| bytes.len()).map_err(Error::Engine);
+    Ok(Sizes { base_image: size(&sandbox.inner.base)?, image: size(&image.pre)? })
+}
+
+/// Services with a clock and randomness, and nothing else: what a benchmark's component needs.
+pub fn offline_services() -> Arc<dyn Services> {
+    Arc::new(Offline)
+}

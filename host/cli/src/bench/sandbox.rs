@@ -1,0 +1,247 @@
+//! `wellspring bench sandbox`.
+//!
+//! Four components: one that emits its event, the same with a megabyte of dependencies, and one that
+//! only computes. Everything is measured in one process, one after the other, so ratios hold whatever the machine.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use sandbox::measure::{self, Warm, WithoutImage};
+use sandbox::{Config, Image, Limits, Program, Sandbox, Task};
+use serde::Serialize;
+
+use super::statistics::Times;
+use crate::run_once::default_cache;
+
+const TRIVIAL: &str = "module.exports = {name: 'trivial', version: '1', run(event) { this.$emit(event, {id: event.id}); }};";
+const CPU_BOUND: &str = "
+function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+module.exports = {name: 'cpu', version: '1', run() {
+  const rows = [];
+  for (let i = 0; i < 2000; i++) rows.push({i, text: 'row ' + i, nested: {a: [i, i + 1]}});
+  if (fib(21) + JSON.parse(JSON.stringify(rows)).length !== 12946) throw new Error('wrong');
+}};";
+const CALL: &str = r#"{"kind":"run","event":{"id":1,"body":{"hello":"world"},"headers":{"content-type":"application/json"}}}"#;
+const WARM_UP: usize = 300;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Print only the JSON line
+    #[arg(long)]
+    json: bool,
+    /// Runs per figure
+    #[arg(long, default_value_t = 5000)]
+    runs: usize,
+}
+
+#[derive(Serialize)]
+struct Report {
+    trivial: Figures,
+    deps_1mb: Figures,
+    cpu: Cpu,
+    images: Images,
+}
+
+#[derive(Serialize)]
+struct Figures {
+    fresh_p50_us: f64,
+    fresh_p99_us: f64,
+    warm_p50_us: f64,
+    no_image_p50_us: f64,
+    per_s: f64,
+    first_run_us: f64,
+    deploy_ms: f64,
+    image_bytes: usize,
+}
+
+#[derive(Serialize)]
+struct Cpu {
+    fuel_on_ms: f64,
+    fuel_off_ms: f64,
+}
+
+#[derive(Serialize)]
+struct Images {
+    base_bytes: usize,
+    trivial_beyond_base_bytes: i64,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> Result<()> {
+    let talk = |text: &str| {
+        if !arguments.json {
+            eprintln!("{text}");
+        }
+    };
+    talk("opening the sandbox (compiles the engine once)");
+    let sandbox = Sandbox::open(Config { cache_folder: default_cache(), ..Config::default() }).await?;
+    talk("measuring a trivial component");
+    let (trivial, image) = measure_component(&sandbox, "trivial.js", TRIVIAL.to_owned(), arguments.runs).await?;
+    talk("measuring a component with 1 MB of dependencies");
+    let (deps_1mb, _) = measure_component(&sandbox, "deps.js", with_dependencies(), arguments.runs).await?;
+    talk("measuring a CPU-bound component, metered and not");
+    let cpu = measure_cpu(&sandbox).await?;
+    let sizes = measure::sizes(&sandbox, &image)?;
+    let images = Images {
+        base_bytes: sizes.base_image,
+        trivial_beyond_base_bytes: sizes.image as i64 - sizes.base_image as i64,
+    };
+    let report = Report { trivial, deps_1mb, cpu, images };
+    if !arguments.json {
+        print_table(&report);
+    }
+    println!("{}", serde_json::to_string(&report)?);
+    Ok(())
+}
+
+/// A megabyte of library-like source: many small functions and tables, all evaluated at load.
+fn with_dependencies() -> String {
+    let mut source = String::with_capacity(1 << 20);
+    let mut index = 0;
+    while source.len() < 1 << 20 {
+        source.push_str(&format!(
+            "exports.f{index} = function (value, options) {{ options = options || {{}}; \
+             if (typeof value !== 'object') return {{ok: false, at: {index}, value: value}}; \
+             return Object.keys(value).map(function (key) {{ return [key, value[key], options.depth || {index}]; }}); }};\n\
+             exports.t{index} = {{name: 'entry {index}', tags: ['a{index}', 'b{index}'], weight: {index} / 7}};\n"
+        ));
+        index += 1;
+    }
+    source.push_str(TRIVIAL);
+    source
+}
+
+async fn measure_component(sandbox: &Sandbox, name: &str, source: String, runs: usize) -> Result<(Figures, Image)> {
+    let program = Arc::new(Program::single(name, source));
+    let deploy = Instant::now();
+    let built = sandbox.build(program.clone(), Limits::default()).await?;
+    let deploy_ms = deploy.elapsed().as_secs_f64() * 1000.0;
+    let image = built.image;
+
+    // A second sandbox has never seen the image: its first run maps it from its file.
+    let other = Sandbox::open(Config { cache_folder: default_cache(), ..Config::default() }).await?;
+    let first = Instant::now();
+    let mapped = other.image(&program, Limits::default()).await?;
+    fresh_run(&other, &mapped).await?;
+    let first_run_us = first.elapsed().as_secs_f64() * 1e6;
+    drop(other);
+
+    let fresh = time_fresh(sandbox, &image, runs).await?;
+    let warm = time_warm(sandbox, &image, runs).await?;
+    let no_image = time_without_image(sandbox, &image, (runs / 250).max(5)).await?;
+    let figures = Figures {
+        fresh_p50_us: fresh.percentile_us(50),
+        fresh_p99_us: fresh.percentile_us(99),
+        warm_p50_us: warm.percentile_us(50),
+        no_image_p50_us: no_image.percentile_us(50),
+        per_s: throughput(sandbox, &image, runs * 8).await?,
+        first_run_us,
+        deploy_ms,
+        image_bytes: measure::sizes(sandbox, &image)?.image,
+    };
+    Ok((figures, image))
+}
+
+async fn fresh_run(sandbox: &Sandbox, image: &Image) -> Result<()> {
+    let task = Task { lane: "bench", call: CALL, limits: Limits::default() };
+    let outcome = sandbox.run(image, task, measure::offline_services()).await?;
+    ensure!(outcome.fault.is_none(), "the benchmark's component failed: {:?}", outcome.fault);
+    Ok(())
+}
+
+async fn time_fresh(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Times> {
+    let mut times = Vec::with_capacity(runs);
+    for _ in 0..WARM_UP {
+        fresh_run(sandbox, image).await?;
+    }
+    for _ in 0..runs {
+        let started = Instant::now();
+        fresh_run(sandbox, image).await?;
+        times.push(started.elapsed());
+    }
+    Ok(Times::new(times))
+}
+
+async fn time_warm(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Times> {
+    let mut warm = Warm::new(sandbox, image, measure::offline_services()).await?;
+    let mut times = Vec::with_capacity(runs);
+    for round in 0..runs + WARM_UP {
+        let started = Instant::now();
+        ensure!(warm.call(CALL).await?, "the benchmark's component failed on a warm instance");
+        if round >= WARM_UP {
+            times.push(started.elapsed());
+        }
+    }
+    Ok(Times::new(times))
+}
+
+async fn time_without_image(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Times> {
+    let without = WithoutImage::new(sandbox, image)?;
+    let mut times = Vec::with_capacity(runs);
+    for _ in 0..runs {
+        let started = Instant::now();
+        ensure!(without.call(CALL, measure::offline_services()).await?, "the benchmark's component failed without an image");
+        times.push(started.elapsed());
+    }
+    Ok(Times::new(times))
+}
+
+/// Runs per second through all cores.
+async fn throughput(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<f64> {
+    let workers = std::thread::available_parallelism()?.get() * 4;
+    let started = Instant::now();
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..workers {
+        let (sandbox, image) = (sandbox.clone(), image.clone());
+        tasks.spawn(async move {
+            for _ in 0..runs / workers {
+                fresh_run(&sandbox, &image).await?;
+            }
+            anyhow::Ok(runs / workers)
+        });
+    }
+    let mut done = 0;
+    while let Some(finished) = tasks.join_next().await {
+        done += finished??;
+    }
+    Ok(done as f64 / started.elapsed().as_secs_f64())
+}
+
+async fn measure_cpu(metered: &Sandbox) -> Result<Cpu> {
+    let unmetered = Sandbox::open(Config { meters_fuel: false, cache_folder: default_cache(), ..Config::default() }).await?;
+    Ok(Cpu { fuel_on_ms: time_cpu(metered).await?, fuel_off_ms: time_cpu(&unmetered).await? })
+}
+
+async fn time_cpu(sandbox: &Sandbox) -> Result<f64> {
+    let program = Arc::new(Program::single("cpu.js", CPU_BOUND));
+    let image = sandbox.build(program, Limits::default()).await?.image;
+    let mut times: Vec<Duration> = Vec::new();
+    for _ in 0..20 {
+        let started = Instant::now();
+        fresh_run(sandbox, &image).await?;
+        times.push(started.elapsed());
+    }
+    Ok(Times::new(times).percentile_us(50) / 1000.0)
+}
+
+fn print_table(report: &Report) {
+    println!("{:<34}{:>14}{:>14}", "", "trivial", "1 MB of deps");
+    let row = |name: &str, unit: &str, value: fn(&Figures) -> f64| {
+        println!("{name:<34}{:>11.1} {unit:<2}{:>11.1} {unit}", value(&report.trivial), value(&report.deps_1mb));
+    };
+    row("fresh sandbox, p50", "µs", |figures| figures.fresh_p50_us);
+    row("fresh sandbox, p99", "µs", |figures| figures.fresh_p99_us);
+    row("warm instance, p50", "µs", |figures| figures.warm_p50_us);
+    row("  fresh / warm", "×", |figures| figures.fresh_p50_us / figures.warm_p50_us);
+    row("without an image, p50", "µs", |figures| figures.no_image_p50_us);
+    row("  without / with", "×", |figures| figures.no_image_p50_us / figures.fresh_p50_us);
+    row("first run, image mapped from file", "µs", |figures| figures.first_run_us);
+    row("deploy (source to image)", "ms", |figures| figures.deploy_ms);
+    row("image", "KB", |figures| figures.image_bytes as f64 / 1000.0);
+    row("runs through all cores", "/s", |figures| figures.per_s);
+    println!();
+    println!("{:<34}{:>11.2} ×", "fresh with deps / fresh without", report.deps_1mb.fresh_p50_us / report.trivial.fresh_p50_us);
+    println!("{:<34}{:>11.1} KB", "base image", report.images.base_bytes as f64 / 1000.0);
+    println!("{:<34}{:>11.1} ms", "CPU-bound, metered", report.cpu.fuel_on_ms);
+    println!("{:<34}{:>11.1} ms", "CPU-bound, not metered", report.cpu.fuel_off_ms);
+}

@@ -1,0 +1,71 @@
+//! What a component run from the command line finds behind the wall: this machine's clock, and a store for one run.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use sandbox::{FetchError, FetchRequest, FetchResponse, LogLine, Reply, ServiceError, Services, Write};
+
+/// Services of one local run.
+#[derive(Default)]
+pub(crate) struct LocalServices {
+    stored: Mutex<HashMap<String, String>>,
+    reply: Mutex<Option<Reply>>,
+}
+
+// === impl LocalServices ===
+
+impl LocalServices {
+    pub(crate) fn take_reply(&self) -> Option<Reply> {
+        self.reply.lock().ok()?.take()
+    }
+}
+
+#[async_trait]
+impl Services for LocalServices {
+    fn now_ms(&self) -> f64 {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1000.0)
+    }
+
+    fn fill_random(&self, buffer: &mut [u8]) {
+        // A kernel without randomness is none this program starts on; zeros would be worse than stopping.
+        if getrandom::fill(buffer).is_err() {
+            std::process::abort();
+        }
+    }
+
+    async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError> {
+        Ok(self.stored.lock().ok().and_then(|stored| stored.get(key).cloned()))
+    }
+
+    async fn flush(&self, writes: Vec<Write>) -> Result<(), ServiceError> {
+        if let Ok(mut stored) = self.stored.lock() {
+            for Write { key, value } in writes {
+                match value {
+                    Some(value) => stored.insert(key, value),
+                    None => stored.remove(&key),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn credentials(&self, _prop: &str) -> Option<String> {
+        None
+    }
+
+    fn reply(&self, reply: Reply) {
+        if let Ok(mut slot) = self.reply.lock() {
+            *slot = Some(reply);
+        }
+    }
+
+    fn observe(&self, line: &LogLine) {
+        eprintln!("{:?}: {}", line.level, line.message);
+    }
+
+    async fn fetch(&self, _request: FetchRequest) -> Result<FetchResponse, FetchError> {
+        Err(FetchError { code: "offline".into(), message: "this command gives components no network".into() })
+    }
+}

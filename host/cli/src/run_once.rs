@@ -1,0 +1,116 @@
+//! `wellspring run`: one component file, one event, one outcome.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use sandbox::{Config, Fault, Limits, LoadError, Outcome, Program, Sandbox, Task};
+use serde_json::{Value, json};
+
+use crate::local_services::LocalServices;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The component: a CommonJS module, `module.exports = {name, version, run() {}}`
+    component: PathBuf,
+    /// A file with the event as JSON; `-` reads it from standard input. Without it the event is `{}`
+    #[arg(long, value_name = "FILE")]
+    event: Option<PathBuf>,
+    /// A value for a prop, as `name=value`; the value is JSON, or else text. Repeatable
+    #[arg(long = "prop", value_name = "NAME=VALUE")]
+    props: Vec<String>,
+    /// Keep the compiled engine here, so that the next start takes milliseconds
+    #[arg(long, value_name = "FOLDER", env = "WELLSPRING_CACHE")]
+    cache: Option<PathBuf>,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let source = std::fs::read_to_string(&arguments.component)
+        .with_context(|| format!("cannot read the component {}", arguments.component.display()))?;
+    let event = read_event(arguments.event.as_deref())?;
+    let props = parse_props(&arguments.props)?;
+
+    let config = Config { cache_folder: arguments.cache.or_else(default_cache), ..Config::default() };
+    let sandbox = Sandbox::open(config).await?;
+    let name = arguments.component.file_name().map_or("component.js".into(), |name| name.to_string_lossy());
+    let built = match sandbox.build(Arc::new(Program::single(&name, source)), Limits::default()).await {
+        Ok(built) => built,
+        Err(LoadError::Threw(thrown)) => {
+            eprintln!("error: the component does not load\n{}", thrown.stack);
+            return Ok(ExitCode::FAILURE);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let description: Value = serde_json::from_str(&built.description)?;
+    let kind = if description["type"] == "action" { "action" } else { "run" };
+    let call = json!({"kind": kind, "event": event, "props": props}).to_string();
+    let services = Arc::new(LocalServices::default());
+    let task = Task { lane: "local", call: &call, limits: Limits::default() };
+    let outcome = sandbox.run(&built.image, task, services.clone()).await?;
+    println!("{:#}", to_json(&outcome, services.take_reply()));
+    Ok(if outcome.fault.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The outcome for people and programs alike.
+fn to_json(outcome: &Outcome, reply: Option<sandbox::Reply>) -> Value {
+    let emits = outcome.emits.iter().map(|emit| json!({"event": emit.event, "metadata": emit.metadata}));
+    let writes = outcome.writes.iter().map(|write| {
+        let value = write.value.as_deref().and_then(|value| serde_json::from_str::<Value>(value).ok());
+        (write.key.clone(), value.unwrap_or(Value::Null))
+    });
+    let effects = outcome.effects.iter().map(|effect| json!({"kind": effect.kind, "parameters": effect.parameters}));
+    json!({
+        "ok": outcome.fault.is_none(),
+        "error": outcome.fault.as_ref().map(fault_to_json),
+        "returned": outcome.returned,
+        "emits": emits.collect::<Vec<_>>(),
+        "writes": writes.collect::<serde_json::Map<_, _>>(),
+        "effects": effects.collect::<Vec<_>>(),
+        "reply": reply.map(|reply| json!({
+            "status": reply.status, "headers": reply.headers, "body": String::from_utf8_lossy(&reply.body),
+        })),
+        "logs": outcome.logs,
+        "usage": {
+            "fuel": outcome.usage.fuel,
+            "cpu_us": outcome.usage.cpu.as_micros() as u64,
+            "wall_clock_us": outcome.usage.wall_clock.as_micros() as u64,
+            "peak_memory_bytes": outcome.usage.peak_memory_bytes,
+        },
+    })
+}
+
+fn fault_to_json(fault: &Fault) -> Value {
+    let mut described = json!({"code": fault.code(), "message": fault.to_string()});
+    if let Fault::Threw(thrown) = fault {
+        described["thrown"] = json!(thrown);
+    }
+    described
+}
+
+fn read_event(path: Option<&Path>) -> Result<Value> {
+    let text = match path {
+        None => return Ok(json!({})),
+        Some(path) if path == Path::new("-") => std::io::read_to_string(std::io::stdin()).context("cannot read the event")?,
+        Some(path) => {
+            std::fs::read_to_string(path).with_context(|| format!("cannot read the event {}", path.display()))?
+        }
+    };
+    serde_json::from_str(&text).context("the event is not JSON")
+}
+
+fn parse_props(given: &[String]) -> Result<Value> {
+    let mut props = serde_json::Map::new();
+    for prop in given {
+        let (name, value) = prop.split_once('=').with_context(|| format!("--prop {prop}: write it as name=value"))?;
+        props.insert(name.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| json!(value)));
+    }
+    Ok(Value::Object(props))
+}
+
+/// The user's own cache folder, where the platform has one.
+pub(crate) fn default_cache() -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let base = base.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")))?;
+    Some(base.join("wellspring"))
+}
