@@ -1,8 +1,10 @@
 //! The one write verb's data: what must hold, and what then happens, for one tenant.
 //!
-//! Preconditions are judged on the state before the batch, operations run in order, and the first
-//! that cannot be done undoes everything. A batch says nothing about engines; [`Batch::check`] is
+//! Preconditions are judged on the state before the batch, then the leases that operations settle;
+//! then the operations run in order, and the first that cannot be done undoes everything. A batch says nothing about engines; [`Batch::check`] is
 //! what both ask before they touch a byte.
+
+use std::collections::HashMap;
 
 use bytes::Bytes;
 
@@ -14,6 +16,8 @@ pub const MAX_OPERATIONS: usize = 65_536;
 pub const MAX_NAME_BYTES: usize = 1024;
 /// Counters and what is added to them end where a Redis script can still count exactly.
 const COUNTER_END: i64 = (1 << 53) - 1;
+/// Times end where a Redis score is still exact: in the year 287396.
+pub(crate) const MAX_MS: u64 = (1 << 53) - 1;
 /// One value: the linked modules of a large component fit, a runaway does not.
 pub const MAX_VALUE_BYTES: usize = 64 * 1024 * 1024;
 
@@ -55,7 +59,8 @@ pub enum Op {
     /// Refused with `OverCap` when keys and values of the scope would exceed `cap_bytes` and grow.
     SetValue { scope: String, key: String, value: Bytes, cap_bytes: u64 },
     RemoveValue { scope: String, key: String },
-    /// Removes up to `max` values, it is not said which. Repeat until fewer than `max` went.
+    /// Removes up to `max` values, it is not said which. Repeat until fewer than `max` went. The only
+    /// operation on its scope in the batch.
     ClearScope { scope: String, max: u32 },
     /// Adds, saturating at plus and minus 2^53 - 1. From `expires_ms` on the counter may be forgotten.
     Count { counter: String, amount: i64, expires_ms: Option<u64> },
@@ -124,6 +129,10 @@ pub enum Invalid {
     ValueTooLong { found: usize },
     #[error("a job is about append number {index}, which does not come before it")]
     DanglingEntry { index: usize },
+    #[error("a time of {found} milliseconds, at most {MAX_MS} are allowed")]
+    TimeTooLarge { found: u64 },
+    #[error("a batch that clears a scope does nothing else to it")]
+    ClearIsNotAlone,
 }
 
 pub(crate) fn counter_range(amount: i64) -> i64 {
@@ -158,6 +167,7 @@ impl Batch {
         if found > MAX_OPERATIONS {
             return Err(Invalid::TooManyOperations { found });
         }
+        time(Some(self.now_ms))?;
         for precondition in &self.preconditions {
             precondition.check()?;
         }
@@ -170,6 +180,26 @@ impl Batch {
                     return Err(Invalid::DanglingEntry { index: *index });
                 }
                 _ => {}
+            }
+        }
+        self.check_clears()
+    }
+
+    /// Which values a bounded clear removes is not said, so nothing may depend on it.
+    fn check_clears(&self) -> Result<(), Invalid> {
+        let cleared = |operation: &Op| matches!(operation, Op::ClearScope { .. });
+        if !self.operations.iter().any(cleared) {
+            return Ok(());
+        }
+        let mut seen: HashMap<&str, bool> = HashMap::new();
+        for operation in &self.operations {
+            let (Op::SetValue { scope, .. } | Op::RemoveValue { scope, .. } | Op::ClearScope { scope, .. }) = operation
+            else {
+                continue;
+            };
+            let before = seen.insert(scope, cleared(operation));
+            if before == Some(true) || (before.is_some() && cleared(operation)) {
+                return Err(Invalid::ClearIsNotAlone);
             }
         }
         Ok(())
@@ -209,18 +239,29 @@ impl Op {
             }
             Self::RemoveValue { scope, key } => names(&[scope, key]),
             Self::ClearScope { scope, .. } => names(&[scope]),
-            Self::Count { counter, .. } => names(&[counter]),
+            Self::Count { counter, expires_ms, .. } => {
+                names(&[counter])?;
+                time(*expires_ms)
+            }
             Self::Enqueue(job) => {
+                time(Some(job.due_ms))?;
                 names(job.lane.as_slice())?;
                 length(&job.payload)
             }
-            Self::Reschedule { payload, .. } => payload.as_ref().map_or(Ok(()), length),
-            Self::SetTimer { timer, schedule, .. } => {
+            Self::Reschedule { payload, due_ms, .. } => {
+                time(Some(*due_ms))?;
+                payload.as_ref().map_or(Ok(()), length)
+            }
+            Self::SetTimer { timer, schedule, due_ms } => {
+                time(Some(*due_ms))?;
                 names(&[timer])?;
                 length(schedule)
             }
             Self::ClearTimer { timer } => names(&[timer]),
-            Self::FinishTick { lease, .. } => names(&[&lease.timer]),
+            Self::FinishTick { lease, next_due_ms } => {
+                names(&[&lease.timer])?;
+                time(*next_due_ms)
+            }
             Self::Acknowledge(_) => Ok(()),
         }
     }
@@ -241,6 +282,13 @@ fn length(value: &Bytes) -> Result<(), Invalid> {
         return Err(Invalid::ValueTooLong { found: value.len() });
     }
     Ok(())
+}
+
+fn time(ms: Option<u64>) -> Result<(), Invalid> {
+    match ms {
+        Some(found) if found > MAX_MS => Err(Invalid::TimeTooLarge { found }),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

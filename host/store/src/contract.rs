@@ -4,6 +4,7 @@
 //! engine. Each world has a store of its own: a new file, or a new namespace of one shared server.
 
 mod jobs;
+mod model;
 mod records;
 mod servers;
 mod state;
@@ -144,6 +145,7 @@ macro_rules! contract {
             whole::one_of_many_creators_wins,
             whole::commits_wake_those_who_wait,
             whole::binary_values_and_odd_names_survive,
+            model::random_batches_do_what_the_model_does,
         ]);)*
     };
 }
@@ -151,4 +153,6 @@ macro_rules! contract {
 contract! {
     memory => crate::contract::servers::memory,
     embedded => crate::contract::servers::embedded,
+    redis => crate::contract::servers::redis,
+    cluster => crate::contract::servers::cluster,
 }

@@ -1,1 +1,305 @@
-//! Later.
+//! The engine for several hosts: Redis 7 or Valkey, one server or a cluster.
+//!
+//! # Keys
+//!
+//! All begin with the namespace (`ws` unless told otherwise). Everything of a partition carries its
+//! hash tag, so a commit is one script on one slot. `t` is a tenant; `kind` and `emitter` are escaped.
+//!
+//! | key | what |
+//! |---|---|
+//! | `ws:partitions` | how many partitions there are, written once |
+//! | `ws:directory:<key>` | one lookup, in any slot |
+//! | `ws:{p3}:record:t:kind:id` | hash: value, version, position, alias |
+//! | `ws:{p3}:records:t:kind` | sorted set of ids by position |
+//! | `ws:{p3}:alias:t:kind` | hash: alias to id |
+//! | `ws:{p3}:stream:t:emitter:name` | stream; the ids are ours |
+//! | `ws:{p3}:streams:t:emitter`, `ws:{p3}:last:t:emitter` | names of its streams, its last id |
+//! | `ws:{p3}:state:t:scope`, `ws:{p3}:sizes:t` | hash of values; bytes of each scope |
+//! | `ws:{p3}:counter:t:name` | number |
+//! | `ws:{p3}:job:<id>` | hash: tenant, lane, due, attempt, entry, payload, token |
+//! | `ws:{p3}:heads:t`, `ws:{p3}:lane:t:lane` | jobs that may be leased by time; a lane's jobs in order |
+//! | `ws:{p3}:waiting`, `ws:{p3}:ring` | tenants by their earliest job; tenants whose turn it is |
+//! | `ws:{p3}:timers`, `ws:{p3}:timer:t:id` | timers by time; hash: due, schedule, token |
+//! | `ws:{p3}:position`, `:jobs`, `:token`, `:turn` | sequences |
+//! | `ws:{p3}:done:<commit>` | the answer of a commit, for ten minutes |
+//! | `ws:pulse` | channel: `w`, or `e:t:emitter` |
+//!
+//! # How durable
+//!
+//! As durable as the server is told to be: `appendonly yes` with `appendfsync always` survives a
+//! power cut, `everysec` may lose the last second. `maxmemory-policy` must be `noeviction`. A
+//! fail-over to a replica loses what was not yet replicated; `min-replicas-to-write 1` bounds that,
+//! `WAIT` would only measure it, so it is not used.
+//!
+//! A commit is named by the client and its answer is kept for ten minutes: a retry after a lost
+//! connection gets the old answer and changes nothing. `SCRIPT FLUSH` costs one round trip.
+
+mod address;
+mod decode;
+mod encode;
+mod link;
+mod scripts;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ::redis::{PushInfo, PushKind, cmd, from_redis_value};
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use self::address::Address;
+use self::decode::Row;
+use self::encode::{escape, number, text};
+use self::link::Link;
+use crate::batch::MAX_MS;
+use crate::pulse::Touched;
+use crate::{
+    Appended, Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryQuery, Error, Job, Lease,
+    LeaseRequest, Leased, Lookup, MAX_LEASES, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records, Store,
+    StreamInfo, Tenant, Tick, Values, Work,
+};
+
+/// The namespace of an installation that has the server to itself.
+pub const NAMESPACE: &str = "ws";
+
+pub struct Redis {
+    link: Link,
+    namespace: String,
+    partitions: u16,
+    pulse: Pulse,
+    /// Random, and a count: the name of each commit of this client.
+    client: String,
+    commits: AtomicU64,
+    /// Where the next round over the partitions begins, so that none is always last.
+    rounds: AtomicU64,
+}
+
+impl Redis {
+    /// `redis://host:port/db` or `redis+cluster://host:port,host:port`. Installations that share a
+    /// server have different namespaces.
+    pub async fn connect(address: &str, namespace: &str) -> Result<Self, Error> {
+        let pulse = Pulse::new();
+        let ears = pulse.clone();
+        let hear = move |message: PushInfo| hear(&ears, message);
+        let link = Link::open(Address::parse(address)?, &format!("{namespace}:pulse"), hear).await?;
+        let key = format!("{namespace}:partitions");
+        let _: bool = link.ask(cmd("SETNX").arg(&key).arg(PARTITIONS)).await?;
+        let partitions = link.ask(cmd("GET").arg(&key)).await?;
+        Ok(Self {
+            link,
+            namespace: namespace.to_owned(),
+            partitions,
+            pulse,
+            client: format!("{:016x}", getrandom::u64()?),
+            commits: AtomicU64::new(0),
+            rounds: AtomicU64::new(0),
+        })
+    }
+
+    fn prefix(&self, partition: Partition) -> String {
+        format!("{}:{{p{}}}", self.namespace, partition.index())
+    }
+
+    fn prefix_of(&self, tenant: &Tenant) -> String {
+        self.prefix(tenant.partition(self.partitions))
+    }
+
+    async fn read_records(&self, tenant: &Tenant, kind: &str, question: Vec<Vec<u8>>) -> Result<Records, Error> {
+        let arguments = [vec![text(tenant.as_str()), text(&escape(kind))], question].concat();
+        let mut answer: Row = self.link.run(&scripts::RECORDS, &self.prefix_of(tenant), &arguments).await?;
+        let total = answer.take()?;
+        let items = answer.rest()?.into_iter().map(Row::record).collect::<Result<_, _>>()?;
+        Ok(Records { items, total })
+    }
+
+    /// Each partition once, beginning with another one each time, until `max` are leased.
+    async fn lease<Item>(
+        &self,
+        script: &scripts::Source,
+        partitions: &[Partition],
+        request: LeaseRequest,
+        decode: impl Fn(Row) -> Result<Item, Error>,
+    ) -> Result<Leased<Item>, Error> {
+        let mut leased = Leased { items: Vec::new(), next_due_ms: None };
+        let mut left = request.max.min(MAX_LEASES);
+        let count = u64::try_from(partitions.len()).unwrap_or(u64::MAX).max(1);
+        let first = usize::try_from(self.rounds.fetch_add(1, Ordering::Relaxed) % count).unwrap_or_default();
+        for partition in partitions.iter().cycle().skip(first).take(partitions.len()) {
+            let arguments = [number(request.now_ms), number(request.until_ms()), number(left)];
+            let mut answer: Row = self.link.run(script, &self.prefix(*partition), &arguments).await?;
+            for row in answer.take::<Vec<Row>>()? {
+                leased.items.push(decode(row)?);
+                left = left.saturating_sub(1);
+            }
+            let next_due_ms: Option<f64> = answer.take()?;
+            leased.next_due_ms = leased.next_due_ms.into_iter().chain(next_due_ms.map(whole)).min();
+        }
+        Ok(leased)
+    }
+}
+
+#[async_trait]
+impl Store for Redis {
+    async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
+        batch.check()?;
+        let touched = Touched::by(&batch);
+        let name = format!("{}-{}", self.client, self.commits.fetch_add(1, Ordering::Relaxed));
+        let arguments = encode::batch(&batch, &touched, &name, &format!("{}:pulse", self.namespace));
+        let answer: Row = self.link.run(&scripts::COMMIT, &self.prefix_of(&batch.tenant), &arguments).await?;
+        let committed = answer.committed(&batch.operations)?;
+        self.pulse.committed(&touched);
+        Ok(committed)
+    }
+
+    fn partitions(&self) -> u16 {
+        self.partitions
+    }
+}
+
+#[async_trait]
+impl Reads for Redis {
+    async fn record(&self, tenant: &Tenant, kind: &str, lookup: Lookup<'_>) -> Result<Option<Record>, Error> {
+        let question = match lookup {
+            Lookup::Id(id) => vec![text("id"), text(id)],
+            Lookup::Alias(alias) => vec![text("alias"), text(alias)],
+        };
+        Ok(self.read_records(tenant, kind, question).await?.items.pop())
+    }
+
+    async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error> {
+        let newer_than = page.before.map_or_else(|| text("-inf"), number);
+        let older_than = page.after.map_or_else(|| text("+inf"), number);
+        let ascends = number(u8::from(page.ascends()));
+        let question = vec![text("list"), newer_than, older_than, number(page.bounded_limit()), ascends];
+        let mut records = self.read_records(tenant, kind, question).await?;
+        if page.ascends() {
+            records.items.reverse();
+        }
+        Ok(records)
+    }
+
+    async fn streams(&self, tenant: &Tenant, emitter: &str) -> Result<Vec<StreamInfo>, Error> {
+        let emitter = format!("{tenant}:{}", escape(emitter)).into();
+        let streams: Vec<(String, u64)> =
+            self.link.run(&scripts::STREAMS, &self.prefix_of(tenant), &[emitter]).await?;
+        Ok(streams.into_iter().map(|(name, count)| StreamInfo { name, count }).collect())
+    }
+
+    async fn entries(&self, tenant: &Tenant, emitter: &str, stream: &str, query: EntryQuery) -> Result<Vec<Entry>, Error> {
+        if query.limit == 0 {
+            return Ok(Vec::new());
+        }
+        let key = format!("{}:stream:{tenant}:{}:{stream}", self.prefix_of(tenant), escape(emitter));
+        let (first, last) = encode::range(query.first, query.last);
+        let (name, from, to) = match query.order {
+            Order::OldestFirst => ("XRANGE", first, last),
+            Order::NewestFirst => ("XREVRANGE", last, first),
+        };
+        let command = cmd(name).arg(key).arg(from).arg(to).arg("COUNT").arg(query.bounded_limit()).to_owned();
+        let found: Vec<(String, (String, Vec<u8>))> = self.link.ask(&command).await?;
+        let entry = |(id, (_, value)): (String, (String, Vec<u8>))| {
+            Ok(Entry { id: decode::parse(&id)?, value: value.into() })
+        };
+        found.into_iter().map(entry).collect()
+    }
+
+    async fn values(&self, tenant: &Tenant, scope: &str, keys: &[String]) -> Result<Values, Error> {
+        let prefix = self.prefix_of(tenant);
+        let size = cmd("HGET").arg(format!("{prefix}:sizes:{tenant}")).arg(scope).to_owned();
+        let size_bytes: Option<u64> = self.link.ask(&size).await?;
+        if keys.is_empty() {
+            return Ok(Values { found: Vec::new(), size_bytes: size_bytes.unwrap_or_default() });
+        }
+        let values = cmd("HMGET").arg(format!("{prefix}:state:{tenant}:{scope}")).arg(keys).to_owned();
+        let found: Vec<Option<Vec<u8>>> = self.link.ask(&values).await?;
+        let found = found.into_iter().map(|value| value.map(Bytes::from)).collect();
+        Ok(Values { found, size_bytes: size_bytes.unwrap_or_default() })
+    }
+
+    async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error> {
+        if counters.is_empty() {
+            return Ok(Vec::new());
+        }
+        let prefix = self.prefix_of(tenant);
+        let keys: Vec<String> = counters.iter().map(|name| format!("{prefix}:counter:{tenant}:{name}")).collect();
+        let found: Vec<Option<i64>> = self.link.ask(cmd("MGET").arg(keys)).await?;
+        Ok(found.into_iter().map(Option::unwrap_or_default).collect())
+    }
+}
+
+#[async_trait]
+impl Work for Redis {
+    async fn lease_jobs(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Job>, Error> {
+        self.lease(&scripts::LEASE_JOBS, partitions, request, Row::job).await
+    }
+
+    async fn lease_timers(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Tick>, Error> {
+        self.lease(&scripts::LEASE_TIMERS, partitions, request, Row::tick).await
+    }
+
+    async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError> {
+        let (kind, id, token) = match lease {
+            Lease::Job(lease) => ("job", encode::job(lease.job), lease.token),
+            Lease::Timer(lease) => ("timer", text(&lease.timer), lease.token),
+        };
+        let arguments = [text(kind), text(tenant.as_str()), id, number(token), number(until_ms.min(MAX_MS))];
+        let is_held: bool = self.link.run(&scripts::EXTEND, &self.prefix_of(tenant), &arguments).await?;
+        if is_held { Ok(()) } else { Err(CommitError::LeaseLost) }
+    }
+
+    fn pulse(&self) -> &Pulse {
+        &self.pulse
+    }
+}
+
+#[async_trait]
+impl Directory for Redis {
+    async fn look_up(&self, key: &str) -> Result<Option<Bytes>, Error> {
+        let key = format!("{}:directory:{key}", self.namespace);
+        let found: Option<Vec<u8>> = self.link.ask(cmd("GET").arg(key)).await?;
+        Ok(found.map(Bytes::from))
+    }
+
+    async fn write_directory(&self, write: DirectoryWrite) -> Result<bool, Error> {
+        let place = |key: &str| format!("{}:directory:{key}", self.namespace);
+        match write {
+            DirectoryWrite::Put { key, value } => {
+                let () = self.link.ask(cmd("SET").arg(place(&key)).arg(&value[..])).await?;
+                Ok(true)
+            }
+            DirectoryWrite::Claim { key, value } => {
+                let _: bool = self.link.ask(cmd("SETNX").arg(place(&key)).arg(&value[..])).await?;
+                Ok(self.look_up(&key).await? == Some(value))
+            }
+            DirectoryWrite::Remove { key } => {
+                let () = self.link.ask(cmd("DEL").arg(place(&key))).await?;
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// A message of any host, this one included: wakes those who wait here.
+fn hear(pulse: &Pulse, message: PushInfo) {
+    if message.kind != PushKind::Message {
+        return;
+    }
+    let payload = message.data.into_iter().nth(1).and_then(|value| from_redis_value::<String>(value).ok());
+    match payload.as_deref() {
+        Some("w") => pulse.work_is_there(),
+        Some(text) => {
+            let event = text.strip_prefix("e:").and_then(|rest| rest.split_once(':'));
+            if let Some((tenant, emitter)) = event
+                && let Ok(tenant) = Tenant::parse(tenant)
+            {
+                pulse.appended(Appended { tenant, emitter: emitter.to_owned() });
+            }
+        }
+        None => {}
+    }
+}
+
+/// Scores come back as floating point numbers; ours are whole and exact.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "scores are whole numbers up to 2^53 - 1")]
+fn whole(score: f64) -> u64 {
+    score as u64
+}

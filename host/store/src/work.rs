@@ -10,6 +10,7 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 
+use crate::batch::MAX_MS;
 use crate::{CommitError, EntryId, Error, Partition, Pulse, Tenant};
 
 /// Greatest `max` of a lease call; a larger one is taken as this.
@@ -104,7 +105,7 @@ impl From<TimerLease> for Lease {
 
 impl LeaseRequest {
     pub(crate) fn until_ms(self) -> u64 {
-        self.now_ms.saturating_add(self.lease_ms.max(1))
+        self.now_ms.saturating_add(self.lease_ms.max(1)).min(MAX_MS)
     }
 
     pub(crate) fn bounded_max(self) -> usize {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::{Batch, Enqueue, EntryRef, Invalid, MAX_NAME_BYTES, MAX_OPERATIONS, MAX_VALUE_BYTES, Op};
+use super::{Batch, Enqueue, EntryRef, Invalid, MAX_MS, MAX_NAME_BYTES, MAX_OPERATIONS, MAX_VALUE_BYTES, Op};
 use crate::Tenant;
 
 fn check(operations: Vec<Op>) -> Result<(), Invalid> {
@@ -68,4 +68,22 @@ fn a_job_may_be_about_an_earlier_append_only() {
     assert_eq!(check(vec![append.clone(), job_about(0)]), Ok(()));
     assert_eq!(check(vec![append.clone(), job_about(1)]), Err(Invalid::DanglingEntry { index: 1 }));
     assert_eq!(check(vec![job_about(0), append]), Err(Invalid::DanglingEntry { index: 0 }));
+}
+
+#[test]
+fn times_end_where_every_engine_is_still_exact() {
+    let timer = |due_ms| Op::SetTimer { timer: "t".into(), due_ms, schedule: Bytes::new() };
+
+    assert_eq!(check(vec![timer(MAX_MS)]), Ok(()));
+    assert_eq!(check(vec![timer(MAX_MS + 1)]), Err(Invalid::TimeTooLarge { found: MAX_MS + 1 }));
+}
+
+#[test]
+fn a_clear_is_alone_on_its_scope() {
+    let clear = |scope: &str| Op::ClearScope { scope: scope.into(), max: 1 };
+
+    assert_eq!(check(vec![clear("other"), set("k", Bytes::new()), set("k", Bytes::new())]), Ok(()));
+    for pair in [vec![clear("s"), set("k", Bytes::new())], vec![set("k", Bytes::new()), clear("s")]] {
+        assert_eq!(check(pair), Err(Invalid::ClearIsNotAlone));
+    }
 }

@@ -70,34 +70,13 @@ impl<'run> Apply<'run> {
         }
     }
 
-    /// Preconditions on the state before the batch, and each lease once.
+    /// Preconditions on the state before the batch, then the leases.
     fn judge(&self, index: &Index, batch: &Batch) -> Result<(), Stop> {
         for (at, precondition) in batch.preconditions.iter().enumerate() {
             self.require(index, precondition, At::Precondition(at))?;
         }
-        let mut settled: Vec<JobId> = Vec::new();
-        let mut timers: Vec<&str> = Vec::new();
-        for operation in &batch.operations {
-            let holds = match operation {
-                Op::Acknowledge(lease) | Op::Reschedule { lease, .. } => {
-                    let first = !settled.contains(&lease.job);
-                    settled.push(lease.job);
-                    first && index.holds_job(self.tenant, *lease)
-                }
-                Op::FinishTick { lease, .. } => {
-                    let first = !timers.contains(&lease.timer.as_str());
-                    timers.push(&lease.timer);
-                    first && index.holds_timer(self.tenant, lease)
-                }
-                Op::SetTimer { timer, .. } | Op::ClearTimer { timer } => {
-                    timers.push(timer);
-                    true
-                }
-                _ => true,
-            };
-            if !holds {
-                return Err(Stop::Refused(CommitError::LeaseLost));
-            }
+        if !index.holds_all(self.tenant, &batch.operations) {
+            return Err(Stop::Refused(CommitError::LeaseLost));
         }
         Ok(())
     }

@@ -25,6 +25,9 @@ impl State {
         for (index, precondition) in batch.preconditions.iter().enumerate() {
             turn.require(precondition, At::Precondition(index))?;
         }
+        if !turn.index.holds_all(&batch.tenant, &batch.operations) {
+            return Err(CommitError::LeaseLost);
+        }
         for (index, operation) in batch.operations.iter().enumerate() {
             turn.apply(operation, index)?;
         }
@@ -114,13 +117,16 @@ impl Turn<'_> {
                 self.committed.counters.push(*total);
             }
             Op::Enqueue(job) => self.enqueue(job),
-            Op::Acknowledge(lease) => return self.acknowledge(*lease),
+            Op::Acknowledge(lease) => {
+                self.index.apply(self.tenant, Change::Remove(lease.job));
+                self.owned.jobs.remove(&lease.job);
+            }
             Op::Reschedule { lease, due_ms, payload, place } => {
-                return self.reschedule(*lease, *due_ms, payload.as_ref(), *place);
+                self.reschedule(*lease, *due_ms, payload.as_ref(), *place);
             }
             Op::SetTimer { timer, due_ms, schedule } => self.set_timer(timer, *due_ms, schedule),
             Op::ClearTimer { timer } => self.clear_timer(timer),
-            Op::FinishTick { lease, next_due_ms } => return self.finish_tick(lease, *next_due_ms),
+            Op::FinishTick { lease, next_due_ms } => self.finish_tick(lease, *next_due_ms),
         }
         Ok(())
     }
@@ -228,15 +234,7 @@ impl Turn<'_> {
         self.committed.jobs.push(id);
     }
 
-    fn acknowledge(&mut self, lease: JobLease) -> Result<(), CommitError> {
-        self.require_lease(&lease.into())?;
-        self.index.apply(self.tenant, Change::Remove(lease.job));
-        self.owned.jobs.remove(&lease.job);
-        Ok(())
-    }
-
-    fn reschedule(&mut self, lease: JobLease, due_ms: u64, payload: Option<&Bytes>, place: Place) -> Result<(), CommitError> {
-        self.require_lease(&lease.into())?;
+    fn reschedule(&mut self, lease: JobLease, due_ms: u64, payload: Option<&Bytes>, place: Place) {
         self.index.apply(self.tenant, Change::Reschedule { job: lease.job, due_ms, place });
         if let Some(job) = self.owned.jobs.get_mut(&lease.job) {
             job.due_ms = due_ms;
@@ -248,7 +246,6 @@ impl Turn<'_> {
                 job.lane = None;
             }
         }
-        Ok(())
     }
 
     fn set_timer(&mut self, timer: &str, due_ms: u64, schedule: &Bytes) {
@@ -261,14 +258,12 @@ impl Turn<'_> {
         self.owned.timers.remove(timer);
     }
 
-    fn finish_tick(&mut self, lease: &TimerLease, next_due_ms: Option<u64>) -> Result<(), CommitError> {
-        self.require_lease(&lease.clone().into())?;
+    fn finish_tick(&mut self, lease: &TimerLease, next_due_ms: Option<u64>) {
         let schedule = self.owned.timers.get(&lease.timer).map(|timer| timer.schedule.clone());
         match (next_due_ms, schedule) {
             (Some(due_ms), Some(schedule)) => self.set_timer(&lease.timer, due_ms, &schedule),
             _ => self.clear_timer(&lease.timer),
         }
-        Ok(())
     }
 }
 

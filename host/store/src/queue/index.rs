@@ -1,9 +1,10 @@
 //! The order of work of all partitions, and who holds which lease.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{Queue, timers::Timers};
-use crate::{JobId, JobLease, Lease, LeaseRequest, Leased, MAX_LEASES, Partition, Place, Tenant, TimerLease};
+use crate::batch::MAX_MS;
+use crate::{JobId, JobLease, Lease, LeaseRequest, Leased, MAX_LEASES, Op, Partition, Place, Tenant, TimerLease};
 
 #[derive(Clone)]
 pub(crate) struct Index {
@@ -50,11 +51,28 @@ impl Index {
         }
     }
 
-    pub(crate) fn holds_job(&self, tenant: &Tenant, lease: JobLease) -> bool {
+    /// Whether all leases that the operations settle are held, each settled once.
+    pub(crate) fn holds_all(&self, tenant: &Tenant, operations: &[Op]) -> bool {
+        let mut jobs: HashSet<JobId> = HashSet::new();
+        let mut timers: HashSet<&str> = HashSet::new();
+        operations.iter().all(|operation| match operation {
+            Op::Acknowledge(lease) | Op::Reschedule { lease, .. } => {
+                jobs.insert(lease.job) && self.holds_job(tenant, *lease)
+            }
+            Op::FinishTick { lease, .. } => timers.insert(&lease.timer) && self.holds_timer(tenant, lease),
+            Op::SetTimer { timer, .. } | Op::ClearTimer { timer } => {
+                timers.insert(timer);
+                true
+            }
+            _ => true,
+        })
+    }
+
+    fn holds_job(&self, tenant: &Tenant, lease: JobLease) -> bool {
         self.waiting.get(&tenant.partition(self.partitions)).is_some_and(|waiting| waiting.queue.holds(tenant, lease))
     }
 
-    pub(crate) fn holds_timer(&self, tenant: &Tenant, lease: &TimerLease) -> bool {
+    fn holds_timer(&self, tenant: &Tenant, lease: &TimerLease) -> bool {
         self.waiting.get(&tenant.partition(self.partitions)).is_some_and(|waiting| waiting.timers.holds(tenant, lease))
     }
 
@@ -95,8 +113,8 @@ impl Index {
         }
         let Waiting { queue, timers } = self.waiting.entry(tenant.partition(self.partitions)).or_default();
         match lease {
-            Lease::Job(lease) => queue.extend(*lease, until_ms),
-            Lease::Timer(lease) => timers.extend(tenant, &lease.timer, until_ms),
+            Lease::Job(lease) => queue.extend(*lease, until_ms.min(MAX_MS)),
+            Lease::Timer(lease) => timers.extend(tenant, &lease.timer, until_ms.min(MAX_MS)),
         }
         true
     }

@@ -51,6 +51,7 @@ local function clear_timer(timer)
 end
 
 local function resize_scope(scope, bytes)
+  if bytes == 0 then return end
   if call('HINCRBY', sizes_key(), scope, digits(bytes)) == 0 then call('HDEL', sizes_key(), scope) end
 end
 

@@ -93,7 +93,22 @@ local function resize(scope, key, bytes)
   return before, scope_size[scope]
 end
 
-local judges = {
+local leases = {
+  acknowledge = function(one)
+    if settled[one[2]] or not holds_job(tenant, one[2], one[3]) then return {'lost'} end
+    settled[one[2]] = true
+  end,
+  set_timer = function(one) settled['timer ' .. one[2]] = true end,
+  finish = function(one)
+    local name = 'timer ' .. one[2]
+    if settled[name] or not holds_timer(tenant, one[2], one[3]) then return {'lost'} end
+    settled[name] = true
+  end,
+}
+leases.reschedule = leases.acknowledge
+leases.clear_timer = leases.set_timer
+
+local values = {
   put = function(one, index)
     local kind, id, alias = one[2], one[3], one[4]
     local owner = alias ~= '' and current_owner(kind, alias) or ''
@@ -106,22 +121,13 @@ local judges = {
     if after > tonumber(one[5]) and after > before then return {'cap', index - 1, digits(after)} end
   end,
   remove = function(one) resize(one[2], one[3], 0) end,
-  acknowledge = function(one)
-    if settled[one[2]] or not holds_job(tenant, one[2], one[3]) then return {'lost'} end
-    settled[one[2]] = true
-  end,
-  set_timer = function(one) settled['timer ' .. one[2]] = true end,
-  finish = function(one)
-    local name = 'timer ' .. one[2]
-    if settled[name] or not holds_timer(tenant, one[2], one[3]) then return {'lost'} end
-    settled[name] = true
-  end,
 }
-judges.reschedule = judges.acknowledge
-judges.clear_timer = judges.set_timer
 
-for index, one in ipairs(operations) do
-  local judge = judges[one[1]]
-  local refusal = judge and judge(one, index)
-  if refusal then return refusal end
+-- Leases first, as in every engine: who has lost one need not know what else is wrong.
+for _, judges in ipairs({leases, values}) do
+  for index, one in ipairs(operations) do
+    local judge = judges[one[1]]
+    local refusal = judge and judge(one, index)
+    if refusal then return refusal end
+  end
 end

@@ -108,8 +108,11 @@ impl Link {
 
 /// Gone when the connection, or the fail-over, is through.
 fn is_passing(error: &RedisError) -> bool {
-    !matches!(error.retry_method(), RetryMethod::NoRetry)
-        || matches!(error.kind(), ErrorKind::Io | ErrorKind::Server(ServerErrorKind::ReadOnly))
+    match error.kind() {
+        ErrorKind::Server(ServerErrorKind::NoScript) => false,
+        ErrorKind::Io | ErrorKind::Server(ServerErrorKind::ReadOnly) => true,
+        _ => !matches!(error.retry_method(), RetryMethod::NoRetry),
+    }
 }
 
 impl ConnectionLike for Link {
