@@ -40,12 +40,32 @@ build_debian() {
 build_rustup() {
   : "${WASI_SDK:?set WASI_SDK to the folder of a WASI SDK}"
   rustup target add wasm32-wasip1
-  flags="-C target-feature=-crt-static"
   flags="" ; cargo=(cargo build)
+}
+
+# npm packages of the prelude, one bundle each; src/prelude.rs includes them from WELLSPRING_PRELUDE_NPM. Installed in the
+# target folder, so that sources-hash.sh sees the lock file and never what it names.
+bundle_npm() {
+  if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+    say "installing Debian's nodejs and npm"
+    local root=(); [ "$(id -u)" = 0 ] || root=(sudo)
+    "${root[@]}" apt-get update -qq && "${root[@]}" apt-get install -y -qq --no-install-recommends nodejs npm
+  fi
+  local installed=$target_dir/npm
+  mkdir -p "$installed"
+  if ! cmp -s prelude/npm/package-lock.json "$installed/installed-lock.json"; then
+    say "installing the npm packages of the prelude"
+    cp prelude/npm/package.json prelude/npm/package-lock.json "$installed/"
+    (cd "$installed" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2)
+    cp prelude/npm/package-lock.json "$installed/installed-lock.json"
+  fi
+  node prelude/npm/bundle.mjs "$installed" "$installed/bundles"
+  export WELLSPRING_PRELUDE_NPM=$installed/bundles
 }
 
 toolchain=${SHIM_TOOLCHAIN:-$(command -v apt-get >/dev/null && echo debian || echo rustup)}
 "build_$toolchain"
+bundle_npm
 
 registry=${CARGO_HOME:-$HOME/.cargo}
 # No path of this machine in the result: two builds in different folders give the same bytes.
@@ -59,6 +79,7 @@ if [ "${1:-}" = --check ]; then
   cmp "$built" shim.wasm && say "shim.wasm is what its sources give, byte for byte"
 else
   cp "$built" shim.wasm
+  cp "$WELLSPRING_PRELUDE_NPM/LICENCES.md" prelude/npm/LICENCES.md
   ./sources-hash.sh > shim.sources
   say "wrote shim.wasm ($(stat -c %s shim.wasm) bytes)"
 fi
