@@ -34,46 +34,110 @@ pub struct Batch {
 /// What must hold before the first operation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Precondition {
-    RecordVersion { kind: String, id: String, version: u64 },
-    RecordAbsent { kind: String, id: String },
-    AliasFree { kind: String, alias: String },
+    RecordVersion {
+        kind: String,
+        id: String,
+        version: u64,
+    },
+    RecordAbsent {
+        kind: String,
+        id: String,
+    },
+    AliasFree {
+        kind: String,
+        alias: String,
+    },
     /// The lease was not given to anybody else. Fails with `LeaseLost`, not `Conflict`.
     LeaseHeld(Lease),
-    CounterBelow { counter: String, limit: i64 },
+    CounterBelow {
+        counter: String,
+        limit: i64,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {
     /// Creates (version 1) or replaces (version + 1, same place in the list). The alias given here
     /// replaces the old one; an alias of another record is a conflict.
-    PutRecord { kind: String, id: String, alias: Option<String>, value: Bytes },
+    PutRecord {
+        kind: String,
+        id: String,
+        alias: Option<String>,
+        value: Bytes,
+    },
     /// Removes the record and its alias; nothing happens if there is none.
-    DeleteRecord { kind: String, id: String },
+    DeleteRecord {
+        kind: String,
+        id: String,
+    },
     /// Adds an entry to a stream of an emitter and keeps the newest `keep` of that stream.
-    Append { emitter: String, stream: String, value: Bytes, keep: u32 },
+    Append {
+        emitter: String,
+        stream: String,
+        value: Bytes,
+        keep: u32,
+    },
     /// Deletes the oldest `max` entries of the inclusive range. Repeat until fewer than `max` went.
-    DeleteEntries { emitter: String, stream: String, first: Option<EntryId>, last: Option<EntryId>, max: u32 },
+    DeleteEntries {
+        emitter: String,
+        stream: String,
+        first: Option<EntryId>,
+        last: Option<EntryId>,
+        max: u32,
+    },
     /// Deletes up to `max` entries of all streams; when none is left the emitter's id sequence is
     /// forgotten too. For emitters that are gone: a reused name may see old ids again.
-    DropEmitter { emitter: String, max: u32 },
+    DropEmitter {
+        emitter: String,
+        max: u32,
+    },
     /// Refused with `OverCap` when keys and values of the scope would exceed `cap_bytes` and grow.
-    SetValue { scope: String, key: String, value: Bytes, cap_bytes: u64 },
-    RemoveValue { scope: String, key: String },
+    SetValue {
+        scope: String,
+        key: String,
+        value: Bytes,
+        cap_bytes: u64,
+    },
+    RemoveValue {
+        scope: String,
+        key: String,
+    },
     /// Removes up to `max` values, it is not said which. Repeat until fewer than `max` went. The only
     /// operation on its scope in the batch.
-    ClearScope { scope: String, max: u32 },
+    ClearScope {
+        scope: String,
+        max: u32,
+    },
     /// Adds, saturating at plus and minus 2^53 - 1. From `expires_ms` on the counter may be forgotten.
-    Count { counter: String, amount: i64, expires_ms: Option<u64> },
+    Count {
+        counter: String,
+        amount: i64,
+        expires_ms: Option<u64>,
+    },
     Enqueue(Enqueue),
     /// The job is done. A dead letter is this plus a record that keeps what is worth keeping.
     Acknowledge(JobLease),
     /// Hands the job back: due again later, `attempt` one higher.
-    Reschedule { lease: JobLease, due_ms: u64, payload: Option<Bytes>, place: Place },
+    Reschedule {
+        lease: JobLease,
+        due_ms: u64,
+        payload: Option<Bytes>,
+        place: Place,
+    },
     /// Creates or replaces a timer. A tick that is being worked on loses its lease.
-    SetTimer { timer: String, due_ms: u64, schedule: Bytes },
-    ClearTimer { timer: String },
+    SetTimer {
+        timer: String,
+        due_ms: u64,
+        schedule: Bytes,
+    },
+    ClearTimer {
+        timer: String,
+    },
     /// The tick is done; `None` ends the timer.
-    FinishTick { lease: TimerLease, next_due_ms: Option<u64> },
+    FinishTick {
+        lease: TimerLease,
+        next_due_ms: Option<u64>,
+    },
 }
 
 /// A new job.

@@ -6,7 +6,7 @@
 mod jobs;
 mod model;
 mod records;
-mod servers;
+pub(crate) mod servers;
 mod state;
 mod streams;
 mod timers;

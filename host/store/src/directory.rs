@@ -19,8 +19,16 @@ pub trait Directory: Send + Sync {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DirectoryWrite {
-    Put { key: String, value: Bytes },
+    Put {
+        key: String,
+        value: Bytes,
+    },
     /// Written unless the key already has another value: the way to make a name unique everywhere.
-    Claim { key: String, value: Bytes },
-    Remove { key: String },
+    Claim {
+        key: String,
+        value: Bytes,
+    },
+    Remove {
+        key: String,
+    },
 }

@@ -10,6 +10,7 @@
 //! process; a second one is refused.
 
 mod apply;
+mod counters;
 mod readers;
 mod reading;
 mod recover;
@@ -138,7 +139,13 @@ impl Reads for Embedded {
         self.readers.read(move |reader| reading::streams(reader, &tenant, &emitter)).await
     }
 
-    async fn entries(&self, tenant: &Tenant, emitter: &str, stream: &str, query: EntryQuery) -> Result<Vec<Entry>, Error> {
+    async fn entries(
+        &self,
+        tenant: &Tenant,
+        emitter: &str,
+        stream: &str,
+        query: EntryQuery,
+    ) -> Result<Vec<Entry>, Error> {
         let (tenant, emitter, stream) = (tenant.clone(), emitter.to_owned(), stream.to_owned());
         self.readers.read(move |reader| reading::entries(reader, &tenant, &emitter, &stream, query)).await
     }

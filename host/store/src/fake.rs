@@ -14,9 +14,9 @@ use bytes::Bytes;
 use crate::pulse::Touched;
 use crate::queue::index::Index;
 use crate::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobId,
-    Lease, LeaseRequest, Leased, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records, Store,
-    StreamInfo, Tenant, Tick, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobId, Lease,
+    LeaseRequest, Leased, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo,
+    Tenant, Tick, Values, Work,
 };
 
 pub struct Memory {
@@ -109,16 +109,22 @@ impl Store for Memory {
 impl Reads for Memory {
     async fn record(&self, tenant: &Tenant, kind: &str, lookup: Lookup<'_>) -> Result<Option<Record>, Error> {
         Ok(self.owned(tenant, |owned| {
-            owned.records.get(kind)?.values().find(|record| match lookup {
-                Lookup::Id(id) => record.id == id,
-                Lookup::Alias(alias) => record.alias.as_deref() == Some(alias),
-            }).cloned()
+            owned
+                .records
+                .get(kind)?
+                .values()
+                .find(|record| match lookup {
+                    Lookup::Id(id) => record.id == id,
+                    Lookup::Alias(alias) => record.alias.as_deref() == Some(alias),
+                })
+                .cloned()
         }))
     }
 
     async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error> {
-        let mut items: Vec<Record> =
-            self.owned(tenant, |owned| owned.records.get(kind).map(|kind| kind.values().cloned().collect()).unwrap_or_default());
+        let mut items: Vec<Record> = self.owned(tenant, |owned| {
+            owned.records.get(kind).map(|kind| kind.values().cloned().collect()).unwrap_or_default()
+        });
         let total = count(items.len());
         items.sort_by_key(|record| record.position);
         items.retain(|record| {
@@ -142,7 +148,13 @@ impl Reads for Memory {
         }))
     }
 
-    async fn entries(&self, tenant: &Tenant, emitter: &str, stream: &str, query: EntryQuery) -> Result<Vec<Entry>, Error> {
+    async fn entries(
+        &self,
+        tenant: &Tenant,
+        emitter: &str,
+        stream: &str,
+        query: EntryQuery,
+    ) -> Result<Vec<Entry>, Error> {
         let mut found: Vec<Entry> = self.owned(tenant, |owned| {
             let stream = owned.emitters.get(emitter).and_then(|emitter| emitter.streams.get(stream));
             stream.into_iter().flatten().map(|(id, value)| Entry { id: *id, value: value.clone() }).collect()

@@ -8,15 +8,15 @@
 //! Reading order: the nouns ([`Tenant`], [`EntryId`]), what is written ([`Batch`]), what is read
 //! ([`Reads`]), what is leased ([`Work`]), the seam ([`Store`]), then the engines.
 
-mod tenant;
-mod entry_id;
 mod batch;
-mod error;
-mod reads;
-mod work;
 mod directory;
+mod entry_id;
+mod error;
 mod pulse;
+mod reads;
 mod store;
+mod tenant;
+mod work;
 
 mod queue;
 
@@ -29,18 +29,14 @@ pub mod redis;
 mod contract;
 
 pub use crate::batch::{
-    Batch, Committed, Enqueue, EntryRef, Invalid, MAX_NAME_BYTES, MAX_OPERATIONS, MAX_VALUE_BYTES, Op,
-    Place, Precondition,
+    Batch, Committed, Enqueue, EntryRef, Invalid, MAX_NAME_BYTES, MAX_OPERATIONS, MAX_VALUE_BYTES, Op, Place,
+    Precondition,
 };
 pub use crate::directory::{Directory, DirectoryWrite};
 pub use crate::entry_id::{EntryId, ParseEntryIdError};
 pub use crate::error::{At, CommitError, Error};
 pub use crate::pulse::{Appended, Pulse};
-pub use crate::reads::{
-    Entry, EntryQuery, Lookup, MAX_PAGE, Order, Page, Reads, Record, Records, StreamInfo, Values,
-};
+pub use crate::reads::{Entry, EntryQuery, Lookup, MAX_PAGE, Order, Page, Reads, Record, Records, StreamInfo, Values};
 pub use crate::store::Store;
 pub use crate::tenant::{InvalidTenant, PARTITIONS, Partition, Tenant};
-pub use crate::work::{
-    Job, JobId, JobLease, Lease, LeaseRequest, Leased, MAX_LEASES, Tick, TimerLease, Work,
-};
+pub use crate::work::{Job, JobId, JobLease, Lease, LeaseRequest, Leased, MAX_LEASES, Tick, TimerLease, Work};

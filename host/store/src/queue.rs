@@ -61,13 +61,15 @@ impl Queue {
     }
 
     pub(crate) fn holds(&self, tenant: &Tenant, lease: JobLease) -> bool {
-        self.jobs
-            .get(&lease.job)
-            .is_some_and(|slot| slot.tenant == *tenant && slot.token == Some(lease.token))
+        self.jobs.get(&lease.job).is_some_and(|slot| slot.tenant == *tenant && slot.token == Some(lease.token))
     }
 
     /// Up to `max` jobs, one per tenant and turn. `next_token` makes each lease's token.
-    pub(crate) fn lease(&mut self, request: LeaseRequest, mut next_token: impl FnMut() -> u64) -> Vec<(Tenant, JobLease)> {
+    pub(crate) fn lease(
+        &mut self,
+        request: LeaseRequest,
+        mut next_token: impl FnMut() -> u64,
+    ) -> Vec<(Tenant, JobLease)> {
         self.wake(request.now_ms);
         let mut leased = Vec::new();
         while leased.len() < request.bounded_max() {

@@ -179,12 +179,17 @@ impl Reads for Redis {
 
     async fn streams(&self, tenant: &Tenant, emitter: &str) -> Result<Vec<StreamInfo>, Error> {
         let emitter = format!("{tenant}:{}", escape(emitter)).into();
-        let streams: Vec<(String, u64)> =
-            self.link.run(&scripts::STREAMS, &self.prefix_of(tenant), &[emitter]).await?;
+        let streams: Vec<(String, u64)> = self.link.run(&scripts::STREAMS, &self.prefix_of(tenant), &[emitter]).await?;
         Ok(streams.into_iter().map(|(name, count)| StreamInfo { name, count }).collect())
     }
 
-    async fn entries(&self, tenant: &Tenant, emitter: &str, stream: &str, query: EntryQuery) -> Result<Vec<Entry>, Error> {
+    async fn entries(
+        &self,
+        tenant: &Tenant,
+        emitter: &str,
+        stream: &str,
+        query: EntryQuery,
+    ) -> Result<Vec<Entry>, Error> {
         if query.limit == 0 {
             return Ok(Vec::new());
         }
@@ -196,9 +201,8 @@ impl Reads for Redis {
         };
         let command = cmd(name).arg(key).arg(from).arg(to).arg("COUNT").arg(query.bounded_limit()).to_owned();
         let found: Vec<(String, (String, Vec<u8>))> = self.link.ask(&command).await?;
-        let entry = |(id, (_, value)): (String, (String, Vec<u8>))| {
-            Ok(Entry { id: decode::parse(&id)?, value: value.into() })
-        };
+        let entry =
+            |(id, (_, value)): (String, (String, Vec<u8>))| Ok(Entry { id: decode::parse(&id)?, value: value.into() });
         found.into_iter().map(entry).collect()
     }
 
@@ -303,3 +307,6 @@ fn hear(pulse: &Pulse, message: PushInfo) {
 fn whole(score: f64) -> u64 {
     score as u64
 }
+
+#[cfg(test)]
+mod tests;

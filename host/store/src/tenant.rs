@@ -39,9 +39,10 @@ impl Tenant {
 
     /// FNV-1a, modulo the partition count. A count of zero is read as one.
     pub fn partition(&self, count: u16) -> Partition {
-        let hash = self.0.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+        let hash = self
+            .0
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         let index = hash % u64::from(count.max(1));
         Partition(u16::try_from(index).unwrap_or_default())
     }

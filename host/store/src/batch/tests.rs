@@ -17,12 +17,7 @@ fn set(key: &str, value: Bytes) -> Op {
 }
 
 fn job_about(index: usize) -> Op {
-    Op::Enqueue(Enqueue {
-        lane: None,
-        due_ms: 0,
-        payload: Bytes::new(),
-        entry: Some(EntryRef::InBatch(index)),
-    })
+    Op::Enqueue(Enqueue { lane: None, due_ms: 0, payload: Bytes::new(), entry: Some(EntryRef::InBatch(index)) })
 }
 
 #[test]
@@ -42,10 +37,7 @@ fn names_have_one_to_1024_bytes() {
 
     assert_eq!(check(vec![set(&longest, Bytes::new())]), Ok(()));
     assert_eq!(check(vec![set("", Bytes::new())]), Err(Invalid::NameLength { found: 0 }));
-    assert_eq!(
-        check(vec![set(&too_long, Bytes::new())]),
-        Err(Invalid::NameLength { found: MAX_NAME_BYTES + 1 })
-    );
+    assert_eq!(check(vec![set(&too_long, Bytes::new())]), Err(Invalid::NameLength { found: MAX_NAME_BYTES + 1 }));
 }
 
 #[test]
@@ -54,16 +46,12 @@ fn values_have_a_greatest_length() {
     let too_large = Bytes::from(vec![0; MAX_VALUE_BYTES + 1]);
 
     assert_eq!(check(vec![set("k", largest)]), Ok(()));
-    assert_eq!(
-        check(vec![set("k", too_large)]),
-        Err(Invalid::ValueTooLong { found: MAX_VALUE_BYTES + 1 })
-    );
+    assert_eq!(check(vec![set("k", too_large)]), Err(Invalid::ValueTooLong { found: MAX_VALUE_BYTES + 1 }));
 }
 
 #[test]
 fn a_job_may_be_about_an_earlier_append_only() {
-    let append =
-        Op::Append { emitter: "e".into(), stream: "s".into(), value: Bytes::new(), keep: 1 };
+    let append = Op::Append { emitter: "e".into(), stream: "s".into(), value: Bytes::new(), keep: 1 };
 
     assert_eq!(check(vec![append.clone(), job_about(0)]), Ok(()));
     assert_eq!(check(vec![append.clone(), job_about(1)]), Err(Invalid::DanglingEntry { index: 1 }));

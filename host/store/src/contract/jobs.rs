@@ -2,7 +2,8 @@
 
 use super::{World, job, job_about, leases, payloads, text};
 use crate::{
-    Batch, CommitError, EntryId, EntryRef, JobLease, Lease, LeaseRequest, MAX_LEASES, Op, Partition, Place, Precondition,
+    Batch, CommitError, EntryId, EntryRef, JobLease, Lease, LeaseRequest, MAX_LEASES, Op, Partition, Place,
+    Precondition,
 };
 
 fn reschedule(lease: JobLease, due_ms: u64, payload: Option<&str>, place: Place) -> Op {

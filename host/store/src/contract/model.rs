@@ -195,12 +195,14 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn require() -> impl Strategy<Value = Require> {
     prop_oneof![
-        (name(), name(), 0..3_u64)
-            .prop_map(|(kind, id, version)| Require::Plain(Precondition::RecordVersion { kind, id, version })),
+        (name(), name(), 0..3_u64).prop_map(|(kind, id, version)| Require::Plain(Precondition::RecordVersion {
+            kind,
+            id,
+            version
+        })),
         (name(), name()).prop_map(|(kind, id)| Require::Plain(Precondition::RecordAbsent { kind, id })),
         (name(), name()).prop_map(|(kind, alias)| Require::Plain(Precondition::AliasFree { kind, alias })),
-        (name(), -3..9_i64)
-            .prop_map(|(counter, limit)| Require::Plain(Precondition::CounterBelow { counter, limit })),
+        (name(), -3..9_i64).prop_map(|(counter, limit)| Require::Plain(Precondition::CounterBelow { counter, limit })),
         any::<prop::sample::Index>().prop_map(Require::Lease),
     ]
 }

@@ -107,10 +107,6 @@ impl Server {
         format!("redis://{}", self.place())
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
     fn place(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }

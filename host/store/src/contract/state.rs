@@ -73,7 +73,10 @@ pub(crate) async fn counters_add_up_and_saturate(world: World) {
 
     assert_eq!(world.commit(vec![count("runs", 2), count("runs", -5)]).await.counters, [2, -3]);
     assert_eq!(world.store.counters(&world.tenant, &names).await.unwrap(), [-3, 0]);
-    assert_eq!(world.commit(vec![count("runs", i64::MAX), count("runs", 3), count("runs", 1)]).await.counters, [end - 3, end, end]);
+    assert_eq!(
+        world.commit(vec![count("runs", i64::MAX), count("runs", 3), count("runs", 1)]).await.counters,
+        [end - 3, end, end]
+    );
     assert_eq!(world.commit(vec![count("runs", i64::MIN), count("runs", i64::MIN)]).await.counters, [0, -end]);
 
     let day = Op::Count { counter: "day".into(), amount: 1, expires_ms: Some(86_400_000) };

@@ -36,7 +36,10 @@ pub(crate) async fn a_timer_ticks_once_and_is_set_again(world: World) {
     assert!(matches!(again, Err(CommitError::LeaseLost)), "{again:?}");
     let both = due(&world, 40).await;
     assert_eq!(names(&both), ["b", "a"]);
-    assert_eq!(both.items.iter().map(|tick| tick.schedule.clone()).collect::<Vec<_>>(), [text("every 20"), text("every 10")]);
+    assert_eq!(
+        both.items.iter().map(|tick| tick.schedule.clone()).collect::<Vec<_>>(),
+        [text("every 20"), text("every 10")]
+    );
 
     world.commit(both.items.iter().map(|tick| finish(&tick.lease, None)).collect()).await;
     assert_eq!(due(&world, 9999).await, Leased { items: vec![], next_due_ms: None });

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{World, job, leases, text};
-use crate::{
-    Appended, CommitError, Enqueue, EntryQuery, LeaseRequest, Lookup, Op, Page, Place, Precondition,
-};
+use crate::{Appended, CommitError, Enqueue, EntryQuery, LeaseRequest, Lookup, Op, Page, Place, Precondition};
 
 fn put(id: &str, alias: Option<&str>) -> Op {
     Op::PutRecord { kind: "k".into(), id: id.into(), alias: alias.map(Into::into), value: text(id) }
@@ -60,7 +58,11 @@ pub(crate) async fn the_same_lease_cannot_be_settled_twice_in_a_batch(world: Wor
     let lease = leases(&world.lease(1, 9).await).pop().unwrap();
     let again = Op::Reschedule { lease, due_ms: 5, payload: None, place: Place::Keep };
 
-    for pair in [[Op::Acknowledge(lease), Op::Acknowledge(lease)], [again.clone(), again.clone()], [Op::Acknowledge(lease), again]] {
+    for pair in [
+        [Op::Acknowledge(lease), Op::Acknowledge(lease)],
+        [again.clone(), again.clone()],
+        [Op::Acknowledge(lease), again],
+    ] {
         let refused = world.try_commit(1, vec![], pair.to_vec()).await;
         assert!(matches!(refused, Err(CommitError::LeaseLost)), "{refused:?}");
     }

@@ -1,12 +1,13 @@
 //! One batch inside the writer's transaction.
 //!
 //! Everything that can be judged without writing is judged first (preconditions, leases), so most
-//! batches need no savepoint; those whose operations can fail half-way get one.
+//! batches need no savepoint. Those whose operations can fail half-way get one, and what waits in
+//! memory is written before it: after a rollback, memory is simply forgotten.
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::counters::Counters;
 use super::streams::Streams;
-use crate::batch::counter_range;
 use crate::queue::index::{Change, Index};
 use crate::{
     At, Batch, CommitError, Committed, Enqueue, EntryRef, JobId, JobLease, Op, Place, Precondition, Tenant, TimerLease,
@@ -18,12 +19,32 @@ pub(super) struct Applied {
     pub(super) changes: Vec<Change>,
 }
 
+/// What the writer remembers between batches instead of writing it each time.
+#[derive(Default)]
+pub(super) struct Memory {
+    streams: Streams,
+    counters: Counters,
+}
+
 pub(super) struct Apply<'run> {
     connection: &'run Connection,
+    memory: &'run mut Memory,
     tenant: &'run Tenant,
-    streams: Streams<'run>,
+    now_ms: u64,
     committed: Committed,
     changes: Vec<Change>,
+}
+
+impl Memory {
+    pub(super) fn flush(&mut self, connection: &Connection) -> Result<(), rusqlite::Error> {
+        self.streams.flush(connection)?;
+        self.counters.flush(connection)
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.streams.forget();
+        self.counters.forget();
+    }
 }
 
 /// Either the batch is refused or the database failed; the latter takes the whole group with it.
@@ -39,17 +60,24 @@ impl From<rusqlite::Error> for Stop {
 }
 
 impl<'run> Apply<'run> {
-    pub(super) fn run(connection: &'run Connection, index: &mut Index, batch: &'run Batch) -> Result<Applied, rusqlite::Error> {
+    pub(super) fn run(
+        connection: &'run Connection,
+        memory: &'run mut Memory,
+        index: &mut Index,
+        batch: &'run Batch,
+    ) -> Result<Applied, rusqlite::Error> {
         let mut apply = Self {
             connection,
+            memory,
             tenant: &batch.tenant,
-            streams: Streams::new(connection, &batch.tenant, batch.now_ms),
+            now_ms: batch.now_ms,
             committed: Committed::default(),
             changes: Vec::new(),
         };
         let judged = apply.judge(index, batch);
         let is_saved = judged.is_ok() && batch.operations.iter().any(can_fail_half_way);
         if is_saved {
+            apply.memory.flush(connection)?;
             connection.prepare_cached("SAVEPOINT batch")?.execute([])?;
         }
         match judged.and_then(|()| apply.operate(index, &batch.operations)) {
@@ -61,6 +89,7 @@ impl<'run> Apply<'run> {
             }
             Err(Stop::Refused(refusal)) => {
                 if is_saved {
+                    apply.memory.forget();
                     connection.prepare_cached("ROLLBACK TO batch")?.execute([])?;
                     connection.prepare_cached("RELEASE batch")?.execute([])?;
                 }
@@ -71,7 +100,7 @@ impl<'run> Apply<'run> {
     }
 
     /// Preconditions on the state before the batch, then the leases.
-    fn judge(&self, index: &Index, batch: &Batch) -> Result<(), Stop> {
+    fn judge(&mut self, index: &Index, batch: &Batch) -> Result<(), Stop> {
         for (at, precondition) in batch.preconditions.iter().enumerate() {
             self.require(index, precondition, At::Precondition(at))?;
         }
@@ -81,12 +110,14 @@ impl<'run> Apply<'run> {
         Ok(())
     }
 
-    fn require(&self, index: &Index, precondition: &Precondition, at: At) -> Result<(), Stop> {
+    fn require(&mut self, index: &Index, precondition: &Precondition, at: At) -> Result<(), Stop> {
         let holds = match precondition {
             Precondition::RecordVersion { kind, id, version } => self.version(kind, id)? == Some(*version),
             Precondition::RecordAbsent { kind, id } => self.version(kind, id)?.is_none(),
             Precondition::AliasFree { kind, alias } => self.alias_owner(kind, alias)?.is_none(),
-            Precondition::CounterBelow { counter, limit } => self.counter(counter)? < *limit,
+            Precondition::CounterBelow { counter, limit } => {
+                self.memory.counters.total(self.connection, self.tenant, counter)? < *limit
+            }
             Precondition::LeaseHeld(lease) => {
                 let held = index.holds(self.tenant, lease);
                 return if held { Ok(()) } else { Err(Stop::Refused(CommitError::LeaseLost)) };
@@ -104,16 +135,27 @@ impl<'run> Apply<'run> {
                     self.connection.prepare_cached(sql)?.execute((self.tenant.as_str(), kind, id))?;
                 }
                 Op::Append { emitter, stream, value, keep } => {
-                    self.committed.entries.push(self.streams.append(emitter, stream, value, *keep)?);
+                    let (at, name) = ((self.tenant, self.now_ms), (emitter.as_str(), stream.as_str()));
+                    let id = self.memory.streams.append(self.connection, at, name, (value, *keep))?;
+                    self.committed.entries.push(id);
                 }
                 Op::DeleteEntries { emitter, stream, first, last, max } => {
-                    self.committed.removed.push(self.streams.delete(emitter, stream, (*first, *last), *max)?);
+                    let (name, range) = ((emitter.as_str(), stream.as_str()), (*first, *last));
+                    let removed = self.memory.streams.delete(self.connection, self.tenant, name, range, *max)?;
+                    self.committed.removed.push(removed);
                 }
-                Op::DropEmitter { emitter, max } => self.committed.removed.push(self.streams.drop_emitter(emitter, *max)?),
+                Op::DropEmitter { emitter, max } => {
+                    let removed = self.memory.streams.drop_emitter(self.connection, self.tenant, emitter, *max)?;
+                    self.committed.removed.push(removed);
+                }
                 Op::SetValue { scope, key, value, cap_bytes } => self.set_value((scope, key), value, *cap_bytes, at)?,
                 Op::RemoveValue { scope, key } => self.remove_value(scope, key)?,
                 Op::ClearScope { scope, max } => self.clear_scope(scope, *max)?,
-                Op::Count { counter, amount, expires_ms } => self.count(counter, *amount, *expires_ms)?,
+                Op::Count { counter, amount, expires_ms } => {
+                    let amount = (*amount, *expires_ms);
+                    let total = self.memory.counters.add(self.connection, self.tenant, counter, amount)?;
+                    self.committed.counters.push(total);
+                }
                 Op::Enqueue(job) => self.enqueue(index.take_job_id(), job)?,
                 Op::Acknowledge(lease) => self.acknowledge(*lease)?,
                 Op::Reschedule { lease, due_ms, payload, place } => {
@@ -124,7 +166,6 @@ impl<'run> Apply<'run> {
                 Op::FinishTick { lease, next_due_ms } => self.finish_tick(lease, *next_due_ms)?,
             }
         }
-        self.streams.flush()?;
         Ok(())
     }
 
@@ -138,13 +179,6 @@ impl<'run> Apply<'run> {
         let sql = "SELECT id FROM records WHERE tenant = ?1 AND kind = ?2 AND alias = ?3";
         let mut statement = self.connection.prepare_cached(sql)?;
         statement.query_row((self.tenant.as_str(), kind, alias), |row| row.get(0)).optional()
-    }
-
-    fn counter(&self, counter: &str) -> Result<i64, rusqlite::Error> {
-        let sql = "SELECT value FROM counters WHERE tenant = ?1 AND name = ?2";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let value = statement.query_row((self.tenant.as_str(), counter), |row| row.get(0)).optional()?;
-        Ok(value.unwrap_or_default())
     }
 
     fn put_record(&mut self, name: (&str, &str), alias: Option<&str>, value: &[u8], at: usize) -> Result<(), Stop> {
@@ -233,27 +267,14 @@ impl<'run> Apply<'run> {
         Ok(())
     }
 
-    fn count(&mut self, counter: &str, amount: i64, expires_ms: Option<u64>) -> Result<(), rusqlite::Error> {
-        let (least, greatest) = (counter_range(i64::MIN), counter_range(i64::MAX));
-        let sql = "INSERT INTO counters (tenant, name, value, expires_ms) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT DO UPDATE
-             SET value = max(?5, min(?6, value + excluded.value)), expires_ms = excluded.expires_ms
-             RETURNING value";
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let amount = counter_range(amount);
-        let total = statement
-            .query_row((self.tenant.as_str(), counter, amount, expires_ms, least, greatest), |row| row.get(0))?;
-        self.committed.counters.push(total);
-        Ok(())
-    }
-
     fn enqueue(&mut self, id: JobId, job: &Enqueue) -> Result<(), rusqlite::Error> {
         let entry = match job.entry {
             Some(EntryRef::InBatch(index)) => self.committed.entries.get(index).copied(),
             Some(EntryRef::Id(id)) => Some(id),
             None => None,
         };
-        let sql = "INSERT INTO jobs (job, tenant, lane, due_ms, attempt, entry, payload) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6)";
+        let sql =
+            "INSERT INTO jobs (job, tenant, lane, due_ms, attempt, entry, payload) VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6)";
         let entry = entry.map(|entry| entry.packed());
         let row = (id.0, self.tenant.as_str(), job.lane.as_deref(), job.due_ms, entry, &job.payload[..]);
         self.connection.prepare_cached(sql)?.execute(row)?;
@@ -268,7 +289,13 @@ impl<'run> Apply<'run> {
         Ok(())
     }
 
-    fn reschedule(&mut self, lease: JobLease, due_ms: u64, payload: Option<&[u8]>, place: Place) -> Result<(), rusqlite::Error> {
+    fn reschedule(
+        &mut self,
+        lease: JobLease,
+        due_ms: u64,
+        payload: Option<&[u8]>,
+        place: Place,
+    ) -> Result<(), rusqlite::Error> {
         let sql = "UPDATE jobs SET due_ms = ?2, attempt = attempt + 1, payload = coalesce(?3, payload),
              lane = CASE WHEN ?4 THEN NULL ELSE lane END WHERE job = ?1";
         let leaves = place == Place::Leave;

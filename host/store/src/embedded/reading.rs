@@ -10,7 +10,13 @@ use crate::{
 
 type Read<Found> = Result<Found, rusqlite::Error>;
 
-pub(super) fn record(reader: &Connection, tenant: &Tenant, kind: &str, name: &str, is_alias: bool) -> Read<Option<Record>> {
+pub(super) fn record(
+    reader: &Connection,
+    tenant: &Tenant,
+    kind: &str,
+    name: &str,
+    is_alias: bool,
+) -> Read<Option<Record>> {
     let sql = if is_alias {
         "SELECT id, alias, version, position, value FROM records WHERE tenant = ?1 AND kind = ?2 AND alias = ?3"
     } else {
@@ -43,13 +49,18 @@ pub(super) fn records(reader: &Connection, tenant: &Tenant, kind: &str, page: Pa
 pub(super) fn streams(reader: &Connection, tenant: &Tenant, emitter: &str) -> Read<Vec<StreamInfo>> {
     let sql = "SELECT name, count FROM streams WHERE tenant = ?1 AND emitter = ?2 ORDER BY name";
     let mut statement = reader.prepare_cached(sql)?;
-    let rows = statement.query_map((tenant.as_str(), emitter), |row| {
-        Ok(StreamInfo { name: row.get(0)?, count: row.get(1)? })
-    })?;
+    let rows = statement
+        .query_map((tenant.as_str(), emitter), |row| Ok(StreamInfo { name: row.get(0)?, count: row.get(1)? }))?;
     rows.collect()
 }
 
-pub(super) fn entries(reader: &Connection, tenant: &Tenant, emitter: &str, stream: &str, query: EntryQuery) -> Read<Vec<Entry>> {
+pub(super) fn entries(
+    reader: &Connection,
+    tenant: &Tenant,
+    emitter: &str,
+    stream: &str,
+    query: EntryQuery,
+) -> Read<Vec<Entry>> {
     let sql = "SELECT stream FROM streams WHERE tenant = ?1 AND emitter = ?2 AND name = ?3";
     let stream: Option<i64> =
         reader.prepare_cached(sql)?.query_row((tenant.as_str(), emitter, stream), |row| row.get(0)).optional()?;
@@ -126,9 +137,8 @@ pub(super) fn ticks(reader: &Connection, leased: Leased<(Tenant, TimerLease)>) -
     let mut statement = reader.prepare_cached(sql)?;
     let mut items = Vec::with_capacity(leased.items.len());
     for (tenant, lease) in leased.items {
-        let row = statement
-            .query_row((tenant.as_str(), &lease.timer), |row| Ok((row.get(0)?, blob(row, 1)?)))
-            .optional()?;
+        let row =
+            statement.query_row((tenant.as_str(), &lease.timer), |row| Ok((row.get(0)?, blob(row, 1)?))).optional()?;
         items.extend(row.map(|(due_ms, schedule)| Tick { tenant, lease, due_ms, schedule }));
     }
     Ok(Leased { items, next_due_ms: leased.next_due_ms })

@@ -59,12 +59,9 @@ fn migrate(connection: &mut Connection) -> Result<(), Error> {
 }
 
 fn note_opening(connection: &Connection) -> Result<Opened, Error> {
-    connection.execute(
-        "INSERT INTO meta (name, value) VALUES ('partitions', ?1) ON CONFLICT DO NOTHING",
-        [PARTITIONS],
-    )?;
-    let partitions =
-        connection.query_row("SELECT value FROM meta WHERE name = 'partitions'", [], |row| row.get(0))?;
+    connection
+        .execute("INSERT INTO meta (name, value) VALUES ('partitions', ?1) ON CONFLICT DO NOTHING", [PARTITIONS])?;
+    let partitions = connection.query_row("SELECT value FROM meta WHERE name = 'partitions'", [], |row| row.get(0))?;
     let epoch: i64 = connection.query_row(
         "INSERT INTO meta (name, value) VALUES ('epoch', 1)
          ON CONFLICT DO UPDATE SET value = value + 1 RETURNING value",

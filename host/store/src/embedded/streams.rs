@@ -1,5 +1,8 @@
-//! Stream operations of one batch. The rows of an emitter's streams are read once per batch and
-//! written once at its end: a run that emits ten thousand events updates one row, not ten thousand.
+//! Streams as the writer sees them: what is known of an emitter stays in memory from batch to batch.
+//!
+//! Entries are written at once. The row of a stream (its count and last id) and the trimming to its
+//! retention wait for [`Streams::flush`], which the writer calls before every fsync: a burst of
+//! events to one stream updates its row once. Nothing else ever reads in between.
 
 use std::collections::HashMap;
 
@@ -7,17 +10,23 @@ use rusqlite::Connection;
 
 use crate::{EntryId, Tenant};
 
-pub(super) struct Streams<'run> {
-    connection: &'run Connection,
-    tenant: &'run Tenant,
-    now_ms: u64,
-    emitters: HashMap<String, Emitter>,
+/// Emitters remembered between transactions; beyond it everything is forgotten and read again.
+const REMEMBERED_EMITTERS: usize = 20_000;
+
+#[derive(Default)]
+pub(super) struct Streams {
+    emitters: HashMap<Tenant, HashMap<String, Emitter>>,
+    remembered: usize,
+    /// Emitters with something to flush.
+    changed: Vec<(Tenant, String)>,
 }
 
 #[derive(Default)]
 struct Emitter {
     last: Option<EntryId>,
+    /// In order of their names.
     streams: Vec<Stream>,
+    is_changed: bool,
 }
 
 struct Stream {
@@ -25,74 +34,119 @@ struct Stream {
     name: String,
     count: u64,
     last: i64,
+    /// The retention still to be applied.
+    keep: Option<u32>,
     is_changed: bool,
 }
 
-type Range = (Option<EntryId>, Option<EntryId>);
+pub(super) type Range = (Option<EntryId>, Option<EntryId>);
 
-impl<'run> Streams<'run> {
-    pub(super) fn new(connection: &'run Connection, tenant: &'run Tenant, now_ms: u64) -> Self {
-        Self { connection, tenant, now_ms, emitters: HashMap::new() }
-    }
-
-    pub(super) fn append(&mut self, emitter: &str, stream: &str, value: &[u8], keep: u32) -> Result<EntryId, rusqlite::Error> {
-        let (connection, tenant, now_ms) = (self.connection, self.tenant, self.now_ms);
-        let found = self.emitter(emitter)?;
-        let id = EntryId::next(found.last, now_ms);
-        found.last = Some(id);
-        let stream = found.stream(connection, (tenant, emitter, stream))?;
+impl Streams {
+    pub(super) fn append(
+        &mut self,
+        connection: &Connection,
+        at: (&Tenant, u64),
+        name: (&str, &str),
+        value: (&[u8], u32),
+    ) -> Result<EntryId, rusqlite::Error> {
+        let ((tenant, now_ms), (emitter_name, stream_name), (value, keep)) = (at, name, value);
+        let emitter = self.change(connection, tenant, emitter_name)?;
+        let id = EntryId::next(emitter.last, now_ms);
+        emitter.last = Some(id);
+        let stream = emitter.stream(connection, (tenant, emitter_name, stream_name))?;
+        if stream.keep.is_some_and(|pending| pending != keep) {
+            stream.trim(connection)?;
+        }
         let sql = "INSERT INTO entries (stream, id, value) VALUES (?1, ?2, ?3)";
         connection.prepare_cached(sql)?.execute((stream.row, id.packed(), value))?;
         stream.count += 1;
         stream.last = id.packed();
+        stream.keep = Some(keep);
         stream.is_changed = true;
-        let surplus = stream.count.saturating_sub(u64::from(keep));
-        if surplus > 0 {
-            delete_oldest(connection, stream, (None, None), surplus)?;
-        }
         Ok(id)
     }
 
-    pub(super) fn delete(&mut self, emitter: &str, stream: &str, range: Range, max: u32) -> Result<u64, rusqlite::Error> {
-        let connection = self.connection;
-        let found = self.emitter(emitter)?;
-        match found.streams.iter_mut().find(|known| known.name == stream) {
-            Some(stream) => delete_oldest(connection, stream, range, u64::from(max)),
-            None => Ok(0),
-        }
+    pub(super) fn delete(
+        &mut self,
+        connection: &Connection,
+        tenant: &Tenant,
+        name: (&str, &str),
+        range: Range,
+        max: u32,
+    ) -> Result<u64, rusqlite::Error> {
+        let emitter = self.change(connection, tenant, name.0)?;
+        let Some(stream) = emitter.streams.iter_mut().find(|known| known.name == name.1) else { return Ok(0) };
+        stream.trim(connection)?;
+        stream.delete_oldest(connection, range, u64::from(max))
     }
 
-    pub(super) fn drop_emitter(&mut self, emitter: &str, max: u32) -> Result<u64, rusqlite::Error> {
-        let (connection, tenant) = (self.connection, self.tenant);
-        let found = self.emitter(emitter)?;
+    pub(super) fn drop_emitter(
+        &mut self,
+        connection: &Connection,
+        tenant: &Tenant,
+        name: &str,
+        max: u32,
+    ) -> Result<u64, rusqlite::Error> {
+        let emitter = self.change(connection, tenant, name)?;
         let mut removed = 0;
-        for stream in &mut found.streams {
-            removed += delete_oldest(connection, stream, (None, None), u64::from(max) - removed)?;
+        for stream in &mut emitter.streams {
+            stream.trim(connection)?;
+            removed += stream.delete_oldest(connection, (None, None), u64::from(max) - removed)?;
         }
-        if found.streams.iter().all(|stream| stream.count == 0) {
+        if emitter.streams.iter().all(|stream| stream.count == 0) {
             let sql = "DELETE FROM streams WHERE tenant = ?1 AND emitter = ?2";
-            connection.prepare_cached(sql)?.execute((tenant.as_str(), emitter))?;
-            *found = Emitter::default();
+            connection.prepare_cached(sql)?.execute((tenant.as_str(), name))?;
+            emitter.last = None;
+            emitter.streams.clear();
         }
         Ok(removed)
     }
 
-    /// Writes what changed; the last thing of a batch.
-    pub(super) fn flush(&mut self) -> Result<(), rusqlite::Error> {
-        let changed = self.emitters.values().flat_map(|emitter| &emitter.streams).filter(|stream| stream.is_changed);
-        for stream in changed {
-            let sql = "UPDATE streams SET count = ?2, last = ?3 WHERE stream = ?1";
-            self.connection.prepare_cached(sql)?.execute((stream.row, stream.count, stream.last))?;
+    /// Writes what waits; the rows then say what memory says.
+    pub(super) fn flush(&mut self, connection: &Connection) -> Result<(), rusqlite::Error> {
+        for (tenant, name) in self.changed.drain(..) {
+            let Some(emitter) = self.emitters.get_mut(&tenant).and_then(|emitters| emitters.get_mut(&name)) else {
+                continue;
+            };
+            emitter.is_changed = false;
+            for stream in emitter.streams.iter_mut().filter(|stream| stream.is_changed) {
+                stream.trim(connection)?;
+                let sql = "UPDATE streams SET count = ?2, last = ?3 WHERE stream = ?1";
+                connection.prepare_cached(sql)?.execute((stream.row, stream.count, stream.last))?;
+                stream.is_changed = false;
+            }
+        }
+        if self.remembered > REMEMBERED_EMITTERS {
+            self.forget();
         }
         Ok(())
     }
 
-    fn emitter(&mut self, name: &str) -> Result<&mut Emitter, rusqlite::Error> {
-        if !self.emitters.contains_key(name) {
-            let loaded = Emitter::load(self.connection, self.tenant, name)?;
-            self.emitters.insert(name.to_owned(), loaded);
+    /// After a rollback memory is wrong: what is needed is read again.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    fn change(
+        &mut self,
+        connection: &Connection,
+        tenant: &Tenant,
+        name: &str,
+    ) -> Result<&mut Emitter, rusqlite::Error> {
+        if !self.emitters.contains_key(tenant) {
+            self.emitters.insert(tenant.clone(), HashMap::new());
         }
-        Ok(self.emitters.entry(name.to_owned()).or_default())
+        let emitters = self.emitters.get_mut(tenant).ok_or(rusqlite::Error::InvalidQuery)?;
+        if !emitters.contains_key(name) {
+            emitters.insert(name.to_owned(), Emitter::load(connection, tenant, name)?);
+            self.remembered += 1;
+        }
+        let emitter = emitters.get_mut(name).ok_or(rusqlite::Error::InvalidQuery)?;
+        if !emitter.is_changed {
+            emitter.is_changed = true;
+            self.changed.push((tenant.clone(), name.to_owned()));
+        }
+        Ok(emitter)
     }
 }
 
@@ -102,11 +156,11 @@ impl Emitter {
         let mut statement = connection.prepare_cached(sql)?;
         let rows = statement.query_map((tenant.as_str(), emitter), |row| {
             let (row, name, count, last) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok(Stream { row, name, count, last, is_changed: false })
+            Ok(Stream { row, name, count, last, keep: None, is_changed: false })
         })?;
         let streams = rows.collect::<Result<Vec<_>, _>>()?;
         let last = streams.iter().map(|stream| stream.last).max().map(EntryId::unpacked);
-        Ok(Self { last, streams })
+        Ok(Self { last, streams, is_changed: false })
     }
 
     fn stream(&mut self, connection: &Connection, name: (&Tenant, &str, &str)) -> Result<&mut Stream, rusqlite::Error> {
@@ -116,8 +170,8 @@ impl Emitter {
             Err(place) => {
                 let sql = "INSERT INTO streams (tenant, emitter, name, count, last) VALUES (?1, ?2, ?3, 0, 0)";
                 let row = connection.prepare_cached(sql)?.insert((tenant.as_str(), emitter, stream))?;
-                let fresh = Stream { row, name: stream.to_owned(), count: 0, last: 0, is_changed: true };
-                self.streams.insert(place, fresh);
+                let name = stream.to_owned();
+                self.streams.insert(place, Stream { row, name, count: 0, last: 0, keep: None, is_changed: true });
                 place
             }
         };
@@ -125,14 +179,27 @@ impl Emitter {
     }
 }
 
-fn delete_oldest(connection: &Connection, stream: &mut Stream, range: Range, max: u64) -> Result<u64, rusqlite::Error> {
-    let first = range.0.map_or(0, EntryId::packed);
-    let last = range.1.map_or(i64::MAX, EntryId::packed);
-    let sql = "DELETE FROM entries WHERE stream = ?1 AND id IN
-         (SELECT id FROM entries WHERE stream = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT ?4)";
-    let removed = connection.prepare_cached(sql)?.execute((stream.row, first, last, max))?;
-    let removed = u64::try_from(removed).unwrap_or_default();
-    stream.count = stream.count.saturating_sub(removed);
-    stream.is_changed |= removed > 0;
-    Ok(removed)
+impl Stream {
+    fn trim(&mut self, connection: &Connection) -> Result<(), rusqlite::Error> {
+        let Some(keep) = self.keep.take() else { return Ok(()) };
+        let surplus = self.count.saturating_sub(u64::from(keep));
+        self.delete_oldest(connection, (None, None), surplus)?;
+        Ok(())
+    }
+
+    fn delete_oldest(&mut self, connection: &Connection, range: Range, max: u64) -> Result<u64, rusqlite::Error> {
+        if max == 0 {
+            return Ok(0);
+        }
+        let first = range.0.map_or(0, EntryId::packed);
+        let last = range.1.map_or(i64::MAX, EntryId::packed);
+        // The first id that stays, then one range: much cheaper than a list of ids.
+        let sql = "DELETE FROM entries WHERE stream = ?1 AND id >= ?2 AND id <= ?3 AND id < coalesce(
+             (SELECT id FROM entries WHERE stream = ?1 AND id >= ?2 AND id <= ?3 ORDER BY id LIMIT 1 OFFSET ?4), ?5)";
+        let removed = connection.prepare_cached(sql)?.execute((self.row, first, last, max, i64::MAX))?;
+        let removed = u64::try_from(removed).unwrap_or_default();
+        self.count = self.count.saturating_sub(removed);
+        self.is_changed |= removed > 0;
+        Ok(removed)
+    }
 }

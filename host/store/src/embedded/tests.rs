@@ -1,1 +1,243 @@
-//! Later.
+//! What only the embedded engine promises: one file, found again after a crash, and clear refusals.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::{Embedded, WAITING_REQUESTS};
+use crate::contract::{World, job, leases, payloads, text};
+use crate::{
+    CommitError, DirectoryWrite, EntryQuery, Error, LeaseRequest, Lookup, Op, Page, Partition, Reads, Store, Tenant,
+    Work,
+};
+
+fn open(folder: &TempDir) -> Embedded {
+    Embedded::open(&folder.path().join("store.db")).unwrap()
+}
+
+fn world(folder: &TempDir) -> World {
+    World::new(Arc::new(open(folder)), ())
+}
+
+fn count() -> Op {
+    Op::Count { counter: "runs".into(), amount: 1, expires_ms: None }
+}
+
+fn append(value: &str) -> Op {
+    Op::Append { emitter: "e".into(), stream: "default".into(), value: text(value), keep: 9 }
+}
+
+/// The same file again, as after a crash: what was given out and not finished is free again.
+fn reopen(world: World, folder: &TempDir) -> World {
+    drop(world);
+    self::world(folder)
+}
+
+#[tokio::test]
+async fn everything_is_found_again_after_the_store_went_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder);
+    let put = Op::PutRecord { kind: "k".into(), id: "a".into(), alias: Some("slug".into()), value: text("v") };
+    let set = Op::SetValue { scope: "s".into(), key: "k".into(), value: text("v"), cap_bytes: 9 };
+    let timer = Op::SetTimer { timer: "t".into(), due_ms: 7, schedule: text("every 7") };
+    world
+        .commit(vec![put, append("1"), set, count(), timer, job(Some("l"), 5, "first"), job(Some("l"), 5, "second")])
+        .await;
+    world.store.write_directory(DirectoryWrite::Put { key: "d".into(), value: text("v") }).await.unwrap();
+
+    let world = reopen(world, &folder);
+
+    let (store, tenant) = (&world.store, &world.tenant);
+    assert_eq!(store.record(tenant, "k", Lookup::Alias("slug")).await.unwrap().unwrap().value, text("v"));
+    assert_eq!(store.entries(tenant, "e", "default", EntryQuery::newest(9)).await.unwrap().len(), 1);
+    assert_eq!(store.values(tenant, "s", &["k".into()]).await.unwrap().size_bytes, 2);
+    assert_eq!(store.counters(tenant, &["runs".into()]).await.unwrap(), [1]);
+    assert_eq!(store.look_up("d").await.unwrap(), Some(text("v")));
+    assert_eq!(payloads(&world.lease(5, 9).await), ["first"]);
+    let ticks = store.lease_timers(&world.partition(), LeaseRequest { now_ms: 7, lease_ms: 1, max: 9 }).await.unwrap();
+    assert_eq!(ticks.items.first().map(|tick| tick.schedule.clone()), Some(text("every 7")));
+    let ids = world.try_commit(1, vec![], vec![append("2")]).await.unwrap().entries;
+    assert_eq!(ids.first().map(ToString::to_string).as_deref(), Some("1000-1"));
+}
+
+#[tokio::test]
+async fn a_lease_of_an_earlier_life_is_lost_and_its_job_free() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder);
+    world.commit(vec![job(None, 0, "a")]).await;
+    let old = leases(&world.lease(10, 9).await).pop().unwrap();
+
+    let world = reopen(world, &folder);
+
+    let again = world.lease(11, 9).await;
+    assert_eq!(payloads(&again), ["a"]);
+    let lost = world.try_commit(12, vec![], vec![Op::Acknowledge(old)]).await;
+    assert!(matches!(lost, Err(CommitError::LeaseLost)), "{lost:?}");
+    world.commit(leases(&again).into_iter().map(Op::Acknowledge).collect()).await;
+    let world = reopen(world, &folder);
+    assert_eq!(world.lease(9999, 9).await.next_due_ms, None);
+}
+
+#[tokio::test]
+async fn what_was_answered_is_there_after_an_end_between_any_two_commits() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut world = world(&folder);
+    for number in 1..=20_i64 {
+        let committed = world.commit(vec![count(), append("x"), job(None, 0, &number.to_string())]).await;
+        assert_eq!(committed.counters, [number]);
+        if number % 3 == 0 {
+            let leased = world.lease(1000, 1).await;
+            world.commit(leases(&leased).into_iter().map(Op::Acknowledge).collect()).await;
+        }
+        world = reopen(world, &folder);
+    }
+
+    let streams = world.store.streams(&world.tenant, "e").await.unwrap();
+    assert_eq!(streams.first().map(|stream| stream.count), Some(9));
+    assert_eq!(world.lease(1000, 99).await.items.len(), 14);
+}
+
+#[tokio::test]
+async fn a_batch_that_is_refused_disturbs_nobody_in_its_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(&folder));
+    let world = Arc::new(World::new(Arc::clone(&store) as Arc<dyn Store>, ()));
+    let set = |value: &'static [u8]| Op::SetValue {
+        scope: "s".into(),
+        key: "k".into(),
+        value: Bytes::from_static(value),
+        cap_bytes: 5,
+    };
+    let commits = (0..90).map(|number| {
+        let world = Arc::clone(&world);
+        let last = if number % 3 == 0 { set(b"too long") } else { set(b"fits") };
+        tokio::spawn(async move { world.try_commit(1, vec![], vec![count(), append("x"), last]).await.is_ok() })
+    });
+
+    let mut accepted = 0;
+    for commit in commits.collect::<Vec<_>>() {
+        accepted += i64::from(commit.await.unwrap());
+    }
+
+    assert_eq!(accepted, 60);
+    assert_eq!(store.counters(&world.tenant, &["runs".into()]).await.unwrap(), [60]);
+    let entries = store.entries(&world.tenant, "e", "default", EntryQuery::newest(99)).await.unwrap();
+    assert_eq!(entries.first().map(|entry| entry.id.sequence()), Some(59));
+}
+
+#[tokio::test]
+async fn more_committers_than_the_queue_holds_wait_their_turn() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = Arc::new(world(&folder));
+    let many = WAITING_REQUESTS + 1;
+    let commits = (0..many).map(|_| {
+        let world = Arc::clone(&world);
+        tokio::spawn(async move { world.commit(vec![count()]).await })
+    });
+
+    for commit in commits.collect::<Vec<_>>() {
+        commit.await.unwrap();
+    }
+
+    let total = i64::try_from(many).unwrap();
+    assert_eq!(world.store.counters(&world.tenant, &["runs".into()]).await.unwrap(), [total]);
+}
+
+#[tokio::test]
+async fn counters_past_their_day_are_swept() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder);
+    let day = Op::Count { counter: "day".into(), amount: 1, expires_ms: Some(100_000) };
+
+    world.try_commit(99_999, vec![], vec![day]).await.unwrap();
+    assert_eq!(world.store.counters(&world.tenant, &["day".into()]).await.unwrap(), [1]);
+    world.try_commit(200_000, vec![], vec![]).await.unwrap();
+
+    assert_eq!(world.store.counters(&world.tenant, &["day".into()]).await.unwrap(), [0]);
+}
+
+#[tokio::test]
+async fn a_backup_is_a_store_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let tenant = Tenant::parse("u_a").unwrap();
+    let commit = |value: &str| {
+        let put = Op::PutRecord { kind: "k".into(), id: value.into(), alias: None, value: text(value) };
+        store.commit(crate::Batch::new(&tenant, 1).then(put).then(job(None, 0, value)))
+    };
+    commit("before").await.unwrap();
+    let copy = folder.path().join("copy.db");
+
+    store.backup(&copy).await.unwrap();
+    commit("after").await.unwrap();
+
+    let copy = Embedded::open(&copy).unwrap();
+    assert_eq!(copy.records(&tenant, "k", Page::newest(9)).await.unwrap().total, 1);
+    let everywhere = Partition::all(copy.partitions());
+    let leased = copy.lease_jobs(&everywhere, LeaseRequest { now_ms: 1, lease_ms: 1, max: 9 }).await.unwrap();
+    assert_eq!(payloads(&leased), ["before"]);
+}
+
+#[tokio::test]
+async fn a_full_disk_is_told_and_survived() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let (connection, opened) = super::schema::open_writer(&path).unwrap();
+    // As many pages as there are: the database may not grow, which is what a full disk looks like.
+    let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    connection.pragma_update(None, "max_page_count", pages).unwrap();
+    let mut writer = super::Writer::new(connection, &opened).unwrap();
+    let tenant = Tenant::parse("u_a").unwrap();
+    let commit = |writer: &mut super::Writer, batch: crate::Batch| {
+        let (reply, mut answer) = tokio::sync::oneshot::channel();
+        writer.write(&mut [super::Request::Commit(Box::new(batch), reply)].into());
+        answer.try_recv().unwrap()
+    };
+    let batch = || crate::Batch::new(&tenant, 1);
+    let large = Op::Append { emitter: "e".into(), stream: "s".into(), value: Bytes::from(vec![0; 100_000]), keep: 9 };
+
+    let full = commit(&mut writer, batch().then(count()).then(large));
+    assert!(matches!(full, Err(CommitError::Unavailable(Error::DiskFull(_)))), "{full:?}");
+    let small = commit(&mut writer, batch().then(count()).then(append("x"))).unwrap();
+    assert_eq!(small.counters, [1]);
+    assert_eq!(small.entries.first().map(ToString::to_string).as_deref(), Some("1-0"));
+}
+
+#[test]
+fn a_second_process_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let _first = open(&folder);
+
+    let second = Embedded::open(&folder.path().join("store.db"));
+
+    assert!(matches!(second, Err(Error::InUse { .. })));
+}
+
+#[test]
+fn a_newer_schema_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    drop(Embedded::open(&path).unwrap());
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+
+    let newer = Embedded::open(&path);
+
+    assert!(matches!(newer, Err(Error::NewerSchema { found: 99, known: 1 })));
+}
+
+#[test]
+fn a_file_that_is_not_a_database_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    std::fs::write(&path, "surely not a database, but long enough to look at".repeat(100)).unwrap();
+
+    assert!(matches!(Embedded::open(&path), Err(Error::Corrupt(_))));
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_refused() {
+    assert!(matches!(Embedded::open(Path::new("/nowhere/at/all/store.db")), Err(Error::Folder { .. })));
+}

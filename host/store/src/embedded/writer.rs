@@ -5,11 +5,12 @@
 //! tries afresh.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::apply::{Applied, Apply};
+use super::apply::{Applied, Apply, Memory};
 use super::recover;
 use super::schema::Opened;
 use crate::queue::index::Index;
@@ -20,6 +21,8 @@ use crate::{
 
 /// Requests that share an fsync. Enough to make it cheap, few enough to keep latency in milliseconds.
 const GROUP: usize = 512;
+/// Far less than an fsync on any disk, far more than waking a task takes.
+const GATHER: Duration = Duration::from_micros(300);
 /// Forgotten counters are swept at most once in this much of the callers' time, so many at a time.
 const SWEEP_EVERY_MS: u64 = 60_000;
 const SWEEP_ROWS: u32 = 1000;
@@ -42,6 +45,7 @@ pub(super) struct Writer {
     partitions: u16,
     /// `None` after a failure until the rows could be read again.
     index: Option<Index>,
+    memory: Memory,
     next_token: u64,
     swept_ms: u64,
 }
@@ -50,23 +54,33 @@ impl Writer {
     pub(super) fn new(connection: Connection, opened: &Opened) -> Result<Self, Error> {
         let next_token = opened.epoch << 32;
         let index = Some(recover::index(&connection, opened.partitions, next_token)?);
-        Ok(Self { connection, partitions: opened.partitions, index, next_token, swept_ms: 0 })
+        Ok(Self {
+            connection,
+            partitions: opened.partitions,
+            index,
+            memory: Memory::default(),
+            next_token,
+            swept_ms: 0,
+        })
     }
 
     pub(super) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
         let mut group = VecDeque::with_capacity(GROUP);
+        let mut expected = 1;
         while let Some(first) = requests.blocking_recv() {
             group.push_back(first);
+            gather(&requests, expected);
             while group.len() < GROUP
                 && let Ok(next) = requests.try_recv()
             {
                 group.push_back(next);
             }
+            expected = group.len();
             self.write(&mut group);
         }
     }
 
-    fn write(&mut self, group: &mut VecDeque<Request>) {
+    pub(super) fn write(&mut self, group: &mut VecDeque<Request>) {
         let mut answers = Vec::with_capacity(group.len());
         let outcome = self.write_group(group, &mut answers);
         if let Err(error) = &outcome {
@@ -96,6 +110,7 @@ impl Writer {
             self.write_one(request, answers)?;
         }
         if writes {
+            self.memory.flush(&self.connection)?;
             self.sweep(now_ms)?;
             self.connection.prepare_cached("COMMIT")?.execute([])?;
         }
@@ -105,6 +120,7 @@ impl Writer {
     fn recover(&mut self) {
         // After some errors SQLite has rolled back already; then this fails, and rightly so.
         let _ = self.connection.execute_batch("ROLLBACK");
+        self.memory.forget();
         self.next_token = self.index.as_ref().map_or(self.next_token, Index::next_token);
         self.index = recover::index(&self.connection, self.partitions, self.next_token).ok();
     }
@@ -113,7 +129,7 @@ impl Writer {
         let Some(index) = self.index.as_mut() else { return Ok(()) };
         match request {
             Request::Commit(batch, reply) => {
-                let applied = Apply::run(&self.connection, index, &batch);
+                let applied = Apply::run(&self.connection, &mut self.memory, index, &batch);
                 let (outcome, failure) = match applied {
                     Ok(Applied { outcome, changes }) => {
                         for change in changes {
@@ -176,6 +192,15 @@ impl Request {
     }
 }
 
+/// Those who were just answered come back in a moment. Without this pause the first of them would
+/// start a transaction alone, and the others would wait for two fsyncs instead of one.
+fn gather(requests: &mpsc::Receiver<Request>, expected: usize) {
+    let begun = Instant::now();
+    while requests.len() + 1 < expected && begun.elapsed() < GATHER {
+        std::thread::yield_now();
+    }
+}
+
 fn answer<Value: 'static, Failure: From<Error> + 'static>(
     reply: Reply<Result<Value, Failure>>,
     outcome: Result<Value, Failure>,
@@ -192,7 +217,8 @@ fn answer<Value: 'static, Failure: From<Error> + 'static>(
 fn write_directory(connection: &Connection, write: &DirectoryWrite) -> Result<bool, rusqlite::Error> {
     match write {
         DirectoryWrite::Put { key, value } => {
-            let sql = "INSERT INTO directory (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
+            let sql =
+                "INSERT INTO directory (key, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value";
             connection.prepare_cached(sql)?.execute((key, &value[..]))?;
             Ok(true)
         }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use super::{Owned, State, StoredJob, StoredTimer, count, size};
 use crate::batch::counter_range;
 use crate::queue::index::{Change, Index};
-use super::{Owned, State, StoredJob, StoredTimer, count, size};
 use crate::{
-    At, Batch, CommitError, Committed, Enqueue, EntryId, EntryRef, Job, JobLease, Lease, LeaseRequest, Leased,
-    Op, Partition, Place, Precondition, Record, Tenant, Tick, TimerLease,
+    At, Batch, CommitError, Committed, Enqueue, EntryId, EntryRef, Job, JobLease, Lease, LeaseRequest, Leased, Op,
+    Partition, Place, Precondition, Record, Tenant, Tick, TimerLease,
 };
 
 impl State {
@@ -139,7 +139,14 @@ impl Turn<'_> {
         self.owned.records.get(kind)?.values().find(|record| record.alias.as_deref() == Some(alias))
     }
 
-    fn put_record(&mut self, kind: &str, id: &str, alias: Option<&String>, value: &Bytes, index: usize) -> Result<(), CommitError> {
+    fn put_record(
+        &mut self,
+        kind: &str,
+        id: &str,
+        alias: Option<&String>,
+        value: &Bytes,
+        index: usize,
+    ) -> Result<(), CommitError> {
         let owner = alias.and_then(|alias| self.alias_owner(kind, alias));
         if owner.is_some_and(|owner| owner.id != id) {
             return Err(CommitError::Conflict { at: At::Operation(index) });
@@ -201,7 +208,13 @@ impl Turn<'_> {
         self.committed.removed.push(removed);
     }
 
-    fn set_value(&mut self, place: (&String, &String), value: &Bytes, cap_bytes: u64, index: usize) -> Result<(), CommitError> {
+    fn set_value(
+        &mut self,
+        place: (&String, &String),
+        value: &Bytes,
+        cap_bytes: u64,
+        index: usize,
+    ) -> Result<(), CommitError> {
         let scope = self.owned.scopes.entry(place.0.clone()).or_default();
         let before = scope_size(scope);
         scope.insert(place.1.clone(), value.clone());

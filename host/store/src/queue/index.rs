@@ -98,7 +98,11 @@ impl Index {
         })
     }
 
-    pub(crate) fn lease_timers(&mut self, partitions: &[Partition], request: LeaseRequest) -> Leased<(Tenant, TimerLease)> {
+    pub(crate) fn lease_timers(
+        &mut self,
+        partitions: &[Partition],
+        request: LeaseRequest,
+    ) -> Leased<(Tenant, TimerLease)> {
         let token = &mut self.next_token;
         lease_each(&mut self.waiting, partitions, request, |waiting, request| {
             let items = waiting.timers.lease(request, || take(token));

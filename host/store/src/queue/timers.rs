@@ -40,11 +40,13 @@ impl Timers {
         timer.is_some_and(|timer| timer.token == Some(lease.token))
     }
 
-    pub(crate) fn lease(&mut self, request: LeaseRequest, mut next_token: impl FnMut() -> u64) -> Vec<(Tenant, TimerLease)> {
+    pub(crate) fn lease(
+        &mut self,
+        request: LeaseRequest,
+        mut next_token: impl FnMut() -> u64,
+    ) -> Vec<(Tenant, TimerLease)> {
         let mut leased = Vec::new();
-        while leased.len() < request.bounded_max()
-            && self.order.first().is_some_and(|(at, _)| *at <= request.now_ms)
-        {
+        while leased.len() < request.bounded_max() && self.order.first().is_some_and(|(at, _)| *at <= request.now_ms) {
             let Some((_, key)) = self.order.pop_first() else { break };
             let Some(timer) = self.timers.get_mut(&key) else { continue };
             let token = next_token();

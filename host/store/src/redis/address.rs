@@ -1,6 +1,6 @@
 //! Where Redis is: `redis://host:port/db` or `redis+cluster://host:port,host:port`.
 
-use ::redis::{IntoConnectionInfo, ProtocolVersion, ConnectionInfo};
+use ::redis::{ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
 
 use crate::Error;
 

@@ -90,8 +90,7 @@ fn encode_operation(operation: &Op, now_ms: u64) -> Vec<Argument> {
                 Place::Keep => "keep",
                 Place::Leave => "leave",
             };
-            let mut parts =
-                vec![text("reschedule"), job(lease.job), number(lease.token), number(due_ms), text(place)];
+            let mut parts = vec![text("reschedule"), job(lease.job), number(lease.token), number(due_ms), text(place)];
             parts.extend(payload.as_ref().map(|payload| payload.to_vec()));
             parts
         }

@@ -25,8 +25,7 @@ fn the_partition_of_a_tenant_never_changes() {
 
 #[test]
 fn tenants_spread_over_all_partitions() {
-    let mut seen: Vec<Partition> =
-        (0..1000).map(|n| Tenant::parse(&format!("u_{n}")).unwrap().partition(16)).collect();
+    let mut seen: Vec<Partition> = (0..1000).map(|n| Tenant::parse(&format!("u_{n}")).unwrap().partition(16)).collect();
     seen.sort();
     seen.dedup();
 

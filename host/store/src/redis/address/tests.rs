@@ -19,9 +19,7 @@ fn one_server_or_the_nodes_of_a_cluster() {
 
 #[test]
 fn the_password_of_a_cluster_holds_for_every_node() {
-    let Ok(Address::Cluster(nodes)) = Address::parse("redis+cluster://me:secret@a:1,b:2") else {
-        panic!("a cluster")
-    };
+    let Ok(Address::Cluster(nodes)) = Address::parse("redis+cluster://me:secret@a:1,b:2") else { panic!("a cluster") };
 
     for node in nodes {
         let settings = node.redis_settings();

@@ -1,0 +1,153 @@
+//! What only Redis needs: scripts that vanish, answers that are lost, servers that restart, other hosts.
+
+use std::sync::Arc;
+
+use ::redis::cmd;
+
+use super::decode::Row;
+use super::{Redis, encode, scripts};
+use crate::contract::servers::{Server, connect, free_port, namespace, server};
+use crate::contract::{World, job, leases, payloads};
+use crate::pulse::Touched;
+use crate::{Appended, Batch, CommitError, Op, Reads, Store, Tenant, Work};
+
+fn count() -> Op {
+    Op::Count { counter: "runs".into(), amount: 1, expires_ms: None }
+}
+
+fn append() -> Op {
+    Op::Append { emitter: "e".into(), stream: "default".into(), value: "x".into(), keep: 9 }
+}
+
+fn tenant() -> Tenant {
+    Tenant::parse("u_a").unwrap()
+}
+
+async fn shared() -> Redis {
+    connect(&server().address(), &namespace()).await
+}
+
+async fn run(store: &Redis, batch: &Batch, name: &str) -> Result<crate::Committed, CommitError> {
+    let arguments = encode::batch(batch, &Touched::by(batch), name, "channel");
+    let answer: Row = store.link.run(&scripts::COMMIT, &store.prefix_of(&batch.tenant), &arguments).await?;
+    answer.committed(&batch.operations)
+}
+
+#[tokio::test]
+async fn a_commit_that_is_sent_again_is_applied_once() {
+    let store = shared().await;
+    let put = Op::PutRecord { kind: "k".into(), id: "a".into(), alias: None, value: "v".into() };
+    let batch = Batch::new(&tenant(), 5).then(count()).then(append()).then(job(None, 0, "a")).then(put);
+
+    let first = run(&store, &batch, "one").await.unwrap();
+    let again = run(&store, &batch, "one").await.unwrap();
+    let other = run(&store, &batch, "two").await.unwrap();
+
+    assert_eq!(again, first);
+    assert_eq!(first.counters, [1]);
+    assert_eq!((other.counters, other.versions), (vec![2], vec![2]));
+    assert_eq!(store.streams(&tenant(), "e").await.unwrap().first().map(|stream| stream.count), Some(2));
+}
+
+#[tokio::test]
+async fn a_refused_commit_may_be_sent_again_and_succeed() {
+    let store = shared().await;
+    let below = crate::Precondition::CounterBelow { counter: "runs".into(), limit: 1 };
+    let batch = Batch::new(&tenant(), 5).require(below).then(count());
+    store.commit(Batch::new(&tenant(), 5).then(count())).await.unwrap();
+
+    let refused = run(&store, &batch, "one").await;
+    store
+        .commit(Batch::new(&tenant(), 5).then(Op::Count { counter: "runs".into(), amount: -1, expires_ms: None }))
+        .await
+        .unwrap();
+
+    assert!(matches!(refused, Err(CommitError::Conflict { .. })), "{refused:?}");
+    assert_eq!(run(&store, &batch, "one").await.unwrap().counters, [1]);
+}
+
+#[tokio::test]
+async fn flushed_scripts_are_sent_again() {
+    let own = Server::start(free_port(), &[]);
+    let store = connect(&own.address(), "ws").await;
+    let commit = || store.commit(Batch::new(&tenant(), 1).then(count()));
+    commit().await.unwrap();
+
+    let () = store.link.ask(cmd("SCRIPT").arg("FLUSH")).await.unwrap();
+
+    assert_eq!(commit().await.unwrap().counters, [2]);
+}
+
+#[tokio::test]
+async fn a_server_that_restarts_is_found_again() {
+    let port = free_port();
+    let first = Server::start(port, &[]);
+    let store = connect(&first.address(), "ws").await;
+    store.commit(Batch::new(&tenant(), 1).then(count())).await.unwrap();
+
+    drop(first);
+    let _second = Server::start(port, &[]);
+
+    // Nothing was kept on disk in this test, so the count begins again: the connection is what counts.
+    assert_eq!(store.commit(Batch::new(&tenant(), 1).then(count())).await.unwrap().counters, [1]);
+}
+
+#[tokio::test]
+async fn a_server_that_is_gone_is_unavailable_within_bounds() {
+    let own = Server::start(free_port(), &[]);
+    let store = connect(&own.address(), "ws").await;
+    drop(own);
+
+    let answer = store.commit(Batch::new(&tenant(), 1).then(count())).await;
+
+    assert!(matches!(answer, Err(CommitError::Unavailable(_))), "{answer:?}");
+}
+
+#[tokio::test]
+async fn another_host_hears_of_work_and_events() {
+    let namespace = namespace();
+    let here = connect(&server().address(), &namespace).await;
+    let there = connect(&server().address(), &namespace).await;
+    let (mut work, mut events) = (there.pulse().work(), there.pulse().events());
+    work.mark_unchanged();
+
+    here.commit(Batch::new(&tenant(), 1).then(append()).then(job(None, 0, "a"))).await.unwrap();
+
+    work.changed().await.unwrap();
+    assert_eq!(events.recv().await.unwrap(), Appended { tenant: tenant(), emitter: "e".into() });
+}
+
+#[tokio::test]
+async fn two_hosts_share_the_jobs_and_the_leases() {
+    let namespace = namespace();
+    let here = World::new(Arc::new(connect(&server().address(), &namespace).await), ());
+    let there = World::new(Arc::new(connect(&server().address(), &namespace).await), ());
+    here.commit(vec![job(None, 0, "a"), job(None, 0, "b")]).await;
+
+    let first = here.lease(1, 1).await;
+    let second = there.lease(1, 9).await;
+
+    assert_eq!([payloads(&first), payloads(&second)].concat(), ["a", "b"]);
+    there.commit(leases(&first).into_iter().map(Op::Acknowledge).collect()).await;
+}
+
+#[tokio::test]
+async fn work_that_is_done_leaves_no_key_behind() {
+    let own = Server::start(free_port(), &[]);
+    let world = World::new(Arc::new(connect(&own.address(), "ws").await), ());
+    world.commit(vec![job(Some("l"), 0, "a"), job(Some("l"), 0, "b"), job(None, 0, "c")]).await;
+    for now_ms in [1, 2, 3] {
+        let leased = world.lease(now_ms, 9).await;
+        world.commit(leases(&leased).into_iter().map(Op::Acknowledge).collect()).await;
+    }
+    world.lease(4, 9).await;
+
+    let store = connect(&own.address(), "ws").await;
+    let mut keys: Vec<String> = store.link.ask(cmd("KEYS").arg("*")).await.unwrap();
+    keys.retain(|key| !key.contains(":done:"));
+    keys.sort();
+
+    let prefix = store.prefix_of(&world.tenant);
+    let sequences = ["jobs", "token", "turn"].map(|name| format!("{prefix}:{name}"));
+    assert_eq!(keys, [&["ws:partitions".to_owned()][..], &sequences[..]].concat());
+}
