@@ -43,7 +43,7 @@ pub(crate) fn call(entry_point: &str, input: String) -> Result<String, String> {
             Wait::Timer(milliseconds) if milliseconds <= 0.0 => fire_timer(),
             Wait::Timer(milliseconds) => timers::park(Some(milliseconds)),
             Wait::Completion => timers::park(None),
-            Wait::Nothing => engine::with_entry_point("stall", |_, function| drop(function.call::<_, ()>(()))),
+            Wait::Nothing => stall(),
         }
     }
 }
@@ -53,6 +53,13 @@ pub(crate) fn settle(result: Result<String, String>) {
     SETTLED.with_borrow_mut(|settled| {
         settled.get_or_insert(result);
     });
+}
+
+/// Ends a call that nothing can settle any more.
+fn stall() {
+    engine::with_entry_point("stall", |_, function| drop(function.call::<_, ()>(())));
+    // The prelude reports it, unless a component broke the prelude's own way of reporting.
+    settle(Err(r#"{"name":"Error","message":"the run ended without a result"}"#.into()));
 }
 
 fn next_wait() -> Wait {

@@ -1,6 +1,6 @@
 'use strict';
 // What the shim calls. Every entry point ends by settling, with a result or with an error; none throws.
-const { parse, stringify, then, apply, isArray, keys, Promise, Error } = internal.primordials;
+const { parse, stringify, apply, keys, Error } = internal.primordials;
 
 let component;
 let isRunning = false;
@@ -18,11 +18,15 @@ const succeed = (json) => {
   host.settle(true, json);
 };
 
-const start = (work) => {
+// `await` of a promise never looks up `then`, which a component may have replaced; returning one would.
+const start = async (work) => {
   isRunning = true;
   rejections = new Map();
-  // An async function resolves without looking up `then` on anything a component can reach but the value itself.
-  then((async () => work())(), succeed, internal.fail);
+  try {
+    succeed(await work());
+  } catch (error) {
+    internal.fail(error);
+  }
 };
 
 const jsonOf = (value) => stringify(value) ?? 'null';
@@ -80,7 +84,7 @@ const ownerOf = (self, app) => {
 
 const KINDS = { run: runSource, hook: runHook, action: runAction, options: runOptions };
 
-const load = (text) => start(() => {
+const load = (text) => void start(() => {
   const exported = internal.loadProgram(parse(text));
   // ES modules turned into CommonJS keep their default export under that name.
   component = exported?.__esModule && exported.default !== undefined ? exported.default : exported;
@@ -88,7 +92,7 @@ const load = (text) => start(() => {
   return 'null';
 });
 
-const invoke = (text) => start(() => {
+const invoke = (text) => void start(() => {
   const call = parse(text);
   return KINDS[call.kind](call);
 });
@@ -115,7 +119,7 @@ internal.complete = () => {};
 
 internal.entryPoints = {
   load,
-  describe: () => start(() => internal.describe(component)),
+  describe: () => void start(() => internal.describe(component)),
   invoke,
   stall,
   finish,

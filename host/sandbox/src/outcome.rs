@@ -175,6 +175,11 @@ impl std::fmt::Display for Fault {
 // === impl Thrown ===
 
 impl Thrown {
+    pub(crate) fn stack_exhausted() -> Self {
+        let message = "Maximum call stack size exceeded";
+        Self { name: "RangeError".into(), message: message.into(), stack: format!("RangeError: {message}"), ..Self::default() }
+    }
+
     /// From the JSON the guest reports errors in. Whatever it sends, something readable comes out.
     pub(crate) fn from_json(json: &str) -> Self {
         serde_json::from_str(json).unwrap_or_else(|_| Self {

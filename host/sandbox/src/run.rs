@@ -175,8 +175,11 @@ impl Started {
             }
             Err(error) => error,
         };
-        if matches!(error.downcast_ref::<Trap>(), Some(Trap::OutOfFuel)) {
-            return Ok(Fault::OutOfFuel { limit: limits.fuel });
+        match error.downcast_ref::<Trap>() {
+            Some(Trap::OutOfFuel) => return Ok(Fault::OutOfFuel { limit: limits.fuel }),
+            // Deep in its parser QuickJS does not ask whether there is stack left. It is the same mistake.
+            Some(Trap::StackOverflow) => return Ok(Fault::Threw(Thrown::stack_exhausted())),
+            _ => {}
         }
         let last_words = self.store.data().last_words.trim();
         let reason = if last_words.is_empty() { error.to_string() } else { format!("{error}: {last_words}") };

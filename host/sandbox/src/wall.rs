@@ -61,3 +61,6 @@ pub(crate) fn linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker> {
 fn within(used: usize, limit: usize, what: LimitKind) -> Result<(), Stop> {
     if used <= limit { Ok(()) } else { Err(Stop::TooMuchOutput { what, limit }) }
 }
+
+#[cfg(test)]
+mod tests;

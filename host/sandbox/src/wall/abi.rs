@@ -1,5 +1,9 @@
 //! Reading arguments out of guest memory and writing results into it, after the canonical ABI.
 
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
 use super::{Caller, Stop};
 use crate::run::Run;
 
@@ -34,15 +38,46 @@ impl Slice {
             .map_err(|_| Stop::BadArgument { function, problem: "text that is not UTF-8" })
     }
 
-    /// JSON text, checked.
-    pub(super) fn json<'m, T: serde::Deserialize<'m>>(
-        self,
-        memory: &'m [u8],
-        function: &'static str,
-    ) -> Result<T, Stop> {
-        serde_json::from_str(self.text(memory, function)?)
+    /// JSON text as data, checked.
+    pub(super) fn json<T: serde::de::DeserializeOwned>(self, memory: &[u8], function: &'static str) -> Result<T, Stop> {
+        serde_json::from_str(&replace_surrogates(self.text(memory, function)?))
             .map_err(|_| Stop::BadArgument { function, problem: "text that is not the JSON it should be" })
     }
+
+    /// JSON text as it is, checked.
+    pub(super) fn raw_json(self, memory: &[u8], function: &'static str) -> Result<Box<RawValue>, Stop> {
+        RawValue::from_string(replace_surrogates(self.text(memory, function)?).into_owned())
+            .map_err(|_| Stop::BadArgument { function, problem: "text that is not JSON" })
+    }
+}
+
+/// JavaScript may hold half of a surrogate pair, and writes it into JSON as an escape that is no character. Whole pairs
+/// are never escaped, so every such escape becomes the replacement character and all readers agree on the text.
+fn replace_surrogates(json: &str) -> Cow<'_, str> {
+    if !json.contains(r"\ud") {
+        return Cow::Borrowed(json);
+    }
+    let mut clean = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some((before, escape, after)) = split_at_escape(rest) {
+        clean.push_str(before);
+        clean.push_str(if is_surrogate(escape) { r"\ufffd" } else { escape });
+        rest = after;
+    }
+    clean.push_str(rest);
+    Cow::Owned(clean)
+}
+
+fn split_at_escape(json: &str) -> Option<(&str, &str, &str)> {
+    let (before, from_escape) = json.split_at(json.find('\\')?);
+    let length = if from_escape.starts_with(r"\u") { 6 } else { 2 };
+    let (escape, after) = from_escape.split_at_checked(length)?;
+    Some((before, escape, after))
+}
+
+/// QuickJS writes escapes in lower case; a guest that does otherwise is not QuickJS, and its text is refused as JSON.
+fn is_surrogate(escape: &str) -> bool {
+    matches!(escape.as_bytes(), [b'\\', b'u', b'd', b'8' | b'9' | b'a'..=b'f', _, _])
 }
 
 /// The guest's memory beside the state of its run.

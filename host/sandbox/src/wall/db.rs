@@ -44,8 +44,7 @@ fn set(
         0 => None,
         _ => {
             within(value_len as usize, run.limits.db_value_bytes, LimitKind::DbValueBytes)?;
-            let value: &serde_json::value::RawValue = Slice::new(value, value_len).json(memory, "db.set")?;
-            Some(value.get().to_owned())
+            Some(Slice::new(value, value_len).raw_json(memory, "db.set")?.get().to_owned())
         }
     };
     let size = key.len() + value.as_ref().map_or(0, String::len);

@@ -1,7 +1,5 @@
 //! `wit/effects.wit`
 
-use serde_json::value::RawValue;
-
 use super::abi::{self, Slice};
 use super::{Caller, Linker, Stop, within};
 use crate::limits::LimitKind;
@@ -19,9 +17,9 @@ fn perform(mut caller: Caller<'_>, effect: u32, parameters: u32, length: u32) ->
     within(length as usize, run.limits.event_bytes, LimitKind::EventBytes)?;
     within(run.emitted_bytes + length as usize, run.limits.emitted_bytes, LimitKind::EmittedBytes)?;
 
-    let parameters: &RawValue = Slice::new(parameters, length).json(memory, "perform")?;
+    let parameters = Slice::new(parameters, length).raw_json(memory, "perform")?;
     run.emitted_bytes += length as usize;
-    run.effects.push(Effect { kind, parameters: parameters.to_owned() });
+    run.effects.push(Effect { kind, parameters });
     Ok(())
 }
 

@@ -1,7 +1,5 @@
 //! `wit/emit.wit`
 
-use serde_json::value::RawValue;
-
 use super::abi::{self, Slice};
 use super::{Caller, Linker, within};
 use crate::limits::LimitKind;
@@ -19,9 +17,9 @@ fn emit(mut caller: Caller<'_>, event: u32, event_len: u32, metadata: u32, metad
     within(size, run.limits.event_bytes, LimitKind::EventBytes)?;
     within(run.emitted_bytes + size, run.limits.emitted_bytes, LimitKind::EmittedBytes)?;
 
-    let event: &RawValue = Slice::new(event, event_len).json(memory, "emit")?;
+    let event = Slice::new(event, event_len).raw_json(memory, "emit")?;
     let metadata: EmitMetadata = Slice::new(metadata, metadata_len).json(memory, "emit")?;
     run.emitted_bytes += size;
-    run.emits.push(Emit { event: event.to_owned(), metadata });
+    run.emits.push(Emit { event, metadata });
     Ok(())
 }

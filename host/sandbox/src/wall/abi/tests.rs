@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{ReturnArea, Slice, write_words};
+use super::{ReturnArea, Slice, replace_surrogates, write_words};
 use crate::outcome::EmitMetadata;
 
 const MEMORY_BYTES: usize = 4096;
@@ -52,6 +52,34 @@ proptest! {
                 .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
                 .collect();
             prop_assert_eq!(read, words);
+        }
+    }
+}
+
+#[test]
+fn halves_of_surrogate_pairs_become_replacement_characters() {
+    for (json, expected) in [
+        (r#""plain""#, r#""plain""#),
+        (r#""\ud800""#, r#""\ufffd""#),
+        (r#"["\udfff\n","é\udabc"]"#, r#"["\ufffd\n","é\ufffd"]"#),
+        (r#""\\ud800""#, r#""\\ud800""#),
+        (r#""\u0041\ud7ff""#, r#""\u0041\ud7ff""#),
+        (r#""\ud""#, r#""\ud""#),
+    ] {
+        assert_eq!(replace_surrogates(json), expected);
+    }
+}
+
+proptest! {
+    #[test]
+    fn text_with_any_escapes_comes_out_as_json_or_not_at_all(text in r#"[\\ud8fa0"é]{0,24}"#) {
+        let json = format!("\"{text}\"");
+
+        let clean = replace_surrogates(&json);
+
+        // What was JSON stays JSON, and all of it can be read as text.
+        if serde_json::from_str::<&serde_json::value::RawValue>(&json).is_ok() {
+            prop_assert!(serde_json::from_str::<String>(&clean).is_ok(), "{clean}");
         }
     }
 }

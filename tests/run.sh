@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Sets up what the tests need and runs all of them. Arguments go to `cargo test`.
+#
+# Needs Rust; on Debian it installs the rest (redis-server, node). With CI=true it also lints, and rebuilds the
+# committed shim to compare it byte for byte.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+say() { printf '\n== %s\n' "$*" >&2; }
+
+missing=()
+command -v redis-server >/dev/null || missing+=(redis-server)
+command -v node >/dev/null || missing+=(nodejs)
+command -v npm >/dev/null || missing+=(npm)
+command -v cc >/dev/null || missing+=(gcc libc6-dev)
+if [ ${#missing[@]} -gt 0 ]; then
+  say "installing ${missing[*]}"
+  root=(); [ "$(id -u)" = 0 ] || root=(sudo)
+  "${root[@]}" apt-get update -qq
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+fi
+
+if [ "${CI:-}" = true ]; then
+  say "formatting and lints"
+  cargo fmt --all --check
+  cargo clippy --workspace --all-targets --quiet -- -D warnings
+  say "the committed shim is what its sources give"
+  SHIM_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/shim ./guest-shim/build.sh --check
+fi
+
+say "tests"
+cargo test --workspace --no-fail-fast "$@"
