@@ -151,3 +151,6 @@ fn value() -> Bytes {
 fn payload() -> Bytes {
     Bytes::from_static(&[b'p'; 64])
 }
+
+#[cfg(test)]
+mod tests;

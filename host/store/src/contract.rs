@@ -136,6 +136,7 @@ macro_rules! contract {
             jobs::a_job_knows_the_entry_of_its_batch,
             jobs::a_lease_call_gives_at_most_a_thousand_jobs,
             jobs::a_lease_of_another_tenant_does_not_count,
+            jobs::a_backlog_in_one_partition_does_not_hold_up_the_others,
             timers::a_timer_ticks_once_and_is_set_again,
             timers::a_timer_that_was_replaced_refuses_its_old_tick,
             timers::two_hosts_never_work_on_the_same_tick,
@@ -145,6 +146,7 @@ macro_rules! contract {
             whole::one_of_many_creators_wins,
             whole::commits_wake_those_who_wait,
             whole::binary_values_and_odd_names_survive,
+            whole::a_batch_of_the_greatest_size_is_applied,
             model::random_batches_do_what_the_model_does,
         ]);)*
     };

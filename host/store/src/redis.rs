@@ -124,7 +124,12 @@ impl Redis {
         let count = u64::try_from(partitions.len()).unwrap_or(u64::MAX).max(1);
         let first = usize::try_from(self.rounds.fetch_add(1, Ordering::Relaxed) % count).unwrap_or_default();
         for partition in partitions.iter().cycle().skip(first).take(partitions.len()) {
-            let arguments = [number(request.now_ms), number(request.until_ms()), number(left)];
+            if left == 0 && !leased.items.is_empty() {
+                // The others were not asked: there may be more right now.
+                leased.next_due_ms = Some(request.now_ms);
+                break;
+            }
+            let arguments = [number(&request.now_ms), number(&request.until_ms()), number(&left)];
             let mut answer: Row = self.link.run(script, &self.prefix(*partition), &arguments).await?;
             for row in answer.take::<Vec<Row>>()? {
                 leased.items.push(decode(row)?);
@@ -166,10 +171,10 @@ impl Reads for Redis {
     }
 
     async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error> {
-        let newer_than = page.before.map_or_else(|| text("-inf"), number);
-        let older_than = page.after.map_or_else(|| text("+inf"), number);
-        let ascends = number(u8::from(page.ascends()));
-        let question = vec![text("list"), newer_than, older_than, number(page.bounded_limit()), ascends];
+        let newer_than = page.before.as_ref().map_or_else(|| text("-inf"), number);
+        let older_than = page.after.as_ref().map_or_else(|| text("+inf"), number);
+        let ascends = number(&u8::from(page.ascends()));
+        let question = vec![text("list"), newer_than, older_than, number(&page.bounded_limit()), ascends];
         let mut records = self.read_records(tenant, kind, question).await?;
         if page.ascends() {
             records.items.reverse();
@@ -245,7 +250,7 @@ impl Work for Redis {
             Lease::Job(lease) => ("job", encode::job(lease.job), lease.token),
             Lease::Timer(lease) => ("timer", text(&lease.timer), lease.token),
         };
-        let arguments = [text(kind), text(tenant.as_str()), id, number(token), number(until_ms.min(MAX_MS))];
+        let arguments = [text(kind), text(tenant.as_str()), id, number(&token), number(&until_ms.min(MAX_MS))];
         let is_held: bool = self.link.run(&scripts::EXTEND, &self.prefix_of(tenant), &arguments).await?;
         if is_held { Ok(()) } else { Err(CommitError::LeaseLost) }
     }

@@ -6,8 +6,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Partitions of a new store. Sixteen slots spread over a handful of Redis nodes, and polling them
-/// all is still one pipelined round trip.
+/// Partitions of a new store. Sixteen slots spread over a handful of Redis nodes, and asking all of
+/// them for work still takes about a millisecond.
 pub const PARTITIONS: u16 = 16;
 
 /// The owner of everything in the store. 1 to 64 of `A-Z a-z 0-9 _ -`: it is part of Redis keys.

@@ -3,7 +3,7 @@
 use super::{World, job, job_about, leases, payloads, text};
 use crate::{
     Batch, CommitError, EntryId, EntryRef, JobLease, Lease, LeaseRequest, MAX_LEASES, Op, Partition, Place,
-    Precondition,
+    Precondition, Tenant,
 };
 
 fn reschedule(lease: JobLease, due_ms: u64, payload: Option<&str>, place: Place) -> Op {
@@ -167,4 +167,22 @@ pub(crate) async fn a_lease_of_another_tenant_does_not_count(world: World) {
     let lost = world.try_commit(1, vec![held(wrong)], vec![]).await;
     assert!(matches!(lost, Err(CommitError::LeaseLost)), "{lost:?}");
     assert!(world.try_commit(1, vec![held(lease)], vec![]).await.is_ok());
+}
+
+pub(crate) async fn a_backlog_in_one_partition_does_not_hold_up_the_others(world: World) {
+    let count = world.store.partitions();
+    let far = (0..)
+        .map(|number| Tenant::parse(&format!("far{number}")).unwrap())
+        .find(|other| other.partition(count) != world.tenant.partition(count))
+        .unwrap();
+    let request = LeaseRequest { now_ms: 1, lease_ms: 9, max: 1 };
+    world.commit(vec![job(None, 0, "backlog"); usize::from(count) + 1]).await;
+    world.store.commit(Batch::new(&far, 1).then(job(None, 0, "far"))).await.unwrap();
+
+    let mut seen = Vec::new();
+    for _ in 0..count {
+        seen.extend(payloads(&world.store.lease_jobs(&Partition::all(count), request).await.unwrap()));
+    }
+
+    assert!(seen.contains(&"far".to_owned()), "{seen:?}");
 }

@@ -53,7 +53,7 @@ pub(crate) fn server() -> &'static Server {
     SERVER.get_or_init(|| Server::start(free_port(), &[]))
 }
 
-fn cluster_address() -> String {
+pub(crate) fn cluster_address() -> String {
     static NODES: OnceLock<[Server; 3]> = OnceLock::new();
     let nodes = NODES.get_or_init(start_cluster);
     let places: Vec<String> = nodes.iter().map(Server::place).collect();

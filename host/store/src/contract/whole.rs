@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::{World, job, leases, text};
-use crate::{Appended, CommitError, Enqueue, EntryQuery, LeaseRequest, Lookup, Op, Page, Place, Precondition};
+use crate::{
+    Appended, CommitError, Enqueue, EntryQuery, LeaseRequest, Lookup, MAX_OPERATIONS, Op, Page, Place, Precondition,
+};
 
 fn put(id: &str, alias: Option<&str>) -> Op {
     Op::PutRecord { kind: "k".into(), id: id.into(), alias: alias.map(Into::into), value: text(id) }
@@ -148,4 +150,11 @@ pub(crate) async fn binary_values_and_odd_names_survive(world: World) {
     let ticks = store.lease_timers(&world.partition(), LeaseRequest { now_ms: 1, lease_ms: 1, max: 9 }).await.unwrap();
     let tick = ticks.items.into_iter().next().unwrap();
     assert_eq!((tick.lease.timer.as_str(), tick.schedule), (odd, bytes));
+}
+
+pub(crate) async fn a_batch_of_the_greatest_size_is_applied(world: World) {
+    let committed = world.commit(vec![job(None, 0, "x"); MAX_OPERATIONS]).await;
+
+    assert_eq!(committed.jobs.len(), MAX_OPERATIONS);
+    assert_eq!(world.lease(1, 1).await.next_due_ms, Some(1));
 }

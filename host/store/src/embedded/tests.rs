@@ -7,11 +7,12 @@ use bytes::Bytes;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::{Embedded, WAITING_REQUESTS};
+use super::writer::{Request, Writer};
+use super::{Embedded, WAITING_REQUESTS, schema};
 use crate::contract::{World, job, leases, payloads, text};
 use crate::{
-    CommitError, DirectoryWrite, EntryQuery, Error, LeaseRequest, Lookup, Op, Page, Partition, Reads, Store, Tenant,
-    Work,
+    Batch, CommitError, Committed, DirectoryWrite, EntryQuery, Error, LeaseRequest, Lookup, Op, Page, Partition, Reads,
+    Store, Tenant, Work,
 };
 
 fn open(folder: &TempDir) -> Embedded {
@@ -166,7 +167,7 @@ async fn a_backup_is_a_store_of_its_own() {
     let tenant = Tenant::parse("u_a").unwrap();
     let commit = |value: &str| {
         let put = Op::PutRecord { kind: "k".into(), id: value.into(), alias: None, value: text(value) };
-        store.commit(crate::Batch::new(&tenant, 1).then(put).then(job(None, 0, value)))
+        store.commit(Batch::new(&tenant, 1).then(put).then(job(None, 0, value)))
     };
     commit("before").await.unwrap();
     let copy = folder.path().join("copy.db");
@@ -181,29 +182,45 @@ async fn a_backup_is_a_store_of_its_own() {
     assert_eq!(payloads(&leased), ["before"]);
 }
 
-#[tokio::test]
-async fn a_full_disk_is_told_and_survived() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("store.db");
-    let (connection, opened) = super::schema::open_writer(&path).unwrap();
-    // As many pages as there are: the database may not grow, which is what a full disk looks like.
-    let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
-    connection.pragma_update(None, "max_page_count", pages).unwrap();
-    let mut writer = super::Writer::new(connection, &opened).unwrap();
-    let tenant = Tenant::parse("u_a").unwrap();
-    let commit = |writer: &mut super::Writer, batch: crate::Batch| {
-        let (reply, mut answer) = tokio::sync::oneshot::channel();
-        writer.write(&mut [super::Request::Commit(Box::new(batch), reply)].into());
-        answer.try_recv().unwrap()
-    };
-    let batch = || crate::Batch::new(&tenant, 1);
-    let large = Op::Append { emitter: "e".into(), stream: "s".into(), value: Bytes::from(vec![0; 100_000]), keep: 9 };
+/// A writer without its thread, so that its connection can be put in a bad state first.
+fn bare_writer(folder: &TempDir, pragma: (&str, i64)) -> Writer {
+    let (connection, opened) = schema::open_writer(&folder.path().join("store.db")).unwrap();
+    connection.pragma_update(None, pragma.0, pragma.1).unwrap();
+    Writer::new(connection, &opened).unwrap()
+}
 
-    let full = commit(&mut writer, batch().then(count()).then(large));
+fn commit_on(writer: &mut Writer, operations: Vec<Op>) -> Result<Committed, CommitError> {
+    let (reply, mut answer) = tokio::sync::oneshot::channel();
+    let mut batch = Batch::new(&Tenant::parse("u_a").unwrap(), 1);
+    batch.operations = operations;
+    writer.write(&mut [Request::Commit(Box::new(batch), reply)].into());
+    answer.try_recv().unwrap()
+}
+
+#[test]
+fn a_full_disk_is_told_and_survived() {
+    let folder = tempfile::tempdir().unwrap();
+    // The smallest value stands for "as many pages as there are": the file may not grow.
+    let mut writer = bare_writer(&folder, ("max_page_count", 1));
+    let value = Bytes::from(vec![0; 100_000]);
+    let large = Op::Append { emitter: "e".into(), stream: "s".into(), value, keep: 9 };
+
+    let full = commit_on(&mut writer, vec![count(), large]);
+    let small = commit_on(&mut writer, vec![count(), append("x")]).unwrap();
+
     assert!(matches!(full, Err(CommitError::Unavailable(Error::DiskFull(_)))), "{full:?}");
-    let small = commit(&mut writer, batch().then(count()).then(append("x"))).unwrap();
     assert_eq!(small.counters, [1]);
     assert_eq!(small.entries.first().map(ToString::to_string).as_deref(), Some("1-0"));
+}
+
+#[test]
+fn a_read_only_database_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = bare_writer(&folder, ("query_only", 1));
+
+    let refused = commit_on(&mut writer, vec![count()]);
+
+    assert!(matches!(refused, Err(CommitError::Unavailable(Error::ReadOnly(_)))), "{refused:?}");
 }
 
 #[test]

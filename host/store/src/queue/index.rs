@@ -12,6 +12,8 @@ pub(crate) struct Index {
     waiting: HashMap<Partition, Waiting>,
     next_job: u64,
     next_token: u64,
+    /// Where the next round over the partitions begins, so that none is always last.
+    rounds: usize,
 }
 
 #[derive(Default, Clone)]
@@ -31,7 +33,7 @@ pub(crate) enum Change {
 
 impl Index {
     pub(crate) fn new(partitions: u16, next_token: u64) -> Self {
-        Self { partitions, waiting: HashMap::new(), next_job: 1, next_token }
+        Self { partitions, waiting: HashMap::new(), next_job: 1, next_token, rounds: 0 }
     }
 
     pub(crate) fn next_token(&self) -> u64 {
@@ -91,8 +93,9 @@ impl Index {
     }
 
     pub(crate) fn lease_jobs(&mut self, partitions: &[Partition], request: LeaseRequest) -> Leased<(Tenant, JobLease)> {
+        let partitions = self.next_round(partitions);
         let token = &mut self.next_token;
-        lease_each(&mut self.waiting, partitions, request, |waiting, request| {
+        lease_each(&mut self.waiting, &partitions, request, |waiting, request| {
             let items = waiting.queue.lease(request, || take(token));
             Leased { items, next_due_ms: waiting.queue.next_due_ms(request.now_ms) }
         })
@@ -103,11 +106,18 @@ impl Index {
         partitions: &[Partition],
         request: LeaseRequest,
     ) -> Leased<(Tenant, TimerLease)> {
+        let partitions = self.next_round(partitions);
         let token = &mut self.next_token;
-        lease_each(&mut self.waiting, partitions, request, |waiting, request| {
+        lease_each(&mut self.waiting, &partitions, request, |waiting, request| {
             let items = waiting.timers.lease(request, || take(token));
             Leased { items, next_due_ms: waiting.timers.next_due_ms() }
         })
+    }
+
+    fn next_round(&mut self, partitions: &[Partition]) -> Vec<Partition> {
+        self.rounds = self.rounds.wrapping_add(1);
+        let first = self.rounds % partitions.len().max(1);
+        partitions.iter().copied().cycle().skip(first).take(partitions.len()).collect()
     }
 
     /// False when the lease is lost.

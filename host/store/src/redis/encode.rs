@@ -9,9 +9,9 @@ type Argument = Vec<u8>;
 /// See the head of `commit_check.lua` for the layout.
 pub(super) fn batch(batch: &Batch, touched: &Touched, name: &str, channel: &str) -> Vec<Argument> {
     let pulses = pulses(batch, touched);
-    let mut arguments = vec![batch.tenant.as_str().into(), number(batch.now_ms), name.into(), channel.into()];
+    let mut arguments = vec![batch.tenant.as_str().into(), number(&batch.now_ms), name.into(), channel.into()];
     for count in [batch.preconditions.len(), batch.operations.len(), pulses.len()] {
-        arguments.push(number(count));
+        arguments.push(number(&count));
     }
     for precondition in &batch.preconditions {
         push(&mut arguments, encode_precondition(precondition));
@@ -41,7 +41,7 @@ fn pulses(batch: &Batch, touched: &Touched) -> Vec<Argument> {
 }
 
 fn push(arguments: &mut Vec<Argument>, parts: Vec<Argument>) {
-    arguments.push(number(parts.len()));
+    arguments.push(number(&parts.len()));
     arguments.extend(parts);
 }
 
@@ -53,8 +53,8 @@ fn encode_precondition(precondition: &Precondition) -> Vec<Argument> {
         Precondition::RecordAbsent { kind, id } => vec![text("absent"), text(&escape(kind)), text(id)],
         Precondition::AliasFree { kind, alias } => vec![text("alias"), text(&escape(kind)), text(alias)],
         Precondition::CounterBelow { counter, limit } => vec![text("below"), text(counter), number(limit)],
-        Precondition::LeaseHeld(Lease::Job(lease)) => vec![text("job"), job(lease.job), number(lease.token)],
-        Precondition::LeaseHeld(Lease::Timer(lease)) => vec![text("timer"), text(&lease.timer), number(lease.token)],
+        Precondition::LeaseHeld(Lease::Job(lease)) => vec![text("job"), job(lease.job), number(&lease.token)],
+        Precondition::LeaseHeld(Lease::Timer(lease)) => vec![text("timer"), text(&lease.timer), number(&lease.token)],
     }
 }
 
@@ -81,16 +81,16 @@ fn encode_operation(operation: &Op, now_ms: u64) -> Vec<Argument> {
         Op::Count { counter, amount, expires_ms } => {
             // Relative, because the server's clock is not the caller's. At least a moment.
             let lives_ms = expires_ms.map(|at| at.saturating_sub(now_ms).max(1));
-            vec![text("count"), text(counter), number(counter_range(*amount)), optional(lives_ms)]
+            vec![text("count"), text(counter), number(&counter_range(*amount)), optional(lives_ms)]
         }
         Op::Enqueue(enqueue) => encode_job(enqueue),
-        Op::Acknowledge(lease) => vec![text("acknowledge"), job(lease.job), number(lease.token)],
+        Op::Acknowledge(lease) => vec![text("acknowledge"), job(lease.job), number(&lease.token)],
         Op::Reschedule { lease, due_ms, payload, place } => {
             let place = match place {
                 Place::Keep => "keep",
                 Place::Leave => "leave",
             };
-            let mut parts = vec![text("reschedule"), job(lease.job), number(lease.token), number(due_ms), text(place)];
+            let mut parts = vec![text("reschedule"), job(lease.job), number(&lease.token), number(due_ms), text(place)];
             parts.extend(payload.as_ref().map(|payload| payload.to_vec()));
             parts
         }
@@ -99,7 +99,7 @@ fn encode_operation(operation: &Op, now_ms: u64) -> Vec<Argument> {
         }
         Op::ClearTimer { timer } => vec![text("clear_timer"), text(timer)],
         Op::FinishTick { lease, next_due_ms } => {
-            vec![text("finish"), text(&lease.timer), number(lease.token), optional(*next_due_ms)]
+            vec![text("finish"), text(&lease.timer), number(&lease.token), optional(*next_due_ms)]
         }
     }
 }
@@ -107,19 +107,19 @@ fn encode_operation(operation: &Op, now_ms: u64) -> Vec<Argument> {
 fn encode_job(enqueue: &Enqueue) -> Vec<Argument> {
     let entry = match enqueue.entry {
         Some(EntryRef::InBatch(index)) => format!("#{index}").into(),
-        Some(EntryRef::Id(id)) => number(id),
+        Some(EntryRef::Id(id)) => number(&id),
         None => Argument::new(),
     };
     let lane = enqueue.lane.as_deref().unwrap_or_default();
-    vec![text("enqueue"), text(lane), number(enqueue.due_ms), entry, enqueue.payload.to_vec()]
+    vec![text("enqueue"), text(lane), number(&enqueue.due_ms), entry, enqueue.payload.to_vec()]
 }
 
 /// A stream range as Redis writes it.
 pub(super) fn range(first: Option<EntryId>, last: Option<EntryId>) -> (Argument, Argument) {
-    (first.map_or_else(|| text("-"), number), last.map_or_else(|| text("+"), number))
+    (first.as_ref().map_or_else(|| text("-"), number), last.as_ref().map_or_else(|| text("+"), number))
 }
 
-pub(super) fn number(number: impl ToString) -> Argument {
+pub(super) fn number(number: &impl ToString) -> Argument {
     number.to_string().into()
 }
 
@@ -128,5 +128,5 @@ pub(super) fn text(text: &str) -> Argument {
 }
 
 fn optional(value: Option<u64>) -> Argument {
-    value.map_or_else(Argument::new, number)
+    value.as_ref().map_or_else(Argument::new, number)
 }

@@ -6,7 +6,7 @@ use ::redis::cmd;
 
 use super::decode::Row;
 use super::{Redis, encode, scripts};
-use crate::contract::servers::{Server, connect, free_port, namespace, server};
+use crate::contract::servers::{Server, cluster_address, connect, free_port, namespace, server};
 use crate::contract::{World, job, leases, payloads};
 use crate::pulse::Touched;
 use crate::{Appended, Batch, CommitError, Op, Reads, Store, Tenant, Work};
@@ -103,11 +103,10 @@ async fn a_server_that_is_gone_is_unavailable_within_bounds() {
     assert!(matches!(answer, Err(CommitError::Unavailable(_))), "{answer:?}");
 }
 
-#[tokio::test]
-async fn another_host_hears_of_work_and_events() {
+async fn check_pulse(address: &str) {
     let namespace = namespace();
-    let here = connect(&server().address(), &namespace).await;
-    let there = connect(&server().address(), &namespace).await;
+    let here = connect(address, &namespace).await;
+    let there = connect(address, &namespace).await;
     let (mut work, mut events) = (there.pulse().work(), there.pulse().events());
     work.mark_unchanged();
 
@@ -115,6 +114,16 @@ async fn another_host_hears_of_work_and_events() {
 
     work.changed().await.unwrap();
     assert_eq!(events.recv().await.unwrap(), Appended { tenant: tenant(), emitter: "e".into() });
+}
+
+#[tokio::test]
+async fn another_host_hears_of_work_and_events() {
+    check_pulse(&server().address()).await;
+}
+
+#[tokio::test]
+async fn another_host_of_a_cluster_hears_of_work_and_events() {
+    check_pulse(&cluster_address()).await;
 }
 
 #[tokio::test]
