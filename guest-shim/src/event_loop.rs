@@ -1,6 +1,7 @@
 //! Runs a call of the prelude until its promise settles.
 //!
-//! The order is Node's: all promise jobs, then one macrotask (a completion or a due timer), then all promise jobs again.
+//! The order is Node's: what `process.nextTick` was given, all promise jobs, both again until neither is left; then one
+//! macrotask (a completion or a due timer), and so on.
 //! When nothing is left to do the run is suspended in `timers.park`; when nothing can ever happen, it ends.
 
 use std::cell::RefCell;
@@ -30,7 +31,7 @@ pub(crate) fn call(entry_point: &str, input: String) -> Result<String, String> {
         }
     });
     loop {
-        engine::run_jobs();
+        while run_ticks() | engine::run_jobs() {}
         if let Some(result) = SETTLED.take() {
             finish();
             return result;
@@ -60,6 +61,11 @@ fn stall() {
     engine::with_entry_point("stall", |_, function| drop(function.call::<_, ()>(())));
     // The prelude reports it, unless a component broke the prelude's own way of reporting.
     settle(Err(r#"{"name":"Error","message":"the run ended without a result"}"#.into()));
+}
+
+/// Calls what `process.nextTick` was given; `false` when there was nothing.
+fn run_ticks() -> bool {
+    engine::with_entry_point("runTicks", |_, function| function.call::<_, bool>(())).unwrap_or(false)
 }
 
 fn next_wait() -> Wait {

@@ -94,6 +94,7 @@ const load = (text) => void start(() => {
 
 const invoke = (text) => void start(() => {
   const call = parse(text);
+  internal.beginRun(call);
   return KINDS[call.kind](call);
 });
 
@@ -115,6 +116,8 @@ const finish = () => {
   internal.resetConsole();
 };
 
+// Set by the parts that need them: what a call brings besides its input, and what arrives from outside.
+internal.beginRun = () => {};
 internal.complete = () => {};
 
 internal.entryPoints = {

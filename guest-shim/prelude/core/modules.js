@@ -91,6 +91,9 @@ const makeRequire = (from) => {
   return require;
 };
 
+// For `module.createRequire`.
+internal.requireFrom = makeRequire;
+
 internal.loadModule = (path) => {
   if (mapHas(cache, path)) return mapGet(cache, path);
   const module = { id: `/${path}`, path: `/${dirname(path)}`, exports: {}, filename: `/${path}`, loaded: false, children: [], paths: [] };

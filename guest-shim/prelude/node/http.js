@@ -1,0 +1,3 @@
+'use strict';
+// `http`.
+return internal.lazy('node/http-module')('http:');
