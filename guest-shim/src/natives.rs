@@ -3,12 +3,23 @@
 //! Arguments are of the right type already, because the prelude coerces what a component gives it; one that
 //! is not raises a TypeError.
 
+mod cipher;
+mod compress;
+mod digest;
+mod failure;
+mod keys;
+mod sign;
+mod text;
+mod url;
+mod zone;
+
 use std::cell::Cell;
 
 use rquickjs::prelude::{Func, Opt};
 use rquickjs::{Ctx, Object, Result, TypedArray, Value};
 
 use crate::event_loop;
+use crate::prelude;
 use crate::script;
 use crate::wellspring::wall::{auth, clock, db, effects, emit, fetch, log, modules, random, respond};
 
@@ -18,6 +29,14 @@ pub(crate) fn object<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     add_run(&host)?;
     add_fetch(&host)?;
     add_platform(&host)?;
+    text::add(&host)?;
+    url::add(&host)?;
+    zone::add(&host)?;
+    digest::add(&host)?;
+    cipher::add(&host)?;
+    keys::add(&host)?;
+    sign::add(&host)?;
+    compress::add(&host)?;
     Ok(host)
 }
 
@@ -67,7 +86,7 @@ fn add_platform(host: &Object<'_>) -> Result<()> {
     host.set("random", Func::from(random_bytes))?;
     host.set("source", Func::from(|path: String| modules::source(&path)))?;
     host.set("compile", Func::from(compile))?;
-    host.set("encodeUtf8", Func::from(encode_utf8))?;
+    host.set("lazySource", Func::from(prelude::lazy_source))?;
     let math: Object = host.ctx().globals().get("Math")?;
     math.set("random", Func::from(random_number))
 }
@@ -94,10 +113,6 @@ fn random_number() -> f64 {
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-}
-
-fn encode_utf8<'js>(ctx: Ctx<'js>, text: String) -> Result<TypedArray<'js, u8>> {
-    TypedArray::new(ctx, text.into_bytes())
 }
 
 fn random_bytes<'js>(ctx: Ctx<'js>, count: u32) -> Result<TypedArray<'js, u8>> {
