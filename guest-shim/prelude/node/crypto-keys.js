@@ -22,9 +22,9 @@ class KeyObject {
     this.#detail = detail;
   }
   static from(key) {
-    const found = internal.cryptoKeyBytes?.(key);
-    if (found === undefined) throw invalidArgType('key', 'an instance of CryptoKey', key);
-    return found.type === 'secret' ? createSecretKey(found.bytes) : asymmetric(found.bytes);
+    if (!(key instanceof globalThis.CryptoKey)) throw invalidArgType('key', 'an instance of CryptoKey', key);
+    const material = internal.lazy('web/crypto-key').materialOf(key);
+    return key.type === 'secret' ? createSecretKey(material) : asymmetric(material);
   }
   get type() { return this.#type; }
   get asymmetricKeyType() { return this.#kind; }

@@ -99,7 +99,7 @@ const write = (fd, data, offsetOrPosition, lengthOrEncoding, positionGiven) => {
 
 // === whole files ===
 
-const nodeOf = (file, syscall) => (typeof file === 'number' ? descriptor(file, syscall).node : need(toPath(file), syscall));
+const nodeOf = (file, syscall) => (Number.isInteger(file) ? descriptor(file, syscall).node : need(toPath(file), syscall));
 
 const readFile = (file, options) => {
   const { encoding } = optionsOf(options);

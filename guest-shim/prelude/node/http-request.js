@@ -126,16 +126,18 @@ class ClientRequest extends Writable {
     const body = internal.Buffer.concat(this.#chunks);
     this.#chunks = [];
     this.socket._touch();
-    this.#exchange = internal.lazy('node/http-exchange')({
+    const head = {
       method: this.method,
       url: `${this.protocol}//${this.#origin()}${this.path.startsWith('/') ? '' : '/'}${this.path}`,
       headers: this.#headers.pairs(),
-      body: body.length === 0 && BODILESS.has(this.method) ? null : body,
-    }, {
-      head: (head) => this.#respond(head),
-      chunk: (bytes) => this.res?._chunk(bytes),
-      end: () => { this.res?._end(); },
-      failed: (error) => this.#fail(error),
+      redirect: 'manual',
+      decompress: false,
+    };
+    this.#exchange = internal.httpRequest(head, body.length === 0 && BODILESS.has(this.method) ? undefined : body, {
+      onHead: (answer) => this.#respond(answer),
+      onChunk: (bytes) => this.res._chunk(bytes),
+      onEnd: () => this.res._end(),
+      onError: (error) => this.#fail(error),
     });
   }
   #origin() {

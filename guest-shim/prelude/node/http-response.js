@@ -6,8 +6,8 @@ const { codedError } = internal;
 
 return class IncomingMessage extends Readable {
   #pairs = [];
-  #pull = () => {};
-  #cancel = () => {};
+  #exchange;
+  #isReading = false;
   constructor(socket) {
     super({ highWaterMark: 64 * 1024 });
     Object.assign(this, {
@@ -15,14 +15,14 @@ return class IncomingMessage extends Readable {
       upgrade: null, rawTrailers: [], trailers: {}, trailersDistinct: {}, _consumed: false,
     });
   }
-  _begin(head, { read, cancel }) {
+  _begin(head, exchange) {
     this.statusCode = head.status;
     this.statusMessage = head.statusText;
     this.#pairs = head.headers;
-    this.#pull = read;
-    this.#cancel = cancel;
+    this.#exchange = exchange;
   }
   _chunk(bytes) {
+    this.#isReading = false;
     this.socket?._touch();
     this.push(internal.bufferOver(bytes));
   }
@@ -42,13 +42,18 @@ return class IncomingMessage extends Readable {
     this.socket?.setTimeout(delay);
     return this;
   }
-  _read() { this.#pull(); }
+  _read() {
+    // One piece at a time is what the platform gives.
+    if (this.#isReading || this.complete || this.#exchange === undefined) return;
+    this.#isReading = true;
+    this.#exchange.read();
+  }
   _destroy(error, callback) {
     let failure = error;
     if (!this.readableEnded && !this.complete) {
       this.aborted = true;
       this.emit('aborted');
-      this.#cancel();
+      this.#exchange?.cancel();
       if (failure === null && this.listenerCount('error') > 0) failure = codedError('ECONNRESET', 'aborted');
     }
     this.socket?._rest();

@@ -163,5 +163,4 @@ internal.beginRun = (call) => {
 
 internal.process = process;
 Object.defineProperty(globalThis, 'process', { value: process, writable: true, configurable: true });
-Object.defineProperty(globalThis, 'global', { value: globalThis, writable: true, configurable: true });
 internal.defineBuiltin('process', () => process);

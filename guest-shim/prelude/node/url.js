@@ -54,10 +54,13 @@ const parse = (text, parsesQuery = false, slashesDenoteHost = false) => {
   const hasSlashes = rest.startsWith('//') && name !== 'javascript' && (scheme || slashesDenoteHost || /^\/\/[^@/]+@[^@/]+/.test(rest));
   if (hasSlashes) {
     url.slashes = true;
-    const end = rest.slice(2).search(/[/?#]/);
-    const authority = end < 0 ? rest.slice(2) : rest.slice(2, 2 + end);
-    rest = end < 0 ? '' : rest.slice(2 + end);
-    takeAuthority(url, authority);
+    rest = rest.slice(2);
+  }
+  // Unknown schemes have a host without slashes: mailto:somebody@example.com.
+  if (hasSlashes || (scheme && !SLASHED.has(name) && name !== 'javascript')) {
+    const end = rest.search(/[/?#]/);
+    takeAuthority(url, end < 0 ? rest : rest.slice(0, end));
+    rest = end < 0 ? '' : rest.slice(end);
   }
   rest = rest.replace(ESCAPED, escapeOf);
   takePath(url, rest, parsesQuery);
