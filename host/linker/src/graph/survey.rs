@@ -1,0 +1,78 @@
+//! The walk over the component's own files alone, to learn which packages it asks for.
+
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    sync::Arc,
+};
+
+use super::{Found, ParsedFiles, Terms, parse, read};
+use crate::{
+    entry::OwnFiles,
+    error::LinkError,
+    modules::Parsed,
+    specifier::{PackageSpecifier, Specifier},
+    volume::{Missing, Resolver, Volume},
+};
+
+#[derive(Debug)]
+pub(crate) struct Survey {
+    /// Each with whether the component can do without it.
+    pub(crate) requests: Vec<(PackageSpecifier, bool)>,
+    pub(crate) parsed: ParsedFiles,
+}
+
+/// Must run on a thread of [`crate::modules::stack`].
+pub(crate) fn survey(terms: &Terms, own: &OwnFiles) -> Result<Survey, LinkError> {
+    let resolver = Resolver::new(Volume::new(&own.files, &Default::default()));
+    let mut survey = Survey { requests: Vec::new(), parsed: HashMap::new() };
+    let mut queue = VecDeque::from([own.entry.clone()]);
+    let mut seen = BTreeSet::from([own.entry.clone()]);
+    while let Some(path) = queue.pop_front() {
+        let source = read(resolver.volume(), &path, &terms.limits)?;
+        if path.ends_with(".json") {
+            continue;
+        }
+        let parsed = parse(resolver.volume(), &path, source, terms).map_err(|fault| fault.into_error(&path))?;
+        for target in survey.take(&resolver, &path, &parsed)? {
+            if seen.insert(target.clone()) {
+                queue.push_back(target);
+            }
+        }
+        survey.parsed.insert(path, Arc::new(parsed));
+    }
+    Ok(survey)
+}
+
+// === impl Survey ===
+
+impl Survey {
+    /// Notes the packages a file asks for, and gives the component's own files it asks for.
+    fn take(&mut self, resolver: &Resolver, importer: &str, parsed: &Parsed) -> Result<Vec<String>, LinkError> {
+        let mut targets = Vec::new();
+        for found in &parsed.found {
+            match Specifier::parse(&found.specifier) {
+                Ok(Specifier::BuiltIn) => {}
+                Ok(Specifier::Package(request)) => self.requests.push((request, found.is_optional)),
+                Ok(Specifier::Relative | Specifier::Internal) => targets.extend(find(resolver, importer, found)?),
+                Err(_) if found.is_optional => {}
+                Err(reason) => {
+                    let (specifier, importer) = (found.specifier.clone(), importer.to_owned());
+                    return Err(LinkError::InvalidSpecifier { specifier, importer, reason });
+                }
+            }
+        }
+        Ok(targets)
+    }
+}
+
+fn find(resolver: &Resolver, importer: &str, found: &Found) -> Result<Option<String>, LinkError> {
+    let (specifier, importer_path) = (found.specifier.clone(), importer.to_owned());
+    match resolver.resolve(importer, &found.specifier, found.kind) {
+        Ok(target) => Ok(Some(target)),
+        Err(_) if found.is_optional => Ok(None),
+        Err(Missing::NotFound) => Err(LinkError::FileNotFound { specifier, importer: importer_path }),
+        Err(Missing::NotOffered { reason }) => {
+            Err(LinkError::ModuleNotFound { specifier, importer: importer_path, reason })
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! From a file's text to what the linker needs to know about it.
+
+use std::sync::Arc;
+
+use oxc_allocator::Allocator;
+use oxc_diagnostics::Diagnostics;
+use oxc_parser::{ParseOptions, Parser, ParserReturn};
+use oxc_semantic::SemanticBuilder;
+use oxc_span::SourceType;
+
+use super::{
+    exports::{self, Exports},
+    lower, nesting,
+    scan::{self, Found},
+    typescript,
+};
+use crate::linked::ModuleKind;
+
+/// What is known about a file before it is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options<'p> {
+    pub(crate) path: &'p str,
+    pub(crate) format: Format,
+    pub(crate) is_typescript: bool,
+    /// The component's own file, whose author wants to hear about every mistake.
+    pub(crate) is_own: bool,
+    pub(crate) lowers: bool,
+}
+
+/// As the extension or the nearest `package.json` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    CommonJs,
+    Esm,
+    /// The syntax decides.
+    Open,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Parsed {
+    pub(crate) kind: ModuleKind,
+    pub(crate) source: Arc<str>,
+    pub(crate) found: Vec<Found>,
+    pub(crate) exports: Exports,
+    pub(crate) is_lowered: bool,
+    /// Its line.
+    pub(crate) top_level_await: Option<u32>,
+    /// Lines of requires that are computed.
+    pub(crate) computed: Vec<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    NestingTooDeep,
+    Syntax { line: u32, column: u32, message: String },
+}
+
+/// Must run on a thread of [`super::stack`].
+pub(crate) fn parse(source: &str, options: &Options<'_>) -> Result<Parsed, Fault> {
+    let source = source.strip_prefix('\u{feff}').unwrap_or(source);
+    nesting::check(source)?;
+    if !options.is_typescript {
+        return parse_script(source, options);
+    }
+    let source_type = SourceType::ts().with_module(options.format != Format::CommonJs);
+    let stripped = typescript::strip(source, options.path, source_type)?;
+    parse_script(&stripped, options)
+}
+
+fn parse_script(source: &str, options: &Options<'_>) -> Result<Parsed, Fault> {
+    let allocator = Allocator::default();
+    let (is_module, parsed) = match options.format {
+        Format::CommonJs => (false, parse_as(&allocator, source, SourceType::cjs())),
+        Format::Esm => (true, parse_as(&allocator, source, SourceType::mjs())),
+        Format::Open => parse_open(&allocator, source),
+    };
+    if let Some(fault) = first_fault(&parsed.diagnostics, source) {
+        return Err(fault);
+    }
+    let program = &parsed.program;
+    let semantic = SemanticBuilder::new().with_check_syntax_error(options.is_own).build(program);
+    if let Some(fault) = first_fault(&semantic.diagnostics, source) {
+        return Err(fault);
+    }
+    let scoping = semantic.semantic.scoping();
+    let scanned = scan::scan(program, scoping);
+    let exports = if is_module { exports::of_es_module(program) } else { exports::of_common_js(program) };
+    let is_lowered = is_module && options.lowers && scanned.top_level_await.is_none();
+    let changed = match (is_lowered, is_module) {
+        (true, _) => Some(lower::lower(program, scoping, source)),
+        (false, false) if options.lowers => lower::adjust_common_js(program, scoping, source),
+        (false, _) => None,
+    };
+    let line = |offset: &u32| position(source, *offset).0;
+    Ok(Parsed {
+        kind: if is_module && !is_lowered { ModuleKind::Esm } else { ModuleKind::CommonJs },
+        source: changed.map_or_else(|| source.into(), Into::into),
+        exports,
+        is_lowered,
+        top_level_await: scanned.top_level_await.as_ref().map(line),
+        computed: scanned.computed.iter().map(line).collect(),
+        found: scanned.found,
+    })
+}
+
+/// As Node: CommonJS, unless something in it is possible in ES modules only.
+fn parse_open<'a>(allocator: &'a Allocator, source: &'a str) -> (bool, ParserReturn<'a>) {
+    let may_be_module = ["import", "export", "await"].iter().any(|word| source.contains(word));
+    if may_be_module {
+        let parsed = parse_as(allocator, source, SourceType::mjs());
+        let has_syntax = parsed.module_record.has_module_syntax || !parsed.module_record.import_metas.is_empty();
+        if has_syntax {
+            return (true, parsed);
+        }
+    }
+    let parsed = parse_as(allocator, source, SourceType::cjs());
+    if parsed.diagnostics.has_errors() && source.contains("await") {
+        let module = parse_as(allocator, source, SourceType::mjs());
+        if !module.diagnostics.has_errors() {
+            return (true, module);
+        }
+    }
+    (false, parsed)
+}
+
+fn parse_as<'a>(allocator: &'a Allocator, source: &'a str, source_type: SourceType) -> ParserReturn<'a> {
+    let allow_return_outside_function = !source_type.is_module();
+    let options = ParseOptions { allow_return_outside_function, ..ParseOptions::default() };
+    Parser::new(allocator, source, source_type).with_options(options).parse()
+}
+
+pub(super) fn first_fault(diagnostics: &Diagnostics, source: &str) -> Option<Fault> {
+    let error = diagnostics.errors().next()?;
+    let offset = error.labels.first().map_or(0, |label| u32::try_from(label.offset()).unwrap_or(0));
+    let (line, column) = position(source, offset);
+    Some(Fault::Syntax { line, column, message: error.message.to_string() })
+}
+
+/// Line and column, both from 1.
+fn position(source: &str, offset: u32) -> (u32, u32) {
+    let before = source.get(..offset as usize).unwrap_or(source);
+    let line = before.matches('\n').count() as u32 + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u32 + 1;
+    (line, column)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Takes the types out of TypeScript, and puts what remains back on the author's lines.
+
+use std::path::Path;
+
+use oxc_allocator::Allocator;
+use oxc_ast::ast::{Program, TemplateElement};
+use oxc_ast_visit::Visit;
+use oxc_codegen::{Codegen, CodegenOptions, CommentOptions};
+use oxc_parser::Parser;
+use oxc_semantic::SemanticBuilder;
+use oxc_span::SourceType;
+use oxc_transformer::{TransformOptions, Transformer};
+
+use super::parse::{Fault, first_fault};
+
+pub(super) fn strip(source: &str, path: &str, source_type: SourceType) -> Result<String, Fault> {
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, source, source_type).parse();
+    if let Some(fault) = first_fault(&parsed.diagnostics, source) {
+        return Err(fault);
+    }
+    let mut program = parsed.program;
+    let semantic = SemanticBuilder::new().with_enum_eval(true).build(&program);
+    let scoping = semantic.semantic.into_scoping();
+    let options = TransformOptions::default();
+    let transformed = Transformer::new(&allocator, Path::new(path), &options).build_with_scoping(scoping, &mut program);
+    if let Some(fault) = first_fault(&transformed.diagnostics, source) {
+        return Err(fault);
+    }
+    let options = CodegenOptions {
+        source_map_path: Some(path.into()),
+        comments: CommentOptions::disabled(),
+        ..CodegenOptions::default()
+    };
+    let printed = Codegen::new().with_options(options).build(&program);
+    let mut lines = vec![None; printed.code.lines().count() + 1];
+    for token in printed.map.iter().flat_map(|map| map.get_tokens()) {
+        if let Some(line @ None) = lines.get_mut(token.get_dst_line() as usize) {
+            *line = Some(token.get_src_line() as usize);
+        }
+    }
+    Ok(lay_out(&printed.code, &lines))
+}
+
+/// Breaks lines where the author did. The printer ends every statement with a semicolon and prints no
+/// comments, so a break between two of its lines can be any white space, except inside of templates.
+fn lay_out(code: &str, lines: &[Option<usize>]) -> String {
+    let inside = template_breaks(code);
+    let mut result = String::with_capacity(code.len());
+    let (mut line, mut offset) = (0_usize, 0_usize);
+    for (index, text) in code.split('\n').enumerate() {
+        let wanted = lines.get(index).copied().flatten().unwrap_or(line);
+        if index > 0 && inside.contains(&offset) {
+            result.push('\n');
+            line += 1;
+        } else if wanted > line {
+            result.extend(std::iter::repeat_n('\n', wanted - line));
+            line = wanted;
+        } else if index > 0 {
+            result.push(' ');
+        }
+        let is_inside = inside.contains(&offset);
+        result.push_str(if is_inside { text } else { text.trim_start() });
+        offset += text.len() + 1;
+    }
+    result
+}
+
+/// Offsets of the lines that begin inside of a template.
+fn template_breaks(code: &str) -> std::collections::BTreeSet<usize> {
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, code, SourceType::mjs()).parse();
+    let mut breaks = Breaks { code, offsets: std::collections::BTreeSet::new() };
+    breaks.visit(&parsed.program);
+    breaks.offsets
+}
+
+struct Breaks<'c> {
+    code: &'c str,
+    offsets: std::collections::BTreeSet<usize>,
+}
+
+// === impl Breaks ===
+
+impl Breaks<'_> {
+    fn visit(&mut self, program: &Program<'_>) {
+        self.visit_program(program);
+    }
+}
+
+impl<'a> Visit<'a> for Breaks<'_> {
+    fn visit_template_element(&mut self, element: &TemplateElement<'a>) {
+        let (start, end) = (element.span.start as usize, element.span.end as usize);
+        let text = self.code.get(start..end).unwrap_or_default();
+        self.offsets.extend(text.match_indices('\n').map(|(at, _)| start + at + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! The npm registry: where it is, what it knows about a package, and the packages themselves.
+
+mod archive;
+mod cache;
+mod client;
+mod integrity;
+mod npmrc;
+mod packument;
+mod pick;
+
+pub use npmrc::Registry;
+
+pub(crate) use archive::{Files, NATIVE_BUILD_FILE};
+pub(crate) use client::Client;
+pub(crate) use packument::{Manifest, Packument};
+pub(crate) use pick::{Spec, Wanted, satisfies};

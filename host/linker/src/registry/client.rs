@@ -1,0 +1,170 @@
+//! Asks the registry: packuments (with ETag and a cache) and tarballs (with integrity and a cache),
+//! each with retries.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use tokio::task::spawn_blocking;
+use url::Url;
+
+use super::{archive, cache::Cache, integrity, packument::Packument};
+use crate::{
+    config::Config,
+    error::{LimitKind, LinkError},
+    fetch::{Fetch, FetchError, FetchResponse},
+    registry::{Files, Registry},
+};
+
+/// The form without readmes and the like, a tenth of the size; the rest is for registries that have
+/// only the full one.
+const ACCEPT: &str = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8, */*";
+
+/// Before the second and third try. Registries in trouble recover in seconds or not at all.
+const BACK_OFF: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(2)];
+
+#[derive(Clone)]
+pub(crate) struct Client {
+    fetch: Arc<dyn Fetch>,
+    config: Arc<Config>,
+    cache: Cache,
+}
+
+/// A package's files, and how many bytes came over the network for them.
+pub(crate) struct Delivery {
+    pub(crate) files: Files,
+    pub(crate) downloaded_bytes: u64,
+}
+
+// === impl Client ===
+
+impl Client {
+    pub(crate) fn new(config: Arc<Config>, fetch: Arc<dyn Fetch>) -> Self {
+        let cache = Cache::new(config.cache_folder.clone());
+        Self { fetch, config, cache }
+    }
+
+    /// `None` when the registry knows no such package.
+    pub(crate) async fn packument(&self, name: &str) -> Result<Option<Packument>, LinkError> {
+        let answer = || LinkError::RegistryAnswer { url: name.to_owned() };
+        let url = self.registry().packument_url(name).ok_or_else(answer)?;
+        let cached = self.off_thread({
+            let (cache, key) = (self.cache.clone(), url.to_string());
+            move || cache.packument(&key)
+        });
+        let cached = cached.await?;
+        if let Some(cached) = &cached
+            && cached.age < self.config.packument_fresh_for
+            && let Some(packument) = Packument::parse(&cached.body)
+        {
+            return Ok(Some(packument));
+        }
+        let mut headers = vec![("accept".to_owned(), ACCEPT.to_owned())];
+        if let Some(cached) = cached.as_ref().filter(|cached| !cached.etag.is_empty()) {
+            headers.push(("if-none-match".to_owned(), cached.etag.clone()));
+        }
+        let limit = (LimitKind::PackumentBytes, self.config.limits.packument_bytes);
+        let response = self.get(&url, headers, name, limit).await?;
+        let (body, etag) = match (response.status, cached) {
+            (404, _) => return Ok(None),
+            (304, Some(cached)) => (cached.body, cached.etag),
+            (200, _) => (response.body.clone(), response.header("etag").unwrap_or_default().to_owned()),
+            (status, _) => return Err(LinkError::RegistryStatus { url: shown(&url), status }),
+        };
+        let packument = Packument::parse(&body).ok_or_else(|| LinkError::RegistryAnswer { url: shown(&url) })?;
+        let (cache, key) = (self.cache.clone(), url.to_string());
+        // Also after a 304: the file's time says when it was last known to be current.
+        self.off_thread(move || cache.keep_packument(&key, &etag, &body)).await?;
+        Ok(Some(packument))
+    }
+
+    /// From the cache alone.
+    pub(crate) async fn cached_package(&self, integrity: &str) -> Result<Option<Files>, LinkError> {
+        let (cache, key) = (self.cache.clone(), integrity.to_owned());
+        self.off_thread(move || cache.package(&key)).await
+    }
+
+    /// `package` is `name@version`, for messages.
+    pub(crate) async fn package(
+        &self,
+        package: &str,
+        tarball: &str,
+        integrity_text: &str,
+    ) -> Result<Delivery, LinkError> {
+        if let Some(files) = self.cached_package(integrity_text).await? {
+            return Ok(Delivery { files, downloaded_bytes: 0 });
+        }
+        let bytes = self.tarball(package, tarball, integrity_text).await?;
+        let downloaded_bytes = bytes.len() as u64;
+        let (cache, limits) = (self.cache.clone(), self.config.limits.clone());
+        let (package, key) = (package.to_owned(), integrity_text.to_owned());
+        let unpacked = self.off_thread(move || {
+            archive::unpack(&package, &bytes, &limits).inspect(|files| cache.keep_package(&key, files))
+        });
+        Ok(Delivery { files: unpacked.await??, downloaded_bytes })
+    }
+
+    /// A damaged download is tried once more: it may have been cut off on the way.
+    async fn tarball(&self, package: &str, address: &str, integrity_text: &str) -> Result<Bytes, LinkError> {
+        let name = package.rsplit_once('@').map_or(package, |(name, _)| name);
+        let answer = || LinkError::RegistryAnswer { url: address.to_owned() };
+        let url = self.registry().tarball_url(name, address).ok_or_else(answer)?;
+        let limit = (LimitKind::TarballBytes, self.config.limits.tarball_bytes);
+        for _ in 0..2 {
+            let response = self.get(&url, Vec::new(), package, limit).await?;
+            if response.status != 200 {
+                return Err(LinkError::RegistryStatus { url: shown(&url), status: response.status });
+            }
+            let (body, text) = (response.body.clone(), integrity_text.to_owned());
+            if self.off_thread(move || integrity::is_met(&text, &body)).await? {
+                return Ok(response.body);
+            }
+        }
+        Err(LinkError::IntegrityMismatch { package: package.to_owned(), wanted: integrity_text.to_owned() })
+    }
+
+    async fn get(
+        &self,
+        url: &Url,
+        mut headers: Vec<(String, String)>,
+        subject: &str,
+        (kind, limit): (LimitKind, u64),
+    ) -> Result<FetchResponse, LinkError> {
+        if let Some(value) = self.registry().authorization(url) {
+            headers.push(("authorization".to_owned(), value.to_owned()));
+        }
+        let mut pauses = BACK_OFF.iter();
+        loop {
+            let outcome = self.fetch.get(url.as_str(), &headers, limit).await;
+            let is_passing = match &outcome {
+                Ok(response) => response.status >= 500 || matches!(response.status, 408 | 429),
+                Err(error) => matches!(error, FetchError::Unreachable { .. }),
+            };
+            if is_passing && let Some(pause) = pauses.next() {
+                tokio::time::sleep(*pause).await;
+                continue;
+            }
+            return outcome.map_err(|cause| match cause {
+                FetchError::TooLarge { .. } => LinkError::OverLimit { kind, subject: subject.to_owned(), limit },
+                cause => LinkError::RegistryUnreachable { url: shown(url), cause },
+            });
+        }
+    }
+
+    fn registry(&self) -> &Registry {
+        &self.config.registry
+    }
+
+    /// Files and digests do not belong on the threads that serve requests.
+    async fn off_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, LinkError> {
+        spawn_blocking(work).await.map_err(|_| LinkError::Interrupted)
+    }
+}
+
+/// For messages: no credentials and no query.
+fn shown(url: &Url) -> String {
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+}
+
+#[cfg(test)]
+mod tests;

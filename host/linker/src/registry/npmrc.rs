@@ -1,0 +1,173 @@
+//! Where packages come from, as npm's own configuration tells: `npm_config_registry` in the
+//! environment, the project's `.npmrc`, the user's `.npmrc`, in this order.
+//!
+//! Only the keys that concern registries are read: `registry`, `@scope:registry`, and
+//! `_authToken`, `_auth`, `username` with `_password` under a `//host/path/` prefix. A token is sent to
+//! addresses under its own prefix and nowhere else.
+
+use std::{collections::BTreeMap, fmt, path::Path};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use url::Url;
+
+/// npm's documented default of the `registry` setting.
+const DEFAULT_REGISTRY: &str = "https://registry.npmjs.org/";
+
+/// What npm calls the public host in the tarball addresses of mirrors that do not rewrite them. npm
+/// (`replace-registry-host=npmjs`) goes to the configured registry instead, and so do we.
+const PUBLIC_HOST: &str = "registry.npmjs.org";
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct Registry {
+    base: Url,
+    /// From `@scope` to its registry.
+    scopes: BTreeMap<String, Url>,
+    /// From `//host/path/` to the value of the `authorization` header.
+    credentials: BTreeMap<String, String>,
+}
+
+// === impl Registry ===
+
+impl Registry {
+    /// One registry without credentials, for tests and for operators who configure by hand.
+    pub fn at(base: Url) -> Self {
+        Self { base: with_slash(base), scopes: BTreeMap::new(), credentials: BTreeMap::new() }
+    }
+
+    /// Reads the environment and the files that npm reads. What cannot be read or understood is
+    /// passed over, as npm does.
+    pub fn from_npm_configuration(project_folder: Option<&Path>) -> Self {
+        let variable =
+            |name: &str| std::env::vars().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value);
+        let user_file = variable("npm_config_userconfig")
+            .map(Into::into)
+            .or_else(|| std::env::home_dir().map(|home| home.join(".npmrc")));
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+        let user = user_file.map(|path| read(&path)).unwrap_or_default();
+        let project = project_folder.map(|folder| read(&folder.join(".npmrc"))).unwrap_or_default();
+        Self::from_texts(&[&user, &project], &variable)
+    }
+
+    /// `texts` are `.npmrc` files, the weakest first.
+    pub fn from_texts(texts: &[&str], variable: &dyn Fn(&str) -> Option<String>) -> Self {
+        let mut settings = BTreeMap::new();
+        for line in texts.iter().flat_map(|text| text.lines()) {
+            if let Some((key, value)) = parse_line(line, variable) {
+                settings.insert(key, value);
+            }
+        }
+        if let Some(address) = variable("npm_config_registry").filter(|address| !address.is_empty()) {
+            settings.insert("registry".to_owned(), address);
+        }
+        Self::from_settings(&settings)
+    }
+
+    fn from_settings(settings: &BTreeMap<String, String>) -> Self {
+        let address = |text: &String| Url::parse(text).ok().map(with_slash);
+        let base = settings.get("registry").and_then(address).or_else(|| Url::parse(DEFAULT_REGISTRY).ok());
+        let scopes = settings.iter().filter_map(|(key, value)| {
+            let scope = key.strip_suffix(":registry").filter(|scope| scope.starts_with('@'))?;
+            Some((scope.to_owned(), address(value)?))
+        });
+        let prefixes = settings.keys().filter(|key| key.starts_with("//")).filter_map(|key| key.rsplit_once(':'));
+        let credentials = prefixes.filter_map(|(prefix, _)| {
+            let slashed = format!("{}/", prefix.trim_end_matches('/'));
+            Some((slashed, authorization(settings, prefix)?))
+        });
+        #[expect(clippy::expect_used, reason = "the default is a constant")]
+        let base = base.expect("the default registry is a URL");
+        Self { base, scopes: scopes.collect(), credentials: credentials.collect() }
+    }
+
+    /// Of the packument of a package.
+    pub(crate) fn packument_url(&self, name: &str) -> Option<Url> {
+        self.base_of(name).join(&name.replace('/', "%2f")).ok()
+    }
+
+    /// Where a tarball is fetched from, when the packument says `address`.
+    pub(crate) fn tarball_url(&self, name: &str, address: &str) -> Option<Url> {
+        let base = self.base_of(name);
+        let mut url = base.join(address).ok()?;
+        if url.host_str() == Some(PUBLIC_HOST) && base.host_str() != Some(PUBLIC_HOST) {
+            url = base.join(url.path().trim_start_matches('/')).ok()?;
+        }
+        Some(url)
+    }
+
+    /// The `authorization` header for a URL: that of the longest prefix it lies under.
+    pub(crate) fn authorization(&self, url: &Url) -> Option<&str> {
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let address = format!("//{}{port}{}", url.host_str()?, url.path());
+        let lies_under = |(prefix, _): &(&String, &String)| address.starts_with(prefix.as_str());
+        self.credentials
+            .iter()
+            .filter(lies_under)
+            .max_by_key(|(prefix, _)| prefix.len())
+            .map(|(_, value)| value.as_str())
+    }
+
+    fn base_of(&self, name: &str) -> &Url {
+        let scope = name.split_once('/').map(|(scope, _)| scope);
+        scope.and_then(|scope| self.scopes.get(scope)).unwrap_or(&self.base)
+    }
+}
+
+impl fmt::Debug for Registry {
+    /// Without the credentials.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefixes: Vec<_> = self.credentials.keys().collect();
+        formatter
+            .debug_struct("Registry")
+            .field("base", &self.base.as_str())
+            .field("scopes", &self.scopes.keys())
+            .field("credentials_for", &prefixes)
+            .finish()
+    }
+}
+
+fn with_slash(mut url: Url) -> Url {
+    if !url.path().ends_with('/') {
+        url.set_path(&format!("{}/", url.path()));
+    }
+    url
+}
+
+fn parse_line(line: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<(String, String)> {
+    let line = line.trim();
+    if line.starts_with([';', '#', '[']) {
+        return None;
+    }
+    let (key, value) = line.split_once('=')?;
+    let value = value.trim().trim_matches(['"', '\'']);
+    Some((expand(key.trim(), variable), expand(value, variable)))
+}
+
+/// `${NAME}` stands for a variable; one that is not set stays as it is written.
+fn expand(text: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut expanded = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((name, tail)) = after.split_once('}') else { break };
+        expanded.push_str(before);
+        expanded.push_str(&variable(name).unwrap_or_else(|| format!("${{{name}}}")));
+        rest = tail;
+    }
+    expanded + rest
+}
+
+fn authorization(settings: &BTreeMap<String, String>, prefix: &str) -> Option<String> {
+    let setting = |name: &str| settings.get(&format!("{prefix}:{name}"));
+    if let Some(token) = setting("_authToken") {
+        return Some(format!("Bearer {token}"));
+    }
+    if let Some(encoded) = setting("_auth") {
+        return Some(format!("Basic {encoded}"));
+    }
+    // npm keeps the password in base64.
+    let password = STANDARD.decode(setting("_password")?).ok()?;
+    let password = String::from_utf8(password).ok()?;
+    Some(format!("Basic {}", STANDARD.encode(format!("{}:{password}", setting("username")?))))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! Whether a package may lie in a given folder.
+
+use std::sync::Arc;
+
+use nodejs_semver::Version;
+
+use super::{
+    arena::{Edge, NodeId, ROOT, Tree, edges_of},
+    peers::PeerSet,
+};
+use crate::registry::Manifest;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// There is room.
+    Free,
+    /// What lies there will do.
+    Keep,
+    /// What lies there gives way.
+    Replace,
+    Conflict,
+}
+
+/// For the package alone, and for it together with its peers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Verdict {
+    pub(super) alone: Place,
+    pub(super) together: Place,
+}
+
+/// A package looking for its folder.
+#[derive(Clone, Copy)]
+pub(super) struct Candidate<'a> {
+    pub(super) name: &'a str,
+    pub(super) manifest: &'a Arc<Manifest>,
+    pub(super) set: &'a PeerSet,
+    pub(super) edge: &'a Edge,
+    /// The node the edge starts from; `None` while it exists only as a peer of a candidate.
+    pub(super) from: Option<NodeId>,
+    /// Where the search of the first package of the set begins, and who asked for it.
+    pub(super) lineage: Option<Lineage>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lineage {
+    pub(super) deepest: NodeId,
+    pub(super) entry_from: NodeId,
+}
+
+// === impl Tree ===
+
+impl Tree {
+    /// The deepest folder, going up from `start`, whose owner does not want `name` as a peer.
+    pub(super) fn deepest_target(&self, start: NodeId, name: &str) -> NodeId {
+        self.ancestry(start).find(|id| *id == ROOT || !self.has_peer_edge(*id, name)).unwrap_or(ROOT)
+    }
+
+    pub(super) fn check(&self, candidate: &Candidate<'_>, target: NodeId, path: &[&str]) -> Verdict {
+        let one = |place| Verdict { alone: place, together: place };
+        let target_edge = self.edge(target, candidate.name);
+        if target != ROOT && target_edge.is_some_and(Edge::is_peer) {
+            return one(Place::Conflict);
+        }
+        if let Some(current) = self.node(target).children.get(candidate.name) {
+            return self.check_current(candidate, target, *current, path);
+        }
+        let is_own_edge = candidate.from == Some(target);
+        if target_edge.is_some_and(|edge| !is_own_edge && !edge.fits(candidate.manifest)) {
+            return one(Place::Conflict);
+        }
+        if self.would_hide(candidate, target) {
+            return one(Place::Conflict);
+        }
+        self.with_peers(candidate, target, path, Place::Free)
+    }
+
+    fn check_current(&self, candidate: &Candidate<'_>, target: NodeId, current: NodeId, path: &[&str]) -> Verdict {
+        let one = |place| Verdict { alone: place, together: place };
+        let fits = candidate.edge.fits(&self.node(current).manifest);
+        let is_override = !candidate.edge.fits(candidate.manifest);
+        if self.is_same(current, candidate.name, candidate.manifest) && (fits || is_override) {
+            return one(Place::Keep);
+        }
+        let is_newer = is_at_least(&candidate.manifest.version, &self.node(current).manifest.version);
+        let can_replace = self.can_be_replaced_by(current, candidate.manifest);
+        if is_newer && can_replace {
+            let verdict = self.with_peers(candidate, target, path, Place::Replace);
+            if verdict.together != Place::Conflict {
+                return verdict;
+            }
+        }
+        if fits {
+            return one(Place::Keep);
+        }
+        if candidate.edge.is_peer() && !is_newer && can_replace {
+            let verdict = self.with_peers(candidate, target, path, Place::Replace);
+            if verdict.together != Place::Conflict {
+                return verdict;
+            }
+        }
+        // What must lie here, because here is who asks for it, pushes others aside: they go deeper.
+        let start = candidate.lineage.map(|lineage| lineage.deepest).or(candidate.from).unwrap_or(target);
+        let is_deepest = self.deepest_target(start, candidate.name) == target;
+        if is_deepest && !candidate.edge.is_peer() && candidate.from == Some(target) {
+            return self.with_peers(candidate, target, path, Place::Replace);
+        }
+        one(Place::Conflict)
+    }
+
+    /// Whether someone below `target` now finds another package of that name further up, and could not
+    /// use this one instead.
+    fn would_hide(&self, candidate: &Candidate<'_>, target: NodeId) -> bool {
+        let entry_from = candidate.lineage.map(|lineage| lineage.entry_from).or(candidate.from);
+        if entry_from == Some(target) {
+            return false;
+        }
+        let Some(current) = self.resolve(target, candidate.name) else { return false };
+        self.edges_in(current).into_iter().any(|from| {
+            let minds = |edge: &Edge| !edge.fits(candidate.manifest);
+            self.is_within(from, target)
+                && self.is_valid(from, candidate.name)
+                && self.edge(from, candidate.name).is_some_and(minds)
+        })
+    }
+
+    fn with_peers(&self, candidate: &Candidate<'_>, target: NodeId, path: &[&str], alone: Place) -> Verdict {
+        let mut path = path.to_vec();
+        path.push(candidate.name);
+        let start = candidate.lineage.map(|lineage| lineage.deepest).or(candidate.from).unwrap_or(target);
+        let deepest = self.deepest_target(start, candidate.name);
+        let entry_from = candidate.lineage.map(|lineage| lineage.entry_from).or(candidate.from).unwrap_or(target);
+        let edges = edges_of(candidate.manifest);
+        let has_conflict =
+            edges.iter().filter(|(name, edge)| edge.is_peer() && !path.contains(&name.as_str())).any(|(name, edge)| {
+                let Some(manifest) = candidate.set.members.get(name) else { return false };
+                let lineage = Some(Lineage { deepest, entry_from });
+                let peer = Candidate { name, manifest, set: candidate.set, edge, from: None, lineage };
+                self.check(&peer, self.deepest_target(target, name), &path).together == Place::Conflict
+            });
+        Verdict { alone, together: if has_conflict { Place::Conflict } else { alone } }
+    }
+}
+
+fn is_at_least(left: &str, right: &str) -> bool {
+    match (Version::parse(left), Version::parse(right)) {
+        (Ok(left), Ok(right)) => left >= right,
+        _ => false,
+    }
+}
