@@ -1,8 +1,14 @@
 //! Gathers the JavaScript of the prelude into one table, so that adding a file needs no line of Rust.
+//!
+//! The texts are compressed: they are part of the memory of every image, and most are never asked for.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 
 fn main() {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -28,7 +34,14 @@ fn add_folder(table: &mut String, part: &str, folder: &Path) {
     files.sort();
     for file in files {
         let stem = file.file_stem().and_then(|stem| stem.to_str()).expect("names are plain text");
-        let source = fs::read_to_string(&file).expect("a listed file can be read");
-        writeln!(table, "    ({:?}, {source:?}),", format!("{part}/{stem}")).expect("a string takes everything");
+        let source = fs::read(&file).expect("a listed file can be read");
+        let name = format!("{part}/{stem}");
+        writeln!(table, "    ({name:?}, &{:?}),", compress(&source)).expect("a string takes everything");
     }
+}
+
+fn compress(source: &[u8]) -> Vec<u8> {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(source).expect("memory takes everything");
+    encoder.finish().expect("memory takes everything")
 }

@@ -4,12 +4,15 @@
 //! functions. Neither is ever reachable from a component. Files named here are evaluated once into the base image; all
 //! others when `internal.lazy` first asks for them.
 
-use rquickjs::{CatchResultExt, Ctx, Function, Object, Persistent};
+use std::io::Read;
+
+use flate2::read::DeflateDecoder;
+use rquickjs::{CatchResultExt, Ctx, Function, Object, Persistent, Result, Value};
 
 use crate::{natives, script};
 
-/// Name and text of every file, sorted within each folder. `build.rs` makes it.
-const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+/// Name and deflated text of every file, sorted within each folder. `build.rs` makes it.
+static SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// In the order in which they are evaluated.
 const EVALUATED: &[&str] = &[
@@ -45,18 +48,29 @@ pub(crate) fn evaluate(ctx: &Ctx<'_>) -> Persistent<Object<'static>> {
     Persistent::save(ctx, entry_points)
 }
 
-/// The text of a file that is evaluated when it is first needed.
-pub(crate) fn lazy_source(name: String) -> Option<&'static str> {
-    SOURCES.iter().find(|(found, _)| *found == name).map(|(_, source)| *source)
+/// The function of a file that is evaluated when it is first needed.
+pub(crate) fn compile_lazy<'js>(ctx: Ctx<'js>, name: String) -> Result<Option<Value<'js>>> {
+    source(&name).map(|body| compile(&ctx, body, &name)).transpose()
 }
 
 fn run_file<'js>(ctx: &Ctx<'js>, name: &str, internal: &Object<'js>, host: &Object<'js>) {
-    let body = lazy_source(name.to_owned()).unwrap_or_else(|| panic!("there is no prelude/{name}.js"));
-    let result = script::compile(ctx, body, &format!("wellspring:{name}.js"), "internal, host")
+    let body = source(name).unwrap_or_else(|| panic!("there is no prelude/{name}.js"));
+    let result = compile(ctx, body, name)
         .and_then(|function| function.get::<Function>()?.call::<_, ()>((internal.clone(), host.clone())))
         .catch(ctx);
     if let Err(error) = result {
         // Only a mistake in the prelude itself gets here, and then nothing can work.
         panic!("{name}: {error}");
     }
+}
+
+fn compile<'js>(ctx: &Ctx<'js>, body: String, name: &str) -> Result<Value<'js>> {
+    script::compile(ctx, body, &format!("wellspring:{name}.js"), "internal, host")
+}
+
+fn source(name: &str) -> Option<String> {
+    let (_, deflated) = SOURCES.iter().find(|(found, _)| *found == name)?;
+    let mut source = String::new();
+    DeflateDecoder::new(*deflated).read_to_string(&mut source).expect("build.rs deflated a text");
+    Some(source)
 }

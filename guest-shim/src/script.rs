@@ -5,12 +5,11 @@ use std::ffi::CString;
 use rquickjs::{Ctx, Error, Result, Value, qjs};
 
 /// Evaluates a script in sloppy mode and returns its value. Its first line has the number `first_line`.
-pub(crate) fn evaluate<'js>(ctx: &Ctx<'js>, source: String, name: &str, first_line: i32) -> Result<Value<'js>> {
+///
+/// `source` ends with a NUL, because QuickJS reads one byte past the end and wants one there.
+fn evaluate<'js>(ctx: &Ctx<'js>, source: &str, name: &str, first_line: i32) -> Result<Value<'js>> {
     let name = CString::new(name).map_err(Error::InvalidString)?;
-    let length = source.len();
-    // QuickJS reads one byte past the end and wants a NUL there.
-    let mut source = source.into_bytes();
-    source.push(0);
+    let length = source.len() - 1;
     let mut options = qjs::JSEvalOptions {
         version: qjs::JS_EVAL_OPTIONS_VERSION as i32,
         eval_flags: qjs::JS_EVAL_TYPE_GLOBAL as i32,
@@ -31,8 +30,14 @@ pub(crate) fn evaluate<'js>(ctx: &Ctx<'js>, source: String, name: &str, first_li
 ///
 /// The wrapper takes two lines before the first, which is how the module's first line becomes line 1: QuickJS takes a
 /// start at line 0 for "not given".
-pub(crate) fn compile<'js>(ctx: &Ctx<'js>, body: &str, name: &str, parameters: &str) -> Result<Value<'js>> {
+pub(crate) fn compile<'js>(ctx: &Ctx<'js>, body: String, name: &str, parameters: &str) -> Result<Value<'js>> {
     // A hash-bang is legal only at the very start of a script; as a comment it keeps the line count.
-    let (comment, body) = if body.starts_with("#!") { ("//", body) } else { ("", body) };
-    evaluate(ctx, format!("(function ({parameters}) {{\n\n{comment}{body}\n}})"), name, -1)
+    let comment = if body.starts_with("#!") { "//" } else { "" };
+    let (head, tail) = (format!("(function ({parameters}) {{\n\n{comment}"), "\n})\0");
+    let mut source = String::with_capacity(head.len() + body.len() + tail.len());
+    source.push_str(&head);
+    source.push_str(&body);
+    source.push_str(tail);
+    drop(body);
+    evaluate(ctx, &source, name, -1)
 }

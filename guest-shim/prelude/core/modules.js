@@ -57,13 +57,12 @@ const resolve = (specifier, from) => {
 };
 
 const evaluate = (record, module) => {
-  const source = host.source(record.path);
-  if (source === undefined || source === null) throw notFound(record.path, 'the component');
   if (record.kind === 'json') {
-    module.exports = parseJson(source, record.path);
+    module.exports = parseJson(host.source(record.path) ?? '', record.path);
     return;
   }
-  const run = host.compile(source, record.path, PARAMETERS);
+  const run = host.compileModule(record.path, PARAMETERS);
+  if (run === undefined || run === null) throw notFound(record.path, 'the component');
   apply(run, module.exports, [module.exports, module.require, module, `/${record.path}`, `/${dirname(record.path)}`]);
 };
 

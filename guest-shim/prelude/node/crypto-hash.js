@@ -79,7 +79,13 @@ class Hash extends Digest {
   copy(options) { return this._copyOf(Hash, this.#algorithm, options ?? this.#options); }
 }
 
-const keyBytes = (key, encoding) => (typeof key?.export === 'function' ? key.export() : typeof globalThis.CryptoKey === 'function' && key instanceof globalThis.CryptoKey ? internal.lazy('node/crypto-keys').KeyObject.from(key).export() : bytesOf(key, encoding, 'key'));
+// Text and bytes come first, because asking for CryptoKey would load it.
+const keyBytes = (key, encoding) => {
+  if (typeof key === 'string' || ArrayBuffer.isView(key) || key instanceof ArrayBuffer) return bytesOf(key, encoding, 'key');
+  if (typeof key?.export === 'function') return key.export();
+  if (key instanceof globalThis.CryptoKey) return internal.lazy('node/crypto-keys').KeyObject.from(key).export();
+  throw invalidArgType('key', ['string', 'an instance of Buffer', 'TypedArray', 'DataView', 'KeyObject', 'CryptoKey'], key);
+};
 
 class Hmac extends Digest {
   constructor(algorithm, key, options) {

@@ -61,8 +61,8 @@ const described = ([isPrivate, kind, detail, der]) => new KeyObject(SECRET, isPr
 // What Node takes for a key: text, bytes, a KeyObject, a CryptoKey, or an object around one of these.
 const parse = (given) => {
   if (given instanceof KeyObject) return given;
-  if (typeof globalThis.CryptoKey === 'function' && given instanceof globalThis.CryptoKey) return KeyObject.from(given);
   if (typeof given === 'string' || ArrayBuffer.isView(given) || given instanceof ArrayBuffer) return asymmetric(Uint8Array.from(bytesOf(given)));
+  if (typeof given === 'object' && given !== null && given.key === undefined && given instanceof globalThis.CryptoKey) return KeyObject.from(given);
   if (typeof given !== 'object' || given === null || given.key === undefined) throw invalidArgType('key', ['string', 'an instance of Buffer', 'KeyObject', 'Object'], given);
   if (given.format === 'jwk') return described(host.keyFromJwk(given.key));
   if (given.passphrase !== undefined && /ENCRYPTED/.test(String(given.key))) throw internal.nodeErrors.unavailable('reading an encrypted key', 'store it without a passphrase');

@@ -7,9 +7,9 @@ const loaded = new Map();
 // What the file `prelude/<name>.js` returns. It runs once.
 internal.lazy = (name) => {
   if (mapHas(loaded, name)) return mapGet(loaded, name);
-  const source = host.lazySource(name);
-  if (source === undefined || source === null) throw new Error(`the prelude has no part named ${name}`);
-  const made = apply(host.compile(source, `wellspring:${name}.js`, 'internal, host'), undefined, [internal, host]);
+  const part = host.compileLazy(name);
+  if (part === undefined || part === null) throw new Error(`the prelude has no part named ${name}`);
+  const made = apply(part, undefined, [internal, host]);
   mapSet(loaded, name, made);
   return made;
 };
