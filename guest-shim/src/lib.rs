@@ -28,6 +28,7 @@ impl Guest for Shim {
         allocator::zero_what_is_freed(|| {
             let result = event_loop::call("load", program).map(|_| ());
             engine::collect();
+            allocator::fill_holes();
             result
         })
     }

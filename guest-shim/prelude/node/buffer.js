@@ -132,8 +132,20 @@ for (const [name, encoding] of Object.entries({ ascii: 'ascii', base64: 'base64'
   define(`${name}Write`, function (text, offset, length) { return this.write(text, offset, length, encoding); });
 }
 
-const npmIndexOf = methods.indexOf;
-methods.includes = function includes(value, offset, encoding) { return npmIndexOf.call(this, value, offset, encoding) !== -1; };
+// What is empty is found wherever the search begins.
+const isEmpty = (value) => value === '' || (value instanceof Uint8Array && value.length === 0);
+const startOf = (buffer, offset, fallback) => {
+  const start = Number(offset ?? fallback);
+  return Math.min(buffer.length, Math.max(0, start < 0 ? start + buffer.length : start));
+};
+const { indexOf: npmIndexOf, lastIndexOf: npmLastIndexOf } = methods;
+methods.indexOf = function indexOf(value, offset, encoding) {
+  return isEmpty(value) ? startOf(this, typeof offset === 'string' ? 0 : offset, 0) : npmIndexOf.call(this, value, offset, encoding);
+};
+methods.lastIndexOf = function lastIndexOf(value, offset, encoding) {
+  return isEmpty(value) ? startOf(this, typeof offset === 'string' ? undefined : offset, this.length) : npmLastIndexOf.call(this, value, offset, encoding);
+};
+methods.includes = function includes(value, offset, encoding) { return this.indexOf(value, offset, encoding) !== -1; };
 
 const transcode = (source, from, to) => Buffer.from(Buffer.from(source).toString(from), to);
 const isUtf8 = (bytes) => {

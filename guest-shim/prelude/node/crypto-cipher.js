@@ -3,7 +3,7 @@
 //
 // Natives take a whole message, so all output comes with `final`; what `update` and `final` give together is what
 // Node gives.
-const { Transform } = internal.builtin('stream').exports;
+const LazyTransform = internal.lazy('node/lazy-transform');
 const { codedError, bytesOf } = internal;
 const { keyBytes, output } = internal.lazy('node/crypto-hash');
 
@@ -24,7 +24,7 @@ const nameOf = (given) => {
 const TAG_BYTES = 16;
 const state = (message) => codedError('ERR_CRYPTO_INVALID_STATE', message);
 
-class Cipher extends Transform {
+class Cipher extends LazyTransform {
   #name; #spec; #key; #iv; #isEncrypt;
   #chunks = [];
   #aad = null;

@@ -1,6 +1,6 @@
 'use strict';
 // Hashes and HMACs, and what derives keys from them.
-const { Transform } = internal.builtin('stream').exports;
+const LazyTransform = internal.lazy('node/lazy-transform');
 const { codedError, later, bytesOf, bufferOver } = internal;
 const { requireString, invalidArgType, outOfRange } = internal.nodeErrors;
 
@@ -29,14 +29,13 @@ const output = (bytes, encoding) => {
 };
 
 // Input is kept until the digest is asked for; natives take it whole.
-class Digest extends Transform {
-  #chunks;
+class Digest extends LazyTransform {
+  #chunks = [];
   #finish;
   #isDone = false;
-  constructor(finish, options, chunks = []) {
+  constructor(finish, options) {
     super(options);
     this.#finish = finish;
-    this.#chunks = chunks;
   }
   update(data, encoding) {
     if (this.#isDone) throw codedError('ERR_CRYPTO_HASH_FINALIZED', 'Digest already called');

@@ -33,13 +33,32 @@ const net = () => {
   };
 };
 
+// http2-wrapper (of got) makes one while it loads, to find the class that Node wraps streams in.
+const makeTlsSocket = () => {
+  const { Duplex } = internal.builtin('stream').exports;
+  class JSStreamSocket extends Duplex {
+    constructor(stream) {
+      super();
+      this.stream = stream;
+    }
+  }
+  return class TLSSocket extends Duplex {
+    constructor(stream, options) {
+      super();
+      Object.assign(this, { encrypted: true, authorized: false, _handle: { _parentWrap: new JSStreamSocket(stream) }, _tlsOptions: options });
+    }
+    _read() { this.destroy(internal.nodeErrors.unavailable('tls.TLSSocket', NETWORK)); }
+    _write(chunk, encoding, callback) { callback(internal.nodeErrors.unavailable('tls.TLSSocket', NETWORK)); }
+  };
+};
+
 const tls = () => ({
   ...refuse('tls', ['connect', 'createServer', 'createSecurePair'], NETWORK),
   // Certificates are checked by whoever performs the request; options made of these are accepted and ignored.
   createSecureContext: (options) => ({ context: {}, options }),
   checkServerIdentity: () => undefined,
   getCiphers: () => ['tls_aes_256_gcm_sha384', 'tls_chacha20_poly1305_sha256', 'tls_aes_128_gcm_sha256'],
-  TLSSocket: refusedClass('tls', 'TLSSocket', NETWORK, internal.builtin('stream').exports.Duplex),
+  TLSSocket: makeTlsSocket(),
   Server: refusedClass('tls', 'Server', 'use an HTTP interface prop', EventEmitter()),
   SecureContext: class SecureContext {},
   rootCertificates: [],
