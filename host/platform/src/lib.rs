@@ -1,1 +1,38 @@
-//! Placeholder.
+//! What the product does: `manage` is the control plane, `flow` the data plane.
+//!
+//! Everything outside is behind [`ports`] or the store's trait, so behaviour is tested with [`fake`]s. No wasmtime, no
+//! hyper, no database here. Every use case takes the [`Caller`] first: an id of another tenant is not found.
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::needless_pass_by_value,
+        clippy::redundant_clone,
+        reason = "a test says what is wrong by panicking, and reads best with its JSON written in the call"
+    )
+)]
+
+pub mod ports;
+pub mod secret;
+
+pub mod records;
+pub mod vault;
+
+mod caller;
+mod error;
+mod platform;
+mod programs;
+
+pub mod flow;
+
+pub mod fake;
+
+pub use caller::Caller;
+pub use error::{Error, Noun, ParameterError};
+pub use platform::{Config, Parts, Platform};
+pub use programs::Programs;
+pub use secret::Secret;

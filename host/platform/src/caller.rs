@@ -1,0 +1,32 @@
+//! Who asks. Every use case takes it first, and reads only what is the caller's.
+
+use domain::users::Role;
+use store::Tenant;
+
+use crate::records::{User, names};
+use crate::{Error, Secret};
+
+/// An authenticated account.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    pub user: User,
+    pub tenant: Tenant,
+    /// The key as it was presented; `GET /users/me` echoes it.
+    pub presented_key: Secret<String>,
+}
+
+// === impl Caller ===
+
+impl Caller {
+    pub fn new(user: User, presented_key: Secret<String>) -> Self {
+        let tenant = names::tenant(&user.id);
+        Self { user, tenant, presented_key }
+    }
+
+    pub fn require_admin(&self) -> Result<(), Error> {
+        match self.user.role {
+            Role::Admin => Ok(()),
+            Role::Member => Err(Error::NotAdmin),
+        }
+    }
+}

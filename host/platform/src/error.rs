@@ -1,0 +1,196 @@
+//! Why a use case did not happen, by who can act on it.
+//!
+//! `server/api/error.rs` maps each variant to a status; nothing else decides about HTTP. What a variant carries is what
+//! the caller needs to mend it. Failures of ours keep their source for the operator's log and say nothing to the caller.
+
+use std::fmt;
+
+use domain::component::Hook;
+use domain::emit::ChannelError;
+use domain::event_id::EventIdError;
+use domain::ids::IdError;
+use domain::paging::PagingError;
+use domain::problem::Problem;
+use domain::subscriptions::SubscriptionError;
+use domain::users::QuotaError;
+use domain::webhooks::UrlError;
+
+use crate::ports::{Fault, LinkError, LoadFailure, OutboundError, SandboxError};
+use crate::records::RecordError;
+use crate::records::shelf::ShelfError;
+use crate::vault::VaultError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Also for what is another tenant's.
+    #[error("there is no {noun} `{id}`")]
+    NotFound { noun: Noun, id: String },
+    #[error("`{name}` is required")]
+    Missing { name: &'static str },
+    #[error("one of {} is required", names.join(", "))]
+    MissingOneOf { names: &'static [&'static str] },
+    #[error("`{name}`: {source}")]
+    Parameter { name: &'static str, source: ParameterError },
+    #[error("only an admin may do this")]
+    NotAdmin,
+    #[error("{noun} `{name}` is taken")]
+    Taken { noun: Noun, name: String },
+    #[error("{noun} `{id}` is being changed by another request")]
+    Busy { noun: Noun, id: String },
+    #[error("an account has at most {limit} of these: {noun}s")]
+    TooMany { noun: Noun, limit: usize },
+    #[error("the component cannot be linked: {0}")]
+    Link(#[source] LinkError),
+    #[error("the code could not be fetched from {url}: {source}")]
+    Fetch { url: String, source: OutboundError },
+    #[error("the component does not load: {0}")]
+    Load(#[source] LoadFailure),
+    #[error("{}", first(.0, "the component is not valid"))]
+    Component(Vec<Problem>),
+    #[error("the component is {is}, and this needs {needs}")]
+    WrongKind { is: &'static str, needs: &'static str },
+    #[error("{}", first(.0, "the props do not fit"))]
+    Props(Vec<Problem>),
+    #[error("the {} hook failed: {fault}", hook.as_str())]
+    Hook { hook: Hook, fault: Box<Fault> },
+    #[error("the component failed: {0}")]
+    Run(Box<Fault>),
+    #[error(transparent)]
+    Quota(#[from] QuotaError),
+    #[error("the state changed while this was done; read it again and retry")]
+    Changed,
+    #[error("the store is unavailable")]
+    Store(#[source] store::Error),
+    #[error("the store refused a batch")]
+    Batch(#[source] store::CommitError),
+    #[error("stored data cannot be used")]
+    Record(#[from] RecordError),
+    #[error("a stored secret cannot be used")]
+    Vault(#[from] VaultError),
+    #[error("the sandbox is unavailable")]
+    Sandbox(#[from] SandboxError),
+    #[error("no id is free after many tries")]
+    NoFreeName,
+}
+
+/// What is wrong with one parameter.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ParameterError {
+    #[error(transparent)]
+    Id(#[from] IdError),
+    #[error(transparent)]
+    Url(#[from] UrlError),
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    #[error(transparent)]
+    EventId(#[from] EventIdError),
+    #[error(transparent)]
+    Paging(#[from] PagingError),
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+    #[error("must be {expected}")]
+    Expected { expected: &'static str },
+    #[error("must not be empty")]
+    Empty,
+    #[error("has at most {limit_bytes} bytes, this one has {size_bytes}")]
+    TooLong { limit_bytes: usize, size_bytes: usize },
+}
+
+/// What an error is about, in the words of the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noun {
+    Account,
+    App,
+    AutoSubscription,
+    Component,
+    DeadLetter,
+    Key,
+    RegistryComponent,
+    Source,
+    Subscription,
+    User,
+    Username,
+    Email,
+    Webhook,
+    Workflow,
+}
+
+// === impl Error ===
+
+impl Error {
+    pub fn not_found(noun: Noun, id: impl fmt::Display) -> Self {
+        // What was asked for is echoed, so it is cut: ids are short.
+        Self::NotFound { noun, id: id.to_string().chars().take(64).collect() }
+    }
+
+    pub fn parameter(name: &'static str, source: impl Into<ParameterError>) -> Self {
+        Self::Parameter { name, source: source.into() }
+    }
+
+    pub fn expected(name: &'static str, expected: &'static str) -> Self {
+        Self::Parameter { name, source: ParameterError::Expected { expected } }
+    }
+}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<store::CommitError> for Error {
+    fn from(error: store::CommitError) -> Self {
+        match error {
+            store::CommitError::Conflict { .. } => Self::Changed,
+            store::CommitError::Unavailable(error) => Self::Store(error),
+            refused => Self::Batch(refused),
+        }
+    }
+}
+
+impl From<ShelfError> for Error {
+    fn from(error: ShelfError) -> Self {
+        match error {
+            ShelfError::Store(error) => Self::Store(error),
+            ShelfError::Record(error) => Self::Record(error),
+        }
+    }
+}
+
+// === impl Noun ===
+
+impl Noun {
+    /// For codes: `source_not_found`.
+    pub fn as_snake_case(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::App => "app",
+            Self::AutoSubscription => "auto_subscription",
+            Self::Component => "component",
+            Self::DeadLetter => "dead_letter",
+            Self::Key => "key",
+            Self::RegistryComponent => "registry_component",
+            Self::Source => "source",
+            Self::Subscription => "subscription",
+            Self::User => "user",
+            Self::Username => "username",
+            Self::Email => "email",
+            Self::Webhook => "webhook",
+            Self::Workflow => "workflow",
+        }
+    }
+}
+
+impl fmt::Display for Noun {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.as_snake_case().replace('_', " "))
+    }
+}
+
+fn first(problems: &[Problem], otherwise: &str) -> String {
+    match problems {
+        [] => otherwise.to_owned(),
+        [only] => only.to_string(),
+        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
+    }
+}

@@ -1,0 +1,9 @@
+//! Hand-written stand-ins for the ports, for the tests of this crate and of those above it.
+
+mod outside;
+mod sandbox;
+mod time;
+
+pub use outside::{PlainLinker, StaticOutbound};
+pub use sandbox::{ScriptedSandbox, emit, emit_with, log, returned, threw};
+pub use time::{CountingEntropy, ManualClock};

@@ -1,0 +1,85 @@
+//! A linker that takes the code as it is, and an outside world of a few fixed answers.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+
+use crate::ports::{
+    ComponentSource, Fetched, LinkError, Linked, Linker, Outbound, OutboundError, Posted, Posting, Program,
+};
+
+/// One module, no packages. Code that contains `syntax error` does not link, `registry down` finds no registry.
+#[derive(Default)]
+pub struct PlainLinker;
+
+/// Texts by address, and answers to postings by address; what was posted is kept.
+#[derive(Default)]
+pub struct StaticOutbound {
+    texts: Mutex<HashMap<String, String>>,
+    statuses: Mutex<HashMap<String, u16>>,
+    posted: Mutex<Vec<Posting>>,
+}
+
+#[async_trait]
+impl Linker for PlainLinker {
+    async fn link(&self, component: ComponentSource) -> Result<Linked, LinkError> {
+        let fails = |code, is_unavailable| LinkError {
+            code,
+            message: format!("{}:1:1: {code}", component.filename),
+            file: Some(component.filename.clone()),
+            line: Some(1),
+            column: Some(1),
+            is_unavailable,
+        };
+        if component.source.contains("syntax error") {
+            return Err(fails("syntax_error", false));
+        }
+        if component.source.contains("registry down") {
+            return Err(fails("registry_unreachable", true));
+        }
+        let mut program = Program::single(&component.filename, component.source);
+        for (path, source) in component.files {
+            program.modules.extend(Program::single(&path, source).modules);
+        }
+        Ok(Linked { program, dependencies: Vec::new() })
+    }
+}
+
+// === impl StaticOutbound ===
+
+impl StaticOutbound {
+    pub fn serve(&self, url: &str, text: &str) {
+        lock(&self.texts).insert(url.to_owned(), text.to_owned());
+    }
+
+    /// The status that postings to an address are answered with; 200 unless told.
+    pub fn answer(&self, url: &str, status: u16) {
+        lock(&self.statuses).insert(url.to_owned(), status);
+    }
+
+    pub fn posted(&self) -> Vec<Posting> {
+        lock(&self.posted).clone()
+    }
+}
+
+#[async_trait]
+impl Outbound for StaticOutbound {
+    async fn fetch_text(&self, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError> {
+        match lock(&self.texts).get(url) {
+            None => Err(OutboundError::Status { status: 404 }),
+            Some(text) if text.len() > limit_bytes => Err(OutboundError::TooLarge { limit_bytes }),
+            Some(text) => Ok(Fetched { text: text.clone(), url: url.to_owned() }),
+        }
+    }
+
+    async fn post(&self, posting: Posting) -> Result<Posted, OutboundError> {
+        let status = lock(&self.statuses).get(&posting.url).copied().unwrap_or(200);
+        lock(&self.posted).push(posting);
+        Ok(Posted { status, headers: Vec::new() })
+    }
+}
+
+fn lock<Value>(mutex: &Mutex<Value>) -> std::sync::MutexGuard<'_, Value> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

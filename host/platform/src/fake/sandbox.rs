@@ -1,0 +1,141 @@
+//! A sandbox without JavaScript: a component's code is its own description as JSON, and a closure says what it does.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::ports::{
+    Emit, Fault, Level, LoadFailure, Loaded, LogLine, Outcome, Program, RunServices, Sandbox, SandboxError, Task,
+    Thrown, Usage,
+};
+
+type Behaviour = Arc<dyn Fn(Value, Arc<dyn RunServices>) -> BoxFuture<'static, Outcome> + Send + Sync>;
+
+/// Without a script, `run` emits its event once and everything else succeeds without doing anything.
+#[derive(Default)]
+pub struct ScriptedSandbox {
+    behaviours: Mutex<HashMap<String, Behaviour>>,
+    calls: Mutex<Vec<Value>>,
+}
+
+// === impl ScriptedSandbox ===
+
+impl ScriptedSandbox {
+    /// What components of this `name` do: the call goes in, the outcome comes out.
+    pub fn script(&self, name: &str, behaviour: impl Fn(Value) -> Outcome + Send + Sync + 'static) {
+        self.script_async(name, move |call, _| std::future::ready(behaviour(call)));
+    }
+
+    /// The same, for components that use the store, answer, or wait.
+    pub fn script_async<Running>(
+        &self,
+        name: &str,
+        behaviour: impl Fn(Value, Arc<dyn RunServices>) -> Running + Send + Sync + 'static,
+    ) where
+        Running: Future<Output = Outcome> + Send + 'static,
+    {
+        let behaviour: Behaviour = Arc::new(move |call, services| Box::pin(behaviour(call, services)));
+        lock(&self.behaviours).insert(name.to_owned(), behaviour);
+    }
+
+    /// Every call so far, oldest first.
+    pub fn calls(&self) -> Vec<Value> {
+        lock(&self.calls).clone()
+    }
+
+    /// The same as short words: `run`, `deploy`, `activate`…
+    pub fn called(&self) -> Vec<String> {
+        let word =
+            |call: &Value| call.get("hook").or(call.get("kind")).and_then(Value::as_str).unwrap_or("").to_owned();
+        lock(&self.calls).iter().map(word).collect()
+    }
+}
+
+#[async_trait]
+impl Sandbox for ScriptedSandbox {
+    async fn load(&self, program: &Arc<Program>) -> Result<Result<Loaded, LoadFailure>, SandboxError> {
+        let source = program.entry_source();
+        if source.contains("sandbox down") {
+            return Err(SandboxError::Overloaded);
+        }
+        Ok(match serde_json::from_str::<Value>(source) {
+            Ok(_) => Ok(Loaded { description: source.to_owned(), logs: Vec::new() }),
+            Err(error) => Err(LoadFailure {
+                name: "SyntaxError".into(),
+                message: error.to_string(),
+                stack: format!("SyntaxError: {error}"),
+                file: Some(program.entry.clone()),
+                line: Some(1),
+                column: None,
+            }),
+        })
+    }
+
+    async fn run(
+        &self,
+        program: &Arc<Program>,
+        task: Task,
+        services: Arc<dyn RunServices>,
+    ) -> Result<Outcome, SandboxError> {
+        let call: Value = serde_json::from_str(&task.call).map_err(|error| SandboxError::Failed(Box::new(error)))?;
+        lock(&self.calls).push(call.clone());
+        let description: Value = serde_json::from_str(program.entry_source()).unwrap_or_default();
+        let name = description.get("name").and_then(Value::as_str).unwrap_or_default();
+        let behaviour = lock(&self.behaviours).get(name).cloned();
+        let mut outcome = match behaviour {
+            Some(behaviour) => behaviour(call, services).await,
+            None => by_default(&call),
+        };
+        if outcome.usage == Usage::default() {
+            let cpu = Duration::from_micros(1500);
+            outcome.usage = Usage { fuel: 1000, cpu, wall_clock: Duration::from_millis(2), peak_memory_bytes: 4096 };
+        }
+        Ok(outcome)
+    }
+}
+
+/// One event with `$emit`'s second argument.
+pub fn emit_with(event: &Value, metadata: Value) -> Emit {
+    Emit { event: raw(event), metadata }
+}
+
+pub fn emit(event: &Value) -> Emit {
+    emit_with(event, Value::Object(serde_json::Map::new()))
+}
+
+pub fn log(message: &str) -> LogLine {
+    LogLine { at_ms: 0, level: Level::Info, message: message.to_owned() }
+}
+
+pub fn returned(value: &Value) -> Outcome {
+    Outcome { returned: Some(raw(value)), ..Outcome::default() }
+}
+
+pub fn threw(message: &str) -> Outcome {
+    let stack = format!("Error: {message}\n    at run (component.js:1:1)");
+    let thrown = Thrown { name: "Error".into(), message: message.into(), stack, ..Thrown::default() };
+    Outcome { fault: Some(Fault::Threw(thrown)), ..Outcome::default() }
+}
+
+fn by_default(call: &Value) -> Outcome {
+    let mut outcome = returned(&Value::Null);
+    if call.get("kind").and_then(Value::as_str) == Some("run") {
+        outcome.emits.push(emit(call.get("event").unwrap_or(&Value::Null)));
+    }
+    outcome
+}
+
+#[expect(clippy::expect_used, reason = "a JSON value has a JSON text")]
+fn raw(value: &Value) -> Box<RawValue> {
+    serde_json::value::to_raw_value(value).expect("a JSON value has a JSON text")
+}
+
+fn lock<Value>(mutex: &Mutex<Value>) -> MutexGuard<'_, Value> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,96 @@
+//! What a component's `this` is made from: the values of its props, and the credentials behind its apps.
+
+use std::collections::HashMap;
+
+use domain::component::Description;
+use domain::ids::{AccountId, EndpointKey};
+use domain::props::PropType;
+use serde_json::{Map, Value, json};
+use store::{Lookup, Tenant};
+
+use crate::records::{Account, Revision, Source, shelf};
+use crate::vault::Context;
+use crate::{Error, Platform, Secret};
+
+pub struct Instance {
+    /// With secrets in the clear: never logged, never returned.
+    pub props: Secret<Map<String, Value>>,
+    /// JSON of `$auth`, by prop.
+    pub credentials: HashMap<String, Secret<String>>,
+}
+
+/// Where the secret values of a source's props are sealed.
+pub(crate) fn secrets_context<'a>(tenant: &'a Tenant, source: &'a str) -> Context<'a> {
+    Context { tenant: tenant.as_str(), record: source, field: "secrets" }
+}
+
+// === impl Instance ===
+
+impl Instance {
+    pub async fn of_source(platform: &Platform, tenant: &Tenant, source: &Source) -> Result<Self, Error> {
+        let values = open_props(platform, tenant, source.id.as_str(), &source.revision)?;
+        Self::new(platform, tenant, &source.revision.description, values, Some(&source.endpoint_key)).await
+    }
+
+    pub async fn new(
+        platform: &Platform,
+        tenant: &Tenant,
+        description: &Description,
+        mut props: Map<String, Value>,
+        endpoint: Option<&EndpointKey>,
+    ) -> Result<Self, Error> {
+        let mut credentials = HashMap::new();
+        for prop in &description.props {
+            match prop.kind {
+                PropType::Http => {
+                    if let Some(key) = endpoint {
+                        props.insert(prop.name.clone(), json!({"endpoint_url": platform.endpoint_url(key)}));
+                    }
+                }
+                PropType::App => {
+                    if let Some(text) = open_credentials(platform, tenant, props.get(&prop.name)).await? {
+                        credentials.insert(prop.name.clone(), text);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { props: Secret::new(props), credentials })
+    }
+}
+
+/// The values of a revision, the secret ones among them.
+pub(crate) fn open_props(
+    platform: &Platform,
+    tenant: &Tenant,
+    source: &str,
+    revision: &Revision,
+) -> Result<Map<String, Value>, Error> {
+    let mut values = revision.props.clone();
+    if let Some(sealed) = &revision.secrets {
+        let opened = platform.vault.open(secrets_context(tenant, source), sealed)?;
+        let secrets: Map<String, Value> = serde_json::from_slice(opened.expose())
+            .map_err(|source| crate::records::RecordError::Malformed { kind: "secrets", source })?;
+        values.extend(secrets);
+    }
+    Ok(values)
+}
+
+/// None when nothing is connected, or the account was deleted since: `$auth` is then empty.
+async fn open_credentials(
+    platform: &Platform,
+    tenant: &Tenant,
+    value: Option<&Value>,
+) -> Result<Option<Secret<String>>, Error> {
+    let id = value.and_then(|value| value.get("authProvisionId")).and_then(Value::as_str);
+    let Some(Ok(id)) = id.map(AccountId::parse) else {
+        return Ok(None);
+    };
+    let Some(kept) = shelf::find::<Account>(&*platform.store, tenant, Lookup::Id(id.as_str())).await? else {
+        return Ok(None);
+    };
+    let context = Context { tenant: tenant.as_str(), record: id.as_str(), field: "credentials" };
+    let opened = platform.vault.open(context, &kept.record.credentials)?;
+    let text = String::from_utf8_lossy(opened.expose()).into_owned();
+    Ok(Some(Secret::new(text)))
+}

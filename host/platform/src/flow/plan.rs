@@ -1,0 +1,162 @@
+//! What one run's outcome changes, decided before anything is written.
+
+use domain::dedupe::{self, DedupeState};
+use domain::emit::{self, Channel};
+use domain::ids::EmitId;
+use domain::subscriptions::Stream;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Platform;
+use crate::ports::{Emit, Fault, Level, LogLine, Outcome};
+use crate::records::{ErrorReport, Event, LogEntry, Metadata, Source, Stored};
+
+/// A run may be wrong ten thousand times; the first mistakes tell as much as all.
+const ERRORS_MAXIMUM: usize = 20;
+
+/// What a source remembers of what it emitted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Dedupe {
+    pub(super) source: String,
+    pub(super) state: DedupeState,
+}
+
+impl Stored for Dedupe {
+    const KIND: &'static str = "dedupe";
+
+    fn id(&self) -> String {
+        self.source.clone()
+    }
+}
+
+/// What a run is about, for its events.
+pub(super) struct About<'a> {
+    pub(super) platform: &'a Platform,
+    pub(super) source: &'a Source,
+    pub(super) run_id: &'a str,
+    /// The event that was being processed.
+    pub(super) original_event: Value,
+}
+
+/// What goes into the streams of the source.
+#[derive(Default)]
+pub(super) struct Plan {
+    /// By stream, in the order they are emitted.
+    pub(super) events: Vec<(String, Event)>,
+    pub(super) errors: Vec<Event>,
+    pub(super) logs: Vec<LogEntry>,
+    /// The next state, when the source deduplicates.
+    pub(super) dedupe: Option<DedupeState>,
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// `state` is what the source remembers now.
+    pub(super) fn new(about: &About<'_>, outcome: &Outcome, state: DedupeState) -> Self {
+        let mut plan = Self::default();
+        plan.logs.extend(outcome.logs.iter().map(|line| LogEntry::new(about.run_id, line.clone())));
+        let emits = plan.parse_emits(about, &outcome.emits);
+        let accepted = match about.source.revision.description.dedupe {
+            None => emits,
+            Some(strategy) => {
+                let applied = dedupe::apply(strategy, state, emits);
+                for rejection in &applied.rejected {
+                    plan.reject(about, &rejection.reason.to_string());
+                }
+                plan.dedupe = Some(applied.state);
+                applied.accepted
+            }
+        };
+        for emit in accepted {
+            plan.events.push((emit.channel.as_str().to_owned(), about.event(emit)));
+        }
+        if let Some(fault) = &outcome.fault {
+            plan.errors.push(about.error(fault.code(), &fault.to_string(), fault));
+            plan.logs.push(about.log(Level::Error, &log_text(fault)));
+        }
+        plan
+    }
+
+    fn parse_emits(&mut self, about: &About<'_>, emits: &[Emit]) -> Vec<emit::Emit> {
+        let mut parsed = Vec::with_capacity(emits.len());
+        for given in emits {
+            match serde_json::from_str(given.event.get()) {
+                Err(_) => self.reject(about, "the event nests too deeply to be stored"),
+                Ok(event) => match emit::Emit::parse(event, &given.metadata) {
+                    Ok(emit) => parsed.push(emit),
+                    Err(error) => self.reject(about, &error.to_string()),
+                },
+            }
+        }
+        emit::order(parsed)
+    }
+
+    /// Design: "rejected with an error in the log and in `$errors`, never silently dropped".
+    fn reject(&mut self, about: &About<'_>, reason: &str) {
+        if self.errors.len() >= ERRORS_MAXIMUM {
+            return;
+        }
+        let message = format!("an emit was rejected: {reason}");
+        self.logs.push(about.log(Level::Error, &message));
+        self.errors.push(about.report("emit_rejected", "EmitError", &message, &message));
+    }
+}
+
+// === impl About ===
+
+impl About<'_> {
+    fn event(&self, emit: emit::Emit) -> Event {
+        let name = match &emit.channel {
+            Channel::Default => String::new(),
+            Channel::Named(name) => name.clone(),
+        };
+        let id = emit.id.map(|id| id.as_str().to_owned());
+        let metadata = Metadata { id, summary: emit.summary, ts: emit.ts, ..self.metadata(name) };
+        Event { event: emit.event, metadata }
+    }
+
+    fn error(&self, code: &str, message: &str, fault: &Fault) -> Event {
+        let name = match fault {
+            Fault::Threw(thrown) => thrown.name.as_str(),
+            _ => "Error",
+        };
+        let stack = if fault.stack().is_empty() { message } else { fault.stack() };
+        self.report(code, name, message, stack)
+    }
+
+    fn report(&self, code: &str, name: &str, message: &str, stack: &str) -> Event {
+        let ts = iso_8601(self.platform.clock.instant_ms());
+        let report = ErrorReport { code: code.into(), message: message.into(), stack: stack.into(), ts: ts.clone() };
+        let event = json!({
+            "error": {
+                "code": report.code, "name": name, "message": report.message, "stack": report.stack, "ts": report.ts,
+            },
+            "original_event": self.original_event,
+            "original_context": {"id": self.run_id, "ts": ts, "source_id": self.source.id},
+        });
+        Event { event, metadata: self.metadata(Stream::Errors.metadata_name().to_owned()) }
+    }
+
+    fn metadata(&self, name: String) -> Metadata {
+        let emit_id = EmitId::new(self.platform.clock.instant_ms(), self.platform.entropy.bytes()).to_string();
+        Metadata { emit_id, name, emitter_id: self.source.id.to_string(), id: None, summary: None, ts: None }
+    }
+
+    fn log(&self, level: Level, message: &str) -> LogEntry {
+        let line = LogLine { at_ms: self.platform.clock.now_ms(), level, message: message.to_owned() };
+        LogEntry::new(self.run_id, line)
+    }
+}
+
+fn log_text(fault: &Fault) -> String {
+    match fault {
+        Fault::Threw(thrown) if !thrown.stack.is_empty() => thrown.stack.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// ISO 8601 in UTC.
+fn iso_8601(now_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(now_ms).unwrap_or_default().to_string()
+}

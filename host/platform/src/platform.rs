@@ -1,0 +1,92 @@
+//! The parts everything works with, put together once at the start.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use domain::ids::EndpointKey;
+use domain::limits::Limits;
+use domain::users::Quotas;
+use store::{Batch, Store, Tenant};
+
+use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox};
+use crate::programs::Programs;
+use crate::vault::Vault;
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Platform(Arc<Parts>);
+
+pub struct Parts {
+    pub store: Arc<dyn Store>,
+    pub sandbox: Arc<dyn Sandbox>,
+    pub linker: Arc<dyn Linker>,
+    pub outbound: Arc<dyn Outbound>,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    pub vault: Vault,
+    pub programs: Programs,
+    pub config: Config,
+}
+
+/// What an operator decides.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub limits: Limits,
+    /// What clients reach this server at, without a slash at the end: endpoints of sources start with it.
+    pub public_url: String,
+    /// Of new accounts.
+    pub default_quotas: Quotas,
+    /// What one account may have of each: bounds what lists, fan-out and clearing up cost.
+    pub sources_per_account: usize,
+    pub subscriptions_per_account: usize,
+    pub webhooks_per_account: usize,
+    pub connected_accounts_per_account: usize,
+    /// Code of a component, all its files together.
+    pub code_bytes: usize,
+}
+
+// === impl Platform ===
+
+impl Platform {
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl Deref for Platform {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+// === impl Parts ===
+
+impl Parts {
+    /// An empty batch at this moment.
+    pub(crate) fn batch(&self, tenant: &Tenant) -> Batch {
+        Batch::new(tenant, self.clock.now_ms())
+    }
+
+    pub fn endpoint_url(&self, key: &EndpointKey) -> String {
+        format!("{}/e/{key}", self.config.public_url)
+    }
+}
+
+// === impl Config ===
+
+impl Config {
+    pub fn new(public_url: &str) -> Self {
+        Self {
+            limits: Limits::default(),
+            public_url: public_url.trim_end_matches('/').to_owned(),
+            default_quotas: Quotas::default(),
+            sources_per_account: 10_000,
+            subscriptions_per_account: 10_000,
+            webhooks_per_account: 1000,
+            connected_accounts_per_account: 1000,
+            code_bytes: 4 << 20,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What the product needs from the outside, as seams: a sandbox, a linker, a way out, time and randomness.
+//!
+//! The binary plugs the real ones in (`cli/serve/wiring.rs`); tests use [`crate::fake`]. Nothing here knows wasmtime,
+//! a JavaScript parser or an HTTP client, so nearly all behaviour is tested without them.
+
+mod linker;
+mod outbound;
+mod outcome;
+mod program;
+mod sandbox;
+mod services;
+mod time;
+
+pub use linker::{ComponentSource, Dependency, LinkError, Linked, Linker};
+pub use outbound::{Fetched, Outbound, OutboundError, Posted, Posting};
+pub use outcome::{Effect, EffectKind, Emit, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};
+pub use program::{Module, ModuleKind, Program};
+pub use sandbox::{Call, LoadFailure, Loaded, RunLimits, Sandbox, SandboxError, Task};
+pub use services::{Reply, RunServices, ServiceError};
+pub use time::{Clock, Entropy, SystemClock, SystemEntropy};

@@ -1,0 +1,59 @@
+//! The way out, as far as the platform itself uses it; a component's own requests do not come by here.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+/// A text that was fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    pub text: String,
+    /// Where it was found after redirects: what relative paths are relative to.
+    pub url: String,
+}
+
+/// One request with a body, such as a delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posting {
+    pub method: String,
+    pub url: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Bytes,
+    /// From the first byte of the connection to the last byte of the answer's head.
+    pub timeout: Duration,
+}
+
+/// The head of the answer to a posting; the body is not read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Posted {
+    pub status: u16,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OutboundError {
+    /// Not an address that may be reached from here.
+    #[error("{reason}")]
+    Refused { reason: String },
+    #[error("the server answered {status}")]
+    Status { status: u16 },
+    #[error("the answer is larger than {limit_bytes} bytes")]
+    TooLarge { limit_bytes: usize },
+    #[error("the answer is not UTF-8 text")]
+    NotText,
+    #[error("no answer: {reason}")]
+    Unanswered { reason: String },
+}
+
+/// Obligations: addresses are filtered when the connection is made (no private networks unless the operator allowed
+/// them); every wait is bounded; dropping the future cancels the request.
+#[async_trait]
+pub trait Outbound: Send + Sync {
+    /// The body of a 2xx answer to a GET; redirects are followed.
+    async fn fetch_text(&self, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError>;
+
+    /// Sends, and reads the head of the answer, whatever its status; redirects are not followed.
+    async fn post(&self, posting: Posting) -> Result<Posted, OutboundError>;
+}

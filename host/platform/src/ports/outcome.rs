@@ -1,0 +1,180 @@
+//! What a run did, as data. The component's failure is part of it, never an error of ours.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// Everything one run did, also when it failed half-way.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// JSON of what the call returned; `None` when it failed.
+    pub returned: Option<Box<RawValue>>,
+    pub emits: Vec<Emit>,
+    /// Writes that were not flushed before an outbound request; in order, the last one of a key counts.
+    pub writes: Vec<Write>,
+    pub logs: Vec<LogLine>,
+    pub effects: Vec<Effect>,
+    pub has_replied: bool,
+    pub usage: Usage,
+    pub fault: Option<Fault>,
+}
+
+/// One call of `$emit`: the event, and `{id, name, summary, ts, delivery_ts}` as given.
+#[derive(Clone, Debug)]
+pub struct Emit {
+    pub event: Box<RawValue>,
+    pub metadata: serde_json::Value,
+}
+
+/// A key of the source's store with its new JSON text, or none when it is removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    pub key: String,
+    pub value: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogLine {
+    pub at_ms: u64,
+    pub level: Level,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    Debug,
+    Info,
+    Warn,
+    Error,
+}
+
+/// What an action asked for with `$`.
+#[derive(Clone, Debug)]
+pub struct Effect {
+    pub kind: EffectKind,
+    /// As the guest sends them: `{name, value}` of an export, `{reason}` of an exit, the argument of a `send`.
+    pub parameters: Box<RawValue>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffectKind {
+    Export,
+    Respond,
+    Exit,
+    SendHttp,
+    SendEmail,
+    SendS3,
+    SendEmit,
+    SendSse,
+}
+
+/// What a run cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub fuel: u64,
+    /// Time on a CPU, waiting excluded.
+    pub cpu: Duration,
+    pub wall_clock: Duration,
+    pub peak_memory_bytes: usize,
+}
+
+/// Why a run did not end well.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// The component's own exception.
+    Threw(Thrown),
+    OutOfFuel {
+        limit: u64,
+    },
+    Deadline {
+        limit: Duration,
+    },
+    OutOfMemory {
+        limit_bytes: usize,
+    },
+    /// `what` names the limit, worded to follow a number: "events emitted in one run".
+    TooMuchOutput {
+        what: String,
+        limit: usize,
+    },
+    /// The engine refused to go on.
+    Trap {
+        reason: String,
+    },
+}
+
+/// An uncaught exception. `file`, `line` and `column` point into the component's own source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Thrown {
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub message: String,
+    #[serde(default)]
+    pub stack: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+}
+
+// === impl Usage ===
+
+impl Usage {
+    /// What is counted against a quota: CPU time in milliseconds, a begun one as a whole.
+    pub fn compute_ms(&self) -> u64 {
+        u64::try_from(self.cpu.as_micros().div_ceil(1000)).unwrap_or(u64::MAX)
+    }
+}
+
+// === impl Fault ===
+
+impl Fault {
+    /// A stable name for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Threw(_) => "threw",
+            Self::OutOfFuel { .. } => "out_of_fuel",
+            Self::Deadline { .. } => "deadline",
+            Self::OutOfMemory { .. } => "out_of_memory",
+            Self::TooMuchOutput { .. } => "too_much_output",
+            Self::Trap { .. } => "trap",
+        }
+    }
+
+    /// The stack of an exception; empty for what the platform stopped.
+    pub fn stack(&self) -> &str {
+        match self {
+            Self::Threw(thrown) => &thrown.stack,
+            _ => "",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Threw(thrown) => write!(formatter, "{}: {}", thrown.name, thrown.message),
+            Self::OutOfFuel { limit } => {
+                write!(formatter, "the run used its {limit} units of CPU fuel and was stopped")
+            }
+            Self::Deadline { limit } => {
+                write!(formatter, "the run took longer than {} s and was stopped", limit.as_secs_f64())
+            }
+            Self::OutOfMemory { limit_bytes } => {
+                write!(formatter, "the run needed more than {} MiB of memory and was stopped", limit_bytes >> 20)
+            }
+            Self::TooMuchOutput { what, limit } => {
+                write!(formatter, "the run went over its limit of {limit} {what} and was stopped")
+            }
+            Self::Trap { reason } => write!(formatter, "the sandbox stopped the run: {reason}"),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The sandbox: loads a program once, runs it many times, each time in a fresh instance.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use domain::limits::Limits;
+use serde_json::{Map, Value, json};
+
+use super::outcome::{LogLine, Outcome, Thrown};
+use super::{Program, RunServices};
+
+/// Obligations: nothing survives from one run to the next; what a component does wrong is in the [`Outcome`] (or in
+/// the [`LoadFailure`]), `Err` means that the host failed; tenants take turns, so none delays another without bound.
+#[async_trait]
+pub trait Sandbox: Send + Sync {
+    /// Evaluates a program and describes it. Bounded in time and memory like a run.
+    async fn load(&self, program: &Arc<Program>) -> Result<Result<Loaded, LoadFailure>, SandboxError>;
+
+    async fn run(
+        &self,
+        program: &Arc<Program>,
+        task: Task,
+        services: Arc<dyn RunServices>,
+    ) -> Result<Outcome, SandboxError>;
+}
+
+/// A component that loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// `module.exports` as JSON, each function as `{"$fn": true}`.
+    pub description: String,
+    /// What it logged while it loaded.
+    pub logs: Vec<LogLine>,
+}
+
+/// The component does not load; its author can act on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[error("{name}: {message}")]
+pub struct LoadFailure {
+    pub name: String,
+    pub message: String,
+    pub stack: String,
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    pub column: Option<u32>,
+}
+
+/// One run to be made.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Whose turn it takes: the tenant.
+    pub lane: String,
+    /// JSON for `invoke` of `wit/component.wit`; see [`Call::to_json`].
+    pub call: String,
+    pub limits: RunLimits,
+}
+
+/// What is called, and with what.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    Run { event: Value },
+    Hook { hook: domain::component::Hook },
+    Action { steps: Value },
+    Options { prop: String, page: u64, previous_context: Value, query: Option<String> },
+}
+
+/// The bounds of one run; those not here are the adapter's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunLimits {
+    /// About one per WebAssembly instruction.
+    pub fuel: u64,
+    pub wall_clock: Duration,
+    pub memory_bytes: usize,
+    pub emits: usize,
+    pub event_bytes: usize,
+    pub db_value_bytes: usize,
+    pub reply_bytes: usize,
+}
+
+/// The host failed to run a component.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    #[error("too many runs are waiting")]
+    Overloaded,
+    #[error("the sandbox failed")]
+    Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+// === impl Call ===
+
+impl Call {
+    /// The text the guest reads. `component_id` is the one thing `process.env` holds.
+    pub fn to_json(&self, component_id: &str, props: &Map<String, Value>) -> String {
+        let mut call = match self {
+            Self::Run { event } => json!({"kind": "run", "event": event}),
+            Self::Hook { hook } => json!({"kind": "hook", "hook": hook.as_str()}),
+            Self::Action { steps } => json!({"kind": "action", "steps": steps}),
+            Self::Options { prop, page, previous_context, query } => {
+                json!({"kind": "options", "prop": prop, "page": page, "prevContext": previous_context, "query": query})
+            }
+        };
+        if let Value::Object(fields) = &mut call {
+            fields.insert("props".to_owned(), Value::Object(props.clone()));
+            fields.insert("env".to_owned(), json!({"PD_COMPONENT": component_id}));
+        }
+        call.to_string()
+    }
+}
+
+// === impl RunLimits ===
+
+impl RunLimits {
+    /// For a run that somebody waits for, such as an HTTP request.
+    pub fn interactive(limits: &Limits) -> Self {
+        Self::with_deadline(limits, limits.http_deadline_ms)
+    }
+
+    /// For a timer's run, and for a hook.
+    pub fn background(limits: &Limits) -> Self {
+        Self::with_deadline(limits, limits.timer_deadline_ms)
+    }
+
+    fn with_deadline(limits: &Limits, deadline_ms: u64) -> Self {
+        /// A thousand million units are roughly a second of CPU (measured by the sandbox's bench).
+        const FUEL_PER_MS: u64 = 1_000_000;
+        Self {
+            fuel: deadline_ms.saturating_mul(FUEL_PER_MS),
+            wall_clock: Duration::from_millis(deadline_ms),
+            memory_bytes: limits.memory_bytes,
+            emits: limits.emits_per_run,
+            event_bytes: limits.event_bytes,
+            db_value_bytes: limits.db_value_bytes,
+            reply_bytes: limits.body_bytes,
+        }
+    }
+}
+
+// === impl LoadFailure ===
+
+impl From<Thrown> for LoadFailure {
+    fn from(thrown: Thrown) -> Self {
+        let Thrown { name, message, stack, file, line, column, .. } = thrown;
+        Self { name, message, stack, file, line, column }
+    }
+}

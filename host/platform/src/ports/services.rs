@@ -1,0 +1,48 @@
+//! What a run needs from the rest of the house, while it runs.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+use super::outcome::{LogLine, Write};
+
+/// The platform behind the wall, for one run. Outbound requests are not here: the adapter sends them through the one
+/// door itself.
+///
+/// Implementers are trusted; what arrives has been checked against the run's limits. An error from here is our
+/// failure: the run ends and [`Sandbox::run`](super::Sandbox::run) returns it.
+#[async_trait]
+pub trait RunServices: Send + Sync {
+    /// Milliseconds since the Unix epoch.
+    fn now_ms(&self) -> f64;
+
+    /// Fills `buffer` with cryptographically secure randomness.
+    fn fill_random(&self, buffer: &mut [u8]);
+
+    /// The committed JSON text under `key` of this source's store. Writes of the run itself are not asked for here.
+    async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError>;
+
+    /// Makes writes durable before an outbound request leaves: whoever is called may call back, and must find them.
+    async fn flush(&self, writes: Vec<Write>) -> Result<(), ServiceError>;
+
+    /// The credentials of the account behind an app prop, as JSON.
+    fn credentials(&self, prop: &str) -> Option<String>;
+
+    /// Takes the answer to the triggering request. Called at most once in a run.
+    fn reply(&self, reply: Reply);
+
+    /// Sees every log line as it is written, for those who follow along.
+    fn observe(&self, line: &LogLine);
+}
+
+/// An answer to an HTTP request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Bytes,
+}
+
+/// The host could not serve a run.
+#[derive(Debug, thiserror::Error)]
+#[error("the host could not serve the run")]
+pub struct ServiceError(#[source] pub Box<dyn std::error::Error + Send + Sync>);

@@ -1,0 +1,71 @@
+//! Time and randomness, passed in so that tests need neither sleep nor luck.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+
+/// Obligations: `sleep_until` returns at once for an instant that has passed, and may be dropped at any time.
+#[async_trait]
+pub trait Clock: Send + Sync {
+    /// Milliseconds since the Unix epoch.
+    fn now_ms(&self) -> u64;
+
+    async fn sleep_until(&self, at_ms: u64);
+}
+
+/// Obligations: cryptographically secure, never blocks for long, never fails.
+pub trait Entropy: Send + Sync {
+    fn fill(&self, buffer: &mut [u8]);
+}
+
+/// This machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+/// The kernel's randomness.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemEntropy;
+
+// === impl Clock ===
+
+impl dyn Clock + '_ {
+    /// The instant in the type the rules of `domain` count in.
+    pub fn instant_ms(&self) -> i64 {
+        i64::try_from(self.now_ms()).unwrap_or(i64::MAX)
+    }
+
+    pub fn now_seconds(&self) -> u64 {
+        self.now_ms() / 1000
+    }
+}
+
+// === impl Entropy ===
+
+impl dyn Entropy + '_ {
+    pub fn bytes<const SIZE: usize>(&self) -> [u8; SIZE] {
+        let mut bytes = [0; SIZE];
+        self.fill(&mut bytes);
+        bytes
+    }
+}
+
+#[async_trait]
+impl Clock for SystemClock {
+    fn now_ms(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    async fn sleep_until(&self, at_ms: u64) {
+        tokio::time::sleep(Duration::from_millis(at_ms.saturating_sub(self.now_ms()))).await;
+    }
+}
+
+impl Entropy for SystemEntropy {
+    fn fill(&self, buffer: &mut [u8]) {
+        // A kernel without randomness is none this program starts on; zeros would be worse than stopping.
+        if getrandom::fill(buffer).is_err() {
+            std::process::abort();
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Linked programs, read from the store and kept at hand.
+//!
+//! A program is named by its content, so an entry never goes stale; the bound is on their bytes.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use store::{Lookup, Store, Tenant};
+
+use crate::Error;
+use crate::ports::Program;
+use crate::records::{Origin, RecordError};
+use crate::records::{Source, names, shelf};
+
+/// A few hundred components with large packages.
+const HELD_BYTES: usize = 256 << 20;
+
+#[derive(Default)]
+pub struct Programs {
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    by_digest: HashMap<String, Arc<Program>>,
+    /// Oldest first.
+    order: VecDeque<String>,
+    size_bytes: usize,
+}
+
+// === impl Programs ===
+
+impl Programs {
+    pub async fn of_source(&self, store: &dyn Store, tenant: &Tenant, source: &Source) -> Result<Arc<Program>, Error> {
+        self.find(store, tenant, source.revision.origin, &source.revision.program).await
+    }
+
+    pub async fn find(
+        &self,
+        store: &dyn Store,
+        tenant: &Tenant,
+        origin: Origin,
+        digest: &str,
+    ) -> Result<Arc<Program>, Error> {
+        if let Some(program) = self.lock().by_digest.get(digest) {
+            return Ok(program.clone());
+        }
+        let owner = match origin {
+            Origin::Own => tenant.clone(),
+            Origin::Registry => names::operator(),
+        };
+        let found = shelf::find::<Program>(store, &owner, Lookup::Id(digest)).await?;
+        // A component is committed together with its program.
+        let found = found.ok_or(RecordError::Gone { kind: "program" })?;
+        let program = Arc::new(found.record);
+        self.lock().hold(digest, &program);
+        Ok(program)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Held ===
+
+impl Held {
+    fn hold(&mut self, digest: &str, program: &Arc<Program>) {
+        if self.by_digest.insert(digest.to_owned(), program.clone()).is_some() {
+            return;
+        }
+        self.order.push_back(digest.to_owned());
+        self.size_bytes += size_bytes(program);
+        while self.size_bytes > HELD_BYTES && self.order.len() > 1 {
+            let oldest = self.order.pop_front().and_then(|oldest| self.by_digest.remove(&oldest));
+            self.size_bytes -= oldest.map_or(0, |program| size_bytes(&program));
+        }
+    }
+}
+
+fn size_bytes(program: &Program) -> usize {
+    program.modules.iter().map(|(path, module)| path.len() + module.source.len()).sum()
+}

@@ -1,0 +1,101 @@
+//! What the store's opaque bytes mean: typed records, each with a kind and a version.
+//!
+//! The store keeps bytes under names; every name and every shape is decided here, in one place. A record is stored as
+//! `{"v": <version>, "data": …}`: a host that meets a newer version says so instead of guessing.
+
+mod account;
+mod component;
+mod event;
+mod job;
+mod source;
+mod subscription;
+mod user;
+mod webhook;
+mod workflow;
+
+pub mod names;
+pub mod shelf;
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+pub use account::{Account, App, AuthType};
+pub use component::{Component, RegistryEntry};
+pub use event::{ErrorReport, Event, LogEntry, Metadata};
+pub use job::{DeadLetter, Job, Timer};
+pub use shelf::Kept;
+pub use source::{Origin, Phase, Revision, Source};
+pub use subscription::{AutoSubscription, Subscription};
+pub use user::{ApiKey, Installation, User};
+pub use webhook::Webhook;
+pub use workflow::Workflow;
+
+/// A record of one kind.
+pub trait Stored: Serialize + DeserializeOwned + Send {
+    /// The store's name for the kind; never changes.
+    const KIND: &'static str;
+    /// Raised when the shape changes in a way that older hosts cannot read.
+    const VERSION: u32 = 1;
+
+    fn id(&self) -> String;
+
+    /// A second name, unique among the tenant's records of the kind.
+    fn alias(&self) -> Option<String> {
+        None
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error("a record of kind `{kind}` was written by a newer version ({found}, this one knows {known})")]
+    Newer { kind: &'static str, found: u32, known: u32 },
+    #[error("a record of kind `{kind}` cannot be read")]
+    Malformed { kind: &'static str, source: serde_json::Error },
+    #[error("a record of kind `{kind}` is missing, though another refers to it")]
+    Gone { kind: &'static str },
+    #[error("a record of kind `{kind}` cannot be written")]
+    Unwritable { kind: &'static str, source: serde_json::Error },
+}
+
+pub fn encode<R: Stored>(record: &R) -> Result<Bytes, RecordError> {
+    encode_as(R::KIND, R::VERSION, record)
+}
+
+pub fn decode<R: Stored>(bytes: &[u8]) -> Result<R, RecordError> {
+    decode_as(R::KIND, R::VERSION, bytes)
+}
+
+/// For what is stored beside records: entries of streams, payloads of jobs and timers.
+pub(crate) fn encode_as<T: Serialize>(kind: &'static str, version: u32, data: &T) -> Result<Bytes, RecordError> {
+    #[derive(Serialize)]
+    struct Versioned<'a, T> {
+        v: u32,
+        data: &'a T,
+    }
+    match serde_json::to_vec(&Versioned { v: version, data }) {
+        Ok(bytes) => Ok(bytes.into()),
+        Err(source) => Err(RecordError::Unwritable { kind, source }),
+    }
+}
+
+pub(crate) fn decode_as<T: DeserializeOwned>(kind: &'static str, known: u32, bytes: &[u8]) -> Result<T, RecordError> {
+    #[derive(Deserialize)]
+    struct Version {
+        v: u32,
+    }
+    #[derive(Deserialize)]
+    struct Versioned<T> {
+        data: T,
+    }
+    let malformed = |source| RecordError::Malformed { kind, source };
+    let Version { v: found } = serde_json::from_slice(bytes).map_err(malformed)?;
+    if found > known {
+        return Err(RecordError::Newer { kind, found, known });
+    }
+    let Versioned { data } = serde_json::from_slice(bytes).map_err(malformed)?;
+    Ok(data)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! What lies in the streams of an emitter.
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{RecordError, decode_as, encode_as};
+use crate::ports::{Level, LogLine};
+
+const KIND: &str = "event";
+const LOG_KIND: &str = "log";
+const VERSION: u32 = 1;
+
+/// One emitted event. Its id is the store's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub event: Value,
+    pub metadata: Metadata,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Metadata {
+    pub emit_id: String,
+    /// The stream; empty for the default one.
+    pub name: String,
+    pub emitter_id: String,
+    /// The `id` given to `$emit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ts: Option<i64>,
+}
+
+/// The `event` of an entry of `$errors`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorReport {
+    pub code: String,
+    pub message: String,
+    pub stack: String,
+    /// ISO 8601.
+    pub ts: String,
+}
+
+/// One line of a source's log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogEntry {
+    pub run_id: String,
+    pub at_ms: u64,
+    pub level: Level,
+    pub message: String,
+}
+
+// === impl Event ===
+
+impl Event {
+    pub fn encode(&self) -> Result<Bytes, RecordError> {
+        encode_as(KIND, VERSION, self)
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+        decode_as(KIND, VERSION, bytes)
+    }
+}
+
+// === impl LogEntry ===
+
+impl LogEntry {
+    pub fn new(run_id: &str, line: LogLine) -> Self {
+        Self { run_id: run_id.to_owned(), at_ms: line.at_ms, level: line.level, message: line.message }
+    }
+
+    pub fn encode(&self) -> Result<Bytes, RecordError> {
+        encode_as(LOG_KIND, VERSION, self)
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+        decode_as(LOG_KIND, VERSION, bytes)
+    }
+}

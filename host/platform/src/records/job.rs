@@ -1,0 +1,82 @@
+//! Work that outlives a request: what is queued, what is timed, and what was given up.
+
+use bytes::Bytes;
+use domain::ids::SourceId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{RecordError, Stored, decode_as, encode_as};
+
+/// What a queued job is to do. Handlers are idempotent: a job may run twice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "job", rename_all = "snake_case")]
+pub enum Job {
+    /// The rest of a deletion of events that was too large for one batch. Both ends are included.
+    DeleteEvents { emitter: String, streams: Vec<String>, first: Option<String>, last: Option<String> },
+    /// Clears the streams and values of a source that is gone.
+    ForgetSource { source: SourceId },
+    /// Removes a source whose deploy never ended, because its host died.
+    AbandonDeploy { source: SourceId },
+}
+
+/// What a timer fires.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timer {
+    pub source: SourceId,
+    pub prop: String,
+    /// In the form `domain::timers::Schedule::parse` reads.
+    pub schedule: Value,
+}
+
+/// A delivery that ran out of attempts. Listed, and replayable.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DeadLetter {
+    pub id: String,
+    pub emitter: String,
+    pub listener: String,
+    pub event_name: String,
+    pub event_id: String,
+    pub attempts: u32,
+    pub reason: String,
+    /// The event itself: the stream may have moved on.
+    pub event: Value,
+    pub created_at: u64,
+}
+
+// === impl Job ===
+
+impl Job {
+    const KIND: &'static str = "job";
+    const VERSION: u32 = 1;
+
+    pub fn encode(&self) -> Result<Bytes, RecordError> {
+        encode_as(Self::KIND, Self::VERSION, self)
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+        decode_as(Self::KIND, Self::VERSION, bytes)
+    }
+}
+
+// === impl Timer ===
+
+impl Timer {
+    const KIND: &'static str = "timer";
+    const VERSION: u32 = 1;
+
+    pub fn encode(&self) -> Result<Bytes, RecordError> {
+        encode_as(Self::KIND, Self::VERSION, self)
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+        decode_as(Self::KIND, Self::VERSION, bytes)
+    }
+}
+
+impl Stored for DeadLetter {
+    const KIND: &'static str = "dead_letter";
+
+    fn id(&self) -> String {
+        self.id.clone()
+    }
+}

@@ -1,0 +1,71 @@
+//! Every name the platform uses in the store.
+//!
+//! | where | name | what |
+//! |---|---|---|
+//! | tenant | `u_…` | everything of one account |
+//! | tenant | `operator` | users, apps, the registry |
+//! | directory | `key/<sha-256 of an API key>` | whose key it is |
+//! | directory | `endpoint/<key>` | which source answers there |
+//! | directory | `username/<name>`, `email/<address>` | taken |
+//! | stream | a channel, `$errors`, `$logs` of an emitter | what it emitted |
+//! | scope | `db/<source>` | the values of `$.service.db` |
+//! | counter | `compute_ms/<day>`, `invocations/<day>`, `invocations/period/<start>` | usage |
+//! | timer | `<source>/<prop>` | a schedule |
+//! | lane | `chores/<id>` | clearing up after a source |
+
+use domain::ids::{EndpointKey, SourceId, UserId};
+use store::Tenant;
+
+pub const ERRORS: &str = "$errors";
+pub const LOGS: &str = "$logs";
+
+/// The tenant of what belongs to the installation. Ids of users have another shape.
+#[expect(clippy::expect_used, reason = "the text is a valid tenant")]
+pub fn operator() -> Tenant {
+    Tenant::parse("operator").expect("letters only")
+}
+
+#[expect(clippy::expect_used, reason = "an id of a user is 14 letters, digits and one underscore")]
+pub fn tenant(user: &UserId) -> Tenant {
+    Tenant::parse(user.as_str()).expect("ids of users are valid tenants")
+}
+
+pub fn api_key(hash: &str) -> String {
+    format!("key/{hash}")
+}
+
+pub fn endpoint(key: &EndpointKey) -> String {
+    format!("endpoint/{key}")
+}
+
+pub fn username(name: &str) -> String {
+    format!("username/{}", name.to_lowercase())
+}
+
+pub fn email(address: &str) -> String {
+    format!("email/{}", address.to_lowercase())
+}
+
+pub fn db(source: &SourceId) -> String {
+    format!("db/{source}")
+}
+
+pub fn timer(source: &SourceId, prop: &str) -> String {
+    format!("{source}/{prop}")
+}
+
+pub fn chores(id: &str) -> String {
+    format!("chores/{id}")
+}
+
+pub fn compute_of_day(day_start_ms: i64) -> String {
+    format!("compute_ms/{day_start_ms}")
+}
+
+pub fn invocations_of_day(day_start_ms: i64) -> String {
+    format!("invocations/{day_start_ms}")
+}
+
+pub fn invocations_of_period(period_start_ms: i64) -> String {
+    format!("invocations/period/{period_start_ms}")
+}

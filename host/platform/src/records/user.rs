@@ -1,0 +1,66 @@
+//! Accounts and their keys.
+
+use domain::ids::UserId;
+use domain::users::{Plan, Role};
+use serde::{Deserialize, Serialize};
+
+use super::Stored;
+use crate::vault::Sealed;
+
+/// An account, kept with the operator: it is looked up before the tenant's own partition is touched.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct User {
+    pub id: UserId,
+    pub username: String,
+    pub email: String,
+    pub role: Role,
+    pub plan: Plan,
+    pub created_at: u64,
+    pub updated_at: u64,
+}
+
+/// A key of an account, kept with the account. The key itself is never stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ApiKey {
+    /// SHA-256 of the key, in hex.
+    pub hash: String,
+    pub created_at: u64,
+}
+
+/// One per store: that it was set up, and a text that only the right encryption key opens.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Installation {
+    pub first_user: UserId,
+    pub key_check: Sealed,
+    pub created_at: u64,
+}
+
+impl Stored for User {
+    const KIND: &'static str = "user";
+
+    fn id(&self) -> String {
+        self.id.to_string()
+    }
+}
+
+impl Stored for ApiKey {
+    const KIND: &'static str = "api_key";
+
+    fn id(&self) -> String {
+        self.hash.clone()
+    }
+}
+
+// === impl Installation ===
+
+impl Installation {
+    pub const ID: &'static str = "installation";
+}
+
+impl Stored for Installation {
+    const KIND: &'static str = "installation";
+
+    fn id(&self) -> String {
+        Self::ID.to_owned()
+    }
+}
