@@ -91,7 +91,9 @@ fn fault_to_json(fault: &Fault) -> Value {
 fn read_event(path: Option<&Path>) -> Result<Value> {
     let text = match path {
         None => return Ok(json!({})),
-        Some(path) if path == Path::new("-") => std::io::read_to_string(std::io::stdin()).context("cannot read the event")?,
+        Some(path) if path == Path::new("-") => {
+            std::io::read_to_string(std::io::stdin()).context("cannot read the event")?
+        }
         Some(path) => {
             std::fs::read_to_string(path).with_context(|| format!("cannot read the event {}", path.display()))?
         }

@@ -3,10 +3,14 @@
 //! Files are written beside their name and renamed, so a reader sees a whole file or none. Each ends in a checksum; one that
 //! does not match is made again. The folder must be the server's own: whoever can write to it can run
 //! code in the server.
+//!
+//! Summing up a large image takes longer than mapping it, so a file also carries its checksum as its time of modification.
+//! Whoever writes to it afterwards changes that time; only a file that was touched is read in full.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use wasmtime::{Engine, Module};
 
@@ -53,13 +57,10 @@ impl Cache {
 
 fn read(engine: &Engine, path: &Path) -> Option<Module> {
     let mut file = File::open(path).ok()?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).ok()?;
-    if !is_whole(&bytes) {
+    if !is_whole(&mut file).unwrap_or(false) {
         tracing::warn!(path = %path.display(), "a compiled module is damaged and is made again");
         return None;
     }
-    file.rewind().ok()?;
     #[expect(unsafe_code, reason = "the file is ours, and its checksum says it is what we wrote")]
     let module = unsafe { Module::deserialize_open_file(engine, file) };
     module
@@ -74,18 +75,40 @@ fn write(module: &Module, path: &Path) -> Result<(), WriteError> {
     let folder = path.parent().ok_or(WriteError::NoFolder)?;
     fs::create_dir_all(folder)?;
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let checksum = crc32fast::hash(&bytes);
     file.write_all(&bytes)?;
     file.write_all(TRAILER_MAGIC)?;
-    file.write_all(&crc32fast::hash(&bytes).to_le_bytes())?;
+    file.write_all(&checksum.to_le_bytes())?;
+    file.as_file().set_modified(stamp(checksum))?;
     file.as_file().sync_all()?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
 
-fn is_whole(bytes: &[u8]) -> bool {
-    let Some((module, trailer)) = bytes.split_last_chunk::<TRAILER_BYTES>() else { return false };
-    let Some((magic, checksum)) = trailer.split_first_chunk::<8>() else { return false };
-    magic == TRAILER_MAGIC && checksum == crc32fast::hash(module).to_le_bytes()
+/// Whether the file is what was once written, all of it. Leaves it rewound.
+fn is_whole(file: &mut File) -> io::Result<bool> {
+    let Ok(length) = file.seek(SeekFrom::End(-(TRAILER_BYTES as i64))) else { return Ok(false) };
+    let mut trailer = [0; TRAILER_BYTES];
+    file.read_exact(&mut trailer)?;
+    file.rewind()?;
+    let Some((magic, checksum)) = trailer.split_first_chunk::<8>() else { return Ok(false) };
+    let Ok(checksum) = checksum.try_into().map(u32::from_le_bytes) else { return Ok(false) };
+    if magic != TRAILER_MAGIC {
+        return Ok(false);
+    }
+    if file.metadata()?.modified()? == stamp(checksum) {
+        return Ok(true);
+    }
+    let mut bytes = Vec::new();
+    Read::by_ref(file).take(length).read_to_end(&mut bytes)?;
+    file.rewind()?;
+    Ok(crc32fast::hash(&bytes) == checksum)
+}
+
+/// A time nobody's write would leave behind by chance: whole seconds, because not every file system keeps more.
+fn stamp(checksum: u32) -> SystemTime {
+    const LONG_AGO: Duration = Duration::from_secs(1_000_000_000);
+    UNIX_EPOCH + LONG_AGO + Duration::from_secs(checksum.into())
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -95,5 +118,8 @@ enum WriteError {
     #[error("the path has no folder")]
     NoFolder,
     #[error(transparent)]
-    Io(#[from] std::io::Error),
+    Io(#[from] io::Error),
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,4 +28,6 @@ pub use limits::{LimitKind, Limits};
 pub use outcome::{Effect, EffectKind, Emit, EmitMetadata, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};
 pub use program::{Module, ModuleKind, Program};
 pub use sandbox::{Built, Config, Error, Image, LoadError, Sandbox, Task};
-pub use services::{FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse, Reply, ServiceError, Services};
+pub use services::{
+    FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse, Reply, ServiceError, Services,
+};

@@ -25,6 +25,14 @@ pub struct WithoutImage {
     table: String,
 }
 
+/// What one run wrote to: every such page is copied when it is first written, and restored afterwards.
+#[derive(Debug)]
+pub struct Written {
+    pub pages: usize,
+    /// Stretches of neighbouring pages.
+    pub regions: usize,
+}
+
 /// Sizes of what is kept, as bytes on disk.
 pub struct Sizes {
     pub base_image: usize,
@@ -75,9 +83,35 @@ impl WithoutImage {
     }
 }
 
+/// Runs one call and counts the machine pages whose content it changed.
+pub async fn written(sandbox: &Sandbox, image: &Image, call: &str) -> Result<Written, Error> {
+    let start = || async {
+        let run = Run::new(offline_services(), Limits::default(), Some(image.program.clone()));
+        Started::new(&sandbox.inner.engine, &image.pre, run).await
+    };
+    let (untouched, mut called) = (start().await?, start().await?);
+    // How the call ended does not matter to what it wrote.
+    let _ = called.call(INVOKE, Some(call)).await?;
+    let (before, after) = (untouched.memory(), called.memory());
+    let zeros = [0; MACHINE_PAGE_BYTES];
+    let mut written = Written { pages: 0, regions: 0 };
+    let mut was_written = false;
+    for (index, page) in after.chunks(MACHINE_PAGE_BYTES).enumerate() {
+        let start = index * MACHINE_PAGE_BYTES;
+        let is_written = before.get(start..start + MACHINE_PAGE_BYTES).unwrap_or(&zeros) != page;
+        written.pages += usize::from(is_written);
+        written.regions += usize::from(is_written && !was_written);
+        was_written = is_written;
+    }
+    Ok(written)
+}
+
+const MACHINE_PAGE_BYTES: usize = 4 << 10;
+
 /// Serialized sizes of the base image and of a component's.
 pub fn sizes(sandbox: &Sandbox, image: &Image) -> Result<Sizes, Error> {
-    let size = |pre: &wasmtime::InstancePre<Run>| pre.module().serialize().map(|bytes| bytes.len()).map_err(Error::Engine);
+    let size =
+        |pre: &wasmtime::InstancePre<Run>| pre.module().serialize().map(|bytes| bytes.len()).map_err(Error::Engine);
     Ok(Sizes { base_image: size(&sandbox.inner.base)?, image: size(&image.pre)? })
 }
 

@@ -177,7 +177,12 @@ impl std::fmt::Display for Fault {
 impl Thrown {
     pub(crate) fn stack_exhausted() -> Self {
         let message = "Maximum call stack size exceeded";
-        Self { name: "RangeError".into(), message: message.into(), stack: format!("RangeError: {message}"), ..Self::default() }
+        Self {
+            name: "RangeError".into(),
+            message: message.into(),
+            stack: format!("RangeError: {message}"),
+            ..Self::default()
+        }
     }
 
     /// From the JSON the guest reports errors in. Whatever it sends, something readable comes out.

@@ -14,7 +14,8 @@ use serde::Serialize;
 use super::statistics::Times;
 use crate::run_once::default_cache;
 
-const TRIVIAL: &str = "module.exports = {name: 'trivial', version: '1', run(event) { this.$emit(event, {id: event.id}); }};";
+const TRIVIAL: &str =
+    "module.exports = {name: 'trivial', version: '1', run(event) { this.$emit(event, {id: event.id}); }};";
 const CPU_BOUND: &str = "
 function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 module.exports = {name: 'cpu', version: '1', run() {
@@ -22,7 +23,9 @@ module.exports = {name: 'cpu', version: '1', run() {
   for (let i = 0; i < 2000; i++) rows.push({i, text: 'row ' + i, nested: {a: [i, i + 1]}});
   if (fib(21) + JSON.parse(JSON.stringify(rows)).length !== 12946) throw new Error('wrong');
 }};";
-const CALL: &str = r#"{"kind":"run","event":{"id":1,"body":{"hello":"world"},"headers":{"content-type":"application/json"}}}"#;
+const ATTACKER: &str = "module.exports = {name: 'attacker', version: '1', run() { for (;;); }};";
+const CALL: &str =
+    r#"{"kind":"run","event":{"id":1,"body":{"hello":"world"},"headers":{"content-type":"application/json"}}}"#;
 const WARM_UP: usize = 300;
 
 #[derive(clap::Args)]
@@ -41,6 +44,7 @@ struct Report {
     deps_1mb: Figures,
     cpu: Cpu,
     images: Images,
+    neighbour: Neighbour,
 }
 
 #[derive(Serialize)]
@@ -53,12 +57,21 @@ struct Figures {
     first_run_us: f64,
     deploy_ms: f64,
     image_bytes: usize,
+    pages_written: usize,
+    page_regions_written: usize,
 }
 
 #[derive(Serialize)]
 struct Cpu {
     fuel_on_ms: f64,
     fuel_off_ms: f64,
+}
+
+/// A well-behaved tenant's runs, alone and beside one that spins on every core.
+#[derive(Serialize)]
+struct Neighbour {
+    quiet_p99_us: f64,
+    attacked_p99_us: f64,
 }
 
 #[derive(Serialize)]
@@ -81,12 +94,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let (deps_1mb, _) = measure_component(&sandbox, "deps.js", with_dependencies(), arguments.runs).await?;
     talk("measuring a CPU-bound component, metered and not");
     let cpu = measure_cpu(&sandbox).await?;
+    talk("measuring a neighbour while an attacker spins");
+    let neighbour = measure_neighbour(&sandbox, &image, arguments.runs).await?;
     let sizes = measure::sizes(&sandbox, &image)?;
     let images = Images {
         base_bytes: sizes.base_image,
         trivial_beyond_base_bytes: sizes.image as i64 - sizes.base_image as i64,
     };
-    let report = Report { trivial, deps_1mb, cpu, images };
+    let report = Report { trivial, deps_1mb, cpu, images, neighbour };
     if !arguments.json {
         print_table(&report);
     }
@@ -128,6 +143,7 @@ async fn measure_component(sandbox: &Sandbox, name: &str, source: String, runs: 
 
     let fresh = time_fresh(sandbox, &image, runs).await?;
     let warm = time_warm(sandbox, &image, runs).await?;
+    let written = measure::written(sandbox, &image, CALL).await?;
     let no_image = time_without_image(sandbox, &image, (runs / 250).max(5)).await?;
     let figures = Figures {
         fresh_p50_us: fresh.percentile_us(50),
@@ -138,6 +154,8 @@ async fn measure_component(sandbox: &Sandbox, name: &str, source: String, runs: 
         first_run_us,
         deploy_ms,
         image_bytes: measure::sizes(sandbox, &image)?.image,
+        pages_written: written.pages,
+        page_regions_written: written.regions,
     };
     Ok((figures, image))
 }
@@ -180,7 +198,10 @@ async fn time_without_image(sandbox: &Sandbox, image: &Image, runs: usize) -> Re
     let mut times = Vec::with_capacity(runs);
     for _ in 0..runs {
         let started = Instant::now();
-        ensure!(without.call(CALL, measure::offline_services()).await?, "the benchmark's component failed without an image");
+        ensure!(
+            without.call(CALL, measure::offline_services()).await?,
+            "the benchmark's component failed without an image"
+        );
         times.push(started.elapsed());
     }
     Ok(Times::new(times))
@@ -207,8 +228,34 @@ async fn throughput(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<f64
     Ok(done as f64 / started.elapsed().as_secs_f64())
 }
 
+async fn measure_neighbour(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Neighbour> {
+    let quiet = spawn_timed(sandbox, image, runs).await?;
+    let program = Arc::new(Program::single("attacker.js", ATTACKER));
+    let attacker = sandbox.build(program, Limits::default()).await?.image;
+    let mut attacks = tokio::task::JoinSet::new();
+    for _ in 0..std::thread::available_parallelism()?.get() {
+        let (sandbox, attacker) = (sandbox.clone(), attacker.clone());
+        attacks.spawn(async move {
+            let limits = Limits { fuel: u64::MAX / 2, wall_clock: Duration::from_secs(600), ..Limits::default() };
+            let task = Task { lane: "attacker", call: CALL, limits };
+            sandbox.run(&attacker, task, measure::offline_services()).await.map(|_| ())
+        });
+    }
+    let attacked = spawn_timed(sandbox, image, runs).await?;
+    // Dropping the runs ends them: nothing of an attack outlives its measurement.
+    attacks.shutdown().await;
+    Ok(Neighbour { quiet_p99_us: quiet.percentile_us(99), attacked_p99_us: attacked.percentile_us(99) })
+}
+
+/// Times fresh runs on the workers that also serve everybody else.
+async fn spawn_timed(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Times> {
+    let (sandbox, image) = (sandbox.clone(), image.clone());
+    tokio::spawn(async move { time_fresh(&sandbox, &image, runs).await }).await?
+}
+
 async fn measure_cpu(metered: &Sandbox) -> Result<Cpu> {
-    let unmetered = Sandbox::open(Config { meters_fuel: false, cache_folder: default_cache(), ..Config::default() }).await?;
+    let unmetered =
+        Sandbox::open(Config { meters_fuel: false, cache_folder: default_cache(), ..Config::default() }).await?;
     Ok(Cpu { fuel_on_ms: time_cpu(metered).await?, fuel_off_ms: time_cpu(&unmetered).await? })
 }
 
@@ -238,10 +285,18 @@ fn print_table(report: &Report) {
     row("first run, image mapped from file", "µs", |figures| figures.first_run_us);
     row("deploy (source to image)", "ms", |figures| figures.deploy_ms);
     row("image", "KB", |figures| figures.image_bytes as f64 / 1000.0);
+    row("pages written by a run", "", |figures| figures.pages_written as f64);
+    row("  in separate regions", "", |figures| figures.page_regions_written as f64);
     row("runs through all cores", "/s", |figures| figures.per_s);
     println!();
-    println!("{:<34}{:>11.2} ×", "fresh with deps / fresh without", report.deps_1mb.fresh_p50_us / report.trivial.fresh_p50_us);
+    println!(
+        "{:<34}{:>11.2} ×",
+        "fresh with deps / fresh without",
+        report.deps_1mb.fresh_p50_us / report.trivial.fresh_p50_us
+    );
     println!("{:<34}{:>11.1} KB", "base image", report.images.base_bytes as f64 / 1000.0);
+    println!("{:<34}{:>11.1} µs", "a neighbour's p99, quiet", report.neighbour.quiet_p99_us);
+    println!("{:<34}{:>11.1} µs", "a neighbour's p99, attacked", report.neighbour.attacked_p99_us);
     println!("{:<34}{:>11.1} ms", "CPU-bound, metered", report.cpu.fuel_on_ms);
     println!("{:<34}{:>11.1} ms", "CPU-bound, not metered", report.cpu.fuel_off_ms);
 }

@@ -68,7 +68,9 @@ fn shim() -> (Functions, BTreeMap<String, Signature>) {
                 for group in section {
                     for kind in group.unwrap().into_types() {
                         let CompositeInnerType::Func(function) = kind.composite_type.inner else { unreachable!() };
-                        let value = |types: &[wasmparser::ValType]| types.iter().map(|&kind| kind.try_into().unwrap()).collect();
+                        let value = |types: &[wasmparser::ValType]| {
+                            types.iter().map(|&kind| kind.try_into().unwrap()).collect()
+                        };
                         types.push((value(function.params()), value(function.results())));
                     }
                 }
@@ -131,7 +133,8 @@ fn the_host_provides_all_that_wit_describes() {
     let engine = wasmtime::Engine::default();
     let module = wasmtime::Module::new(&engine, module.finish()).unwrap();
 
-    let linked = super::linker(&engine).unwrap().instantiate_pre(&module).map(|_| ()).map_err(|error| error.to_string());
+    let linked =
+        super::linker(&engine).unwrap().instantiate_pre(&module).map(|_| ()).map_err(|error| error.to_string());
 
     assert!(world.imports.len() > 15);
     assert_eq!(linked, Ok(()));
