@@ -29,7 +29,8 @@ fn main() {
 fn add_folder(table: &mut String, part: &str, folder: &Path) {
     println!("cargo::rerun-if-changed={}", folder.display());
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "js")).collect();
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|kind| kind == "js")).collect();
     // The order of a folder differs between machines; the build must not.
     files.sort();
     for file in files {

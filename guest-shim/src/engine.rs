@@ -29,7 +29,7 @@ static ENGINE: SingleThread<OnceCell<Engine>> = SingleThread(OnceCell::new());
 /// Makes the runtime and evaluates the prelude.
 pub(crate) fn start() {
     let mut config = Config::default();
-    config.text_encoding(false).gc_threshold(usize::MAX);
+    config.text_encoding(false).weak_ref(true).gc_threshold(usize::MAX);
     let runtime = Runtime::new(config).expect("QuickJS starts with the memory it is given");
     let entry_points = runtime.context().with(|ctx| {
         limit_stack(&ctx);

@@ -54,26 +54,39 @@ fn add_run(host: &Object<'_>) -> Result<()> {
     host.set("dbGet", Func::from(|key: String| db::get(&key)))?;
     host.set("dbSet", Func::from(|key: String, value: Opt<String>| db::set(&key, value.0.as_deref())))?;
     host.set("credentials", Func::from(|prop: String| auth::credentials(&prop)))?;
-    host.set("respond", Func::from(|head: String, body: TypedArray<'_, u8>| {
-        respond::respond(&head, body.as_bytes().unwrap_or_default())
-    }))?;
-    host.set("perform", Func::from(|effect: u8, parameters: String| {
-        // The numbering is the enum's own; core/effects.js names them in the same order.
-        effects::perform(unsafe { effects::Effect::_lift(effect) }, &parameters)
-    }))?;
+    host.set(
+        "respond",
+        Func::from(|head: String, body: TypedArray<'_, u8>| {
+            respond::respond(&head, body.as_bytes().unwrap_or_default())
+        }),
+    )?;
+    host.set(
+        "perform",
+        Func::from(|effect: u8, parameters: String| {
+            // The numbering is the enum's own; core/effects.js names them in the same order.
+            effects::perform(unsafe { effects::Effect::_lift(effect) }, &parameters)
+        }),
+    )?;
     host.set("log", Func::from(|level: u8, message: String| log::log(unsafe { log::Level::_lift(level) }, &message)))?;
-    host.set("settle", Func::from(|is_ok: bool, json: String| {
-        event_loop::settle(if is_ok { Ok(json) } else { Err(json) })
-    }))
+    host.set(
+        "settle",
+        Func::from(|is_ok: bool, json: String| event_loop::settle(if is_ok { Ok(json) } else { Err(json) })),
+    )
 }
 
 fn add_fetch(host: &Object<'_>) -> Result<()> {
-    host.set("fetchStart", Func::from(|head: String, body: TypedArray<'_, u8>, streaming: bool| {
-        fetch::start(&head, body.as_bytes().unwrap_or_default(), streaming)
-    }))?;
-    host.set("fetchWrite", Func::from(|request: u32, chunk: TypedArray<'_, u8>| {
-        fetch::write(request, chunk.as_bytes().unwrap_or_default())
-    }))?;
+    host.set(
+        "fetchStart",
+        Func::from(|head: String, body: TypedArray<'_, u8>, streaming: bool| {
+            fetch::start(&head, body.as_bytes().unwrap_or_default(), streaming)
+        }),
+    )?;
+    host.set(
+        "fetchWrite",
+        Func::from(|request: u32, chunk: TypedArray<'_, u8>| {
+            fetch::write(request, chunk.as_bytes().unwrap_or_default())
+        }),
+    )?;
     host.set("fetchFinish", Func::from(|request: u32| fetch::finish(request)))?;
     host.set("fetchRead", Func::from(|request: u32| fetch::read(request)))?;
     host.set("fetchCancel", Func::from(|request: u32| fetch::cancel(request)))

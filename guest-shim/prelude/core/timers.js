@@ -123,7 +123,12 @@ internal.nextWait = () => {
 internal.expectCompletion = () => { pendingCompletions += 1; };
 internal.completionArrived = () => { pendingCompletions -= 1; };
 
-internal.pendingWork = () => ({ timers: byId.size + immediates.length, requests: pendingCompletions });
+// A timer that was unreferenced was never meant to be waited for.
+internal.pendingWork = () => {
+  let timers = immediates.length;
+  for (const timer of byId.values()) if (timer._isReferenced) timers += 1;
+  return { timers, requests: pendingCompletions };
+};
 
 // Nothing scheduled while a component loads outlives the loading: its clock ends there.
 internal.resetTimers = () => {

@@ -49,11 +49,9 @@ class Body {
     return this.stream;
   }
 
-  // All of it. `what` names the asker in errors.
-  async consume(what) {
-    if (this.isUsed || this.stream?.locked) {
-      throw new TypeError(`Body is unusable: Body has already been read (${what})`);
-    }
+  // All of it.
+  async consume() {
+    if (this.isUsed || this.stream?.locked) throw new TypeError('Body is unusable: Body has already been read');
     this.isTaken = true;
     if (this.stream !== undefined) return readStream(this.stream);
     if (this.incoming === undefined) return this.bytes;
@@ -129,10 +127,7 @@ const parseForm = (bytes, type) => {
 
 // Adds the methods that Request and Response share; `bodyOf(self)` gives the Body or undefined.
 const mixin = (Class, bodyOf) => {
-  const read = async (self, method, use) => {
-    const body = bodyOf(self);
-    return use(body === undefined ? EMPTY : await body.consume(method), self);
-  };
+  const read = async (self, use) => use(await (bodyOf(self)?.consume() ?? EMPTY), self);
   const methods = {
     arrayBuffer: bufferOf,
     bytes: (bytes) => bytes.slice(),
@@ -143,7 +138,7 @@ const mixin = (Class, bodyOf) => {
   };
   for (const [name, use] of Object.entries(methods)) {
     Object.defineProperty(Class.prototype, name, {
-      value: { async [name]() { return read(this, `${Class.name}.${name}`, use); } }[name],
+      value: { async [name]() { return read(this, use); } }[name],
       writable: true,
       configurable: true,
       enumerable: true,

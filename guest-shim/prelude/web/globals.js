@@ -32,6 +32,13 @@ for (const part of ['web/text', 'web/url', 'web/abort', 'web/fetch']) internal.l
 const override = (prototype, methods) => {
   for (const [name, value] of Object.entries(methods)) Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
 };
+// Engines add the name of the zone, and programs take the text apart by it; the zone of a run is always UTC.
+const withZone = (write) => function () {
+  const text = write.call(this);
+  return text === 'Invalid Date' ? text : `${text} (Coordinated Universal Time)`;
+};
+const { toString, toTimeString } = Date.prototype;
+override(Date.prototype, { toString: withZone(toString), toTimeString: withZone(toTimeString) });
 const dates = () => internal.lazy('web/intl-date').dateToLocale;
 override(Date.prototype, {
   toLocaleString(locales, options) { return dates().toLocaleString(this, locales, options); },

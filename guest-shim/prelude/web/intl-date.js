@@ -29,6 +29,9 @@ const TIME_STYLES = {
   short: { hour: 'numeric', minute: '2-digit' },
 };
 
+// CLDR's space before AM and PM. As in V8, parts have it and whole texts a plain one, because programs search for that.
+const NARROW_SPACE = '\u202f';
+
 const two = (number) => String(number).padStart(2, '0');
 const literal = (value) => ({ type: 'literal', value });
 
@@ -52,11 +55,12 @@ const readFields = (options, needed, defaults) => {
 };
 
 const hourCycle = (options, fields, locale) => {
-  if (fields.hour === undefined) return undefined;
   const usual = datesOf(locale).cycle;
+  const asked = choose(options, 'hourCycle', ['h11', 'h12', 'h23', 'h24'], usual);
+  if (fields.hour === undefined) return undefined;
   // V8 writes midnight as 24 where the locale's own clock has twelve hours.
   if (options.hour12 !== undefined) return options.hour12 ? 'h12' : usual === 'h12' ? 'h24' : 'h23';
-  return choose(options, 'hourCycle', ['h11', 'h12', 'h23', 'h24'], usual);
+  return asked;
 };
 
 const dayPeriodOf = (hour, minute) => {
@@ -80,8 +84,11 @@ class Formatter {
     const zone = timeZoneName === undefined ? [] : [{ type: 'timeZoneName', value: zoneName(this.zone, timeZoneName, time) }];
     const isWeekdayOnly = date.length === 1 && date[0].type === 'weekday';
     if (clock.length === 0) return join([date, zone], ', ');
-    const separator = this.joinsWithAt ? ' at ' : isWeekdayOnly ? ' ' : this.dates.join;
-    return join([date, join([clock, zone], ' ')], separator);
+    const isPlainClock = zone.length === 0 && clock.length > 1 && clock[0].type === 'hour';
+    const separator = this.joinsWithAt ? ' at ' : isWeekdayOnly && isPlainClock ? ' ' : this.dates.join;
+    // An hour alone, on a clock of 24, reads as one only with a letter.
+    const isBareHour = clock.length === 1 && clock[0].type === 'hour' && zone.length > 0;
+    return join([date, join([clock, zone], isBareHour ? 'h ' : ' ')], separator);
   }
 
   dateParts(time) {
@@ -130,7 +137,7 @@ class Formatter {
     if (fields.dayPeriod !== undefined && (cycle === 'h12' || cycle === 'h11' || fields.hour === undefined)) return join([clock, [{ type: 'dayPeriod', value: dayPeriodOf(time.hour, time.minute) }]], ' ');
     if (cycle !== 'h12' && cycle !== 'h11') return clock;
     const periods = this.dates.periods ?? ['AM', 'PM'];
-    return join([clock, [{ type: 'dayPeriod', value: periods[time.hour < 12 ? 0 : 1] }]], ' ');
+    return join([clock, [{ type: 'dayPeriod', value: periods[time.hour < 12 ? 0 : 1] }]], NARROW_SPACE);
   }
 
   hour(hour) {
@@ -194,7 +201,7 @@ class DateTimeFormat {
 
   // A getter of a bound function, so that it can be passed to `map`.
   get format() {
-    this.#format ??= (date) => this.formatToParts(date).map((part) => part.value).join('');
+    this.#format ??= (date) => this.formatToParts(date).map((part) => part.value).join('').replaceAll(NARROW_SPACE, ' ');
     return this.#format;
   }
 

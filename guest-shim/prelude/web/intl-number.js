@@ -159,7 +159,7 @@ const signOf = (decimal, settings, isNotNumber) => {
   switch (settings.signDisplay) {
     case 'never': return '';
     case 'always': return negative ? '-' : '+';
-    case 'exceptZero': return isZero ? '' : negative ? '-' : '+';
+    case 'exceptZero': return isZero || isNotNumber ? '' : negative ? '-' : '+';
     case 'negative': return negative && !isZero ? '-' : '';
     default: return negative ? '-' : '';
   }
@@ -175,7 +175,7 @@ const currencyParts = (number, settings, rounded) => {
   const symbol = currencyDisplay === 'code' ? currency : (currencyDisplay === 'narrowSymbol' ? NARROW : SYMBOLS)[currency] ?? currency;
   const written = { type: 'currency', value: settings.locale.startsWith('en') ? symbol : { CNY: 'CN¥' }[currency] ?? symbol };
   if (!/^(en|ja|zh|ko)/.test(settings.locale)) return [...number, { type: 'literal', value: '\u00a0' }, written];
-  return /[a-z]$/i.test(symbol) ? [written, { type: 'literal', value: '\u00a0' }, ...number] : [written, ...number];
+  return /[a-z]$/i.test(symbol) && number[0].type === 'integer' ? [written, { type: 'literal', value: '\u00a0' }, ...number] : [written, ...number];
 };
 
 const unitParts = (number, settings, value) => {

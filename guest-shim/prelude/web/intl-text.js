@@ -6,7 +6,7 @@ const { select } = internal.lazy('web/intl-plural');
 
 const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'quarter', 'year'];
 const SHORT = { second: ['sec.', 'sec.'], minute: ['min.', 'min.'], hour: ['hr.', 'hr.'], day: ['day', 'days'], week: ['wk.', 'wk.'], month: ['mo.', 'mo.'], quarter: ['qtr.', 'qtrs.'], year: ['yr.', 'yr.'] };
-const NARROW = { second: 's', minute: 'min', hour: 'h', day: 'd', week: 'w', month: 'mo', quarter: 'q', year: 'y' };
+const NARROW = { second: 's', minute: 'm', hour: 'h', day: 'd', week: 'w', month: 'mo', quarter: 'q', year: 'y' };
 const DAYS = { '-1': 'yesterday', 0: 'today', 1: 'tomorrow' };
 
 class RelativeTimeFormat {
@@ -113,7 +113,7 @@ const rank = (character) => {
 
 const compareTexts = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 const marksOf = (text) => text.replace(/[^\p{M}]+/gu, ' ');
-const baseOf = (text) => text.replace(/\p{M}+/gu, '').toLowerCase();
+const baseOf = (text) => text.replace(/\p{M}+/gu, '').toLowerCase().replaceAll('ß', 'ss');
 
 // Runs of digits compare by what they are worth.
 const comparePrimary = (a, b, isNumeric) => {
@@ -134,7 +134,8 @@ const comparePrimary = (a, b, isNumeric) => {
 const compareCase = (a, b, upperFirst) => {
   const [left, right] = [[...a], [...b]];
   for (let at = 0; at < Math.min(left.length, right.length); at++) {
-    if (left[at] === right[at]) continue;
+    // Other letters of one rank are not cases of each other.
+    if (left[at] === right[at] || left[at].toLowerCase() !== right[at].toLowerCase()) continue;
     const isLower = left[at] === left[at].toLowerCase();
     return isLower === upperFirst ? 1 : -1;
   }
@@ -174,7 +175,7 @@ class Collator {
     if (base !== 0 || sensitivity === 'base') return base;
     const accents = sensitivity === 'case' ? 0 : compareTexts(marksOf(a), marksOf(b));
     if (accents !== 0 || sensitivity === 'accent') return accents;
-    return compareCase(a, b, caseFirst === 'upper');
+    return compareCase(a, b, caseFirst === 'upper') || compareTexts(a, b);
   }
 
   resolvedOptions() { return { ...this.#settings }; }

@@ -58,6 +58,7 @@ Venezuela Time||America/Caracas
 South Africa Standard Time||Africa/Johannesburg
 West Africa Time||Africa/Lagos
 East Africa Time||Africa/Nairobi Africa/Addis_Ababa
+Line Islands Time||Pacific/Kiritimati
 Central Africa Time||Africa/Maputo Africa/Harare Africa/Lusaka
 `.trim().split('\n');
 const named = new Map();
@@ -115,7 +116,9 @@ const zoneName = (zone, style, { offset, abbreviation, isDaylight }) => {
   if (zone === 'Pacific/Honolulu' && style.startsWith('short')) return abbreviation;
   if (style.startsWith('short')) return offset === 0 ? 'GMT' : offsetName(offset, false);
   const names = named.get(zone);
-  if (names === undefined) return offsetName(offset, true);
+  // London kept summer time all year around 1970.
+  const isMisnamed = names?.standard === 'Greenwich Mean Time' && !isDaylight && offset !== 0;
+  if (names === undefined || isMisnamed) return offsetName(offset, true);
   return style === 'long' ? (isDaylight ? names.daylight : names.standard) : generic(names.standard);
 };
 

@@ -13,7 +13,14 @@ const invalid = (input, base) => {
   return error;
 };
 
-const parse = (input, base) => host.urlParse(input, base) ?? undefined;
+// Any number of slashes introduces a host where the scheme has one; the native parser stops at two when there is a base.
+const MANY_SLASHES = /^[\0-\x20]*[/\\]{3,}/;
+const HAS_HOST = /^[\0-\x20]*(?:https?|wss?|ftp):/i;
+
+const parse = (input, base) => {
+  const isLoose = base !== undefined && MANY_SLASHES.test(input) && HAS_HOST.test(base);
+  return host.urlParse(isLoose ? input.replace(MANY_SLASHES, '//') : input, base) ?? undefined;
+};
 
 class URL {
   #parts;

@@ -56,9 +56,18 @@ struct Job<'a> {
 macro_rules! with_aes {
     ($bits:expr, $aes:ident => $body:expr) => {
         match $bits {
-            "128" => { type $aes = aes::Aes128; $body }
-            "192" => { type $aes = aes::Aes192; $body }
-            "256" => { type $aes = aes::Aes256; $body }
+            "128" => {
+                type $aes = aes::Aes128;
+                $body
+            }
+            "192" => {
+                type $aes = aes::Aes192;
+                $body
+            }
+            "256" => {
+                type $aes = aes::Aes256;
+                $body
+            }
             _ => Err(UNKNOWN_CIPHER),
         }
     };

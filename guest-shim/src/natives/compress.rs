@@ -28,7 +28,8 @@ fn recode<'js>(ctx: Ctx<'js>, format: String, is_compress: bool, data: Bytes<'js
 
 fn compress(format: &str, data: &[u8], level: i32) -> Outcome<Vec<u8>> {
     // -1 is zlib's way of saying "the usual".
-    let compression = u32::try_from(level).map_or_else(|_| Compression::default(), |level| Compression::new(level.min(9)));
+    let compression =
+        u32::try_from(level).map_or_else(|_| Compression::default(), |level| Compression::new(level.min(9)));
     let written = match format {
         "gzip" => finish(GzEncoder::new(Vec::new(), compression), data, GzEncoder::finish),
         "zlib" | "deflate" => finish(ZlibEncoder::new(Vec::new(), compression), data, ZlibEncoder::finish),

@@ -10,13 +10,14 @@ use super::failure::{Bytes, Failure, Outcome, attempt, give, slice};
 
 const UNKNOWN_DIGEST: Failure = Failure { code: "ERR_CRYPTO_INVALID_DIGEST", message: "Digest method not supported" };
 const BAD_LENGTH: Failure = Failure { code: "ERR_CRYPTO_INVALID_KEYLEN", message: "Invalid key length" };
-const BAD_ITERATIONS: Failure = Failure { code: "ERR_OUT_OF_RANGE", message: "The number of iterations must be at least 1" };
-const BAD_SCRYPT: Failure =
-    Failure { code: "ERR_CRYPTO_INVALID_SCRYPT_PARAMS", message: "Invalid scrypt params: N must be a power of two and memory within bounds" };
-const UNEQUAL_LENGTHS: Failure = Failure {
-    code: "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH",
-    message: "Input buffers must have the same byte length",
+const BAD_ITERATIONS: Failure =
+    Failure { code: "ERR_OUT_OF_RANGE", message: "The number of iterations must be at least 1" };
+const BAD_SCRYPT: Failure = Failure {
+    code: "ERR_CRYPTO_INVALID_SCRYPT_PARAMS",
+    message: "Invalid scrypt params: N must be a power of two and memory within bounds",
 };
+const UNEQUAL_LENGTHS: Failure =
+    Failure { code: "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH", message: "Input buffers must have the same byte length" };
 
 /// What scrypt may take, which is half of what a run has by default.
 const MAX_SCRYPT_BYTES: u64 = 64 << 20;
@@ -25,18 +26,54 @@ const MAX_SCRYPT_BYTES: u64 = 64 << 20;
 macro_rules! with_hash {
     ($name:expr, $hash:ident => $body:expr) => {
         match normal_name($name).as_str() {
-            "md5" => { type $hash = md5::Md5; $body }
-            "sha1" => { type $hash = sha1::Sha1; $body }
-            "sha224" => { type $hash = sha2::Sha224; $body }
-            "sha256" => { type $hash = sha2::Sha256; $body }
-            "sha384" => { type $hash = sha2::Sha384; $body }
-            "sha512" => { type $hash = sha2::Sha512; $body }
-            "sha512256" => { type $hash = sha2::Sha512_256; $body }
-            "sha512224" => { type $hash = sha2::Sha512_224; $body }
-            "sha3256" => { type $hash = sha3::Sha3_256; $body }
-            "sha3384" => { type $hash = sha3::Sha3_384; $body }
-            "sha3512" => { type $hash = sha3::Sha3_512; $body }
-            "ripemd160" | "rmd160" => { type $hash = ripemd::Ripemd160; $body }
+            "md5" => {
+                type $hash = md5::Md5;
+                $body
+            }
+            "sha1" => {
+                type $hash = sha1::Sha1;
+                $body
+            }
+            "sha224" => {
+                type $hash = sha2::Sha224;
+                $body
+            }
+            "sha256" => {
+                type $hash = sha2::Sha256;
+                $body
+            }
+            "sha384" => {
+                type $hash = sha2::Sha384;
+                $body
+            }
+            "sha512" => {
+                type $hash = sha2::Sha512;
+                $body
+            }
+            "sha512256" => {
+                type $hash = sha2::Sha512_256;
+                $body
+            }
+            "sha512224" => {
+                type $hash = sha2::Sha512_224;
+                $body
+            }
+            "sha3256" => {
+                type $hash = sha3::Sha3_256;
+                $body
+            }
+            "sha3384" => {
+                type $hash = sha3::Sha3_384;
+                $body
+            }
+            "sha3512" => {
+                type $hash = sha3::Sha3_512;
+                $body
+            }
+            "ripemd160" | "rmd160" => {
+                type $hash = ripemd::Ripemd160;
+                $body
+            }
             _ => Err(UNKNOWN_DIGEST),
         }
     };
@@ -44,20 +81,25 @@ macro_rules! with_hash {
 
 pub(super) fn add(host: &Object<'_>) -> Result<()> {
     host.set("digest", Func::from(|ctx, name: String, data: Bytes<'_>| give(ctx, digest(&name, slice(&data)))))?;
-    host.set("hmac", Func::from(|ctx, name: String, key: Bytes<'_>, data: Bytes<'_>| {
-        give(ctx, hmac(&name, slice(&key), slice(&data)))
-    }))?;
+    host.set(
+        "hmac",
+        Func::from(|ctx, name: String, key: Bytes<'_>, data: Bytes<'_>| {
+            give(ctx, hmac(&name, slice(&key), slice(&data)))
+        }),
+    )?;
     host.set("pbkdf2", Func::from(pbkdf2))?;
     host.set("hkdf", Func::from(hkdf))?;
     host.set("scrypt", Func::from(scrypt))?;
-    host.set("timingSafeEqual", Func::from(|ctx: Ctx<'_>, a: Bytes<'_>, b: Bytes<'_>| {
-        attempt(&ctx, is_equal(slice(&a), slice(&b)))
-    }))
+    host.set(
+        "timingSafeEqual",
+        Func::from(|ctx: Ctx<'_>, a: Bytes<'_>, b: Bytes<'_>| attempt(&ctx, is_equal(slice(&a), slice(&b)))),
+    )
 }
 
 /// Names are written in many ways: `SHA-256`, `sha256`, `RSA-SHA256`.
 fn normal_name(name: &str) -> String {
-    let name: String = name.chars().filter(|at| !matches!(at, '-' | '_' | '/')).collect::<String>().to_ascii_lowercase();
+    let name: String =
+        name.chars().filter(|at| !matches!(at, '-' | '_' | '/')).collect::<String>().to_ascii_lowercase();
     name.strip_prefix("rsa").map(str::to_owned).unwrap_or(name)
 }
 

@@ -39,9 +39,10 @@ pub(super) enum PublicKey {
 
 pub(super) fn add(host: &Object<'_>) -> Result<()> {
     host.set("keyParse", Func::from(key_parse))?;
-    host.set("publicKeyOf", Func::from(|ctx, key: Bytes<'_>| {
-        give(ctx, Key::public(slice(&key)).and_then(|key| key.to_der()))
-    }))?;
+    host.set(
+        "publicKeyOf",
+        Func::from(|ctx, key: Bytes<'_>| give(ctx, Key::public(slice(&key)).and_then(|key| key.to_der()))),
+    )?;
     jwk::add(host)
 }
 
@@ -108,7 +109,9 @@ impl PrivateKey {
             Self::P256(key) => key.to_pkcs8_der(),
             Self::P384(key) => key.to_pkcs8_der(),
             // With its public half, as version 2 of the format has it, OpenSSL would not read the key.
-            Self::Ed25519(key) => ed25519_dalek::pkcs8::KeypairBytes { secret_key: key.to_bytes(), public_key: None }.to_pkcs8_der(),
+            Self::Ed25519(key) => {
+                ed25519_dalek::pkcs8::KeypairBytes { secret_key: key.to_bytes(), public_key: None }.to_pkcs8_der()
+            }
         };
         document.map(|document| document.as_bytes().to_vec()).map_err(|_| BAD_KEY)
     }

@@ -14,32 +14,48 @@ use crate::wellspring::wall::random;
 
 const UNKNOWN_ALGORITHM: Failure =
     Failure { code: "ERR_CRYPTO_INVALID_DIGEST", message: "The algorithm is not supported with this key" };
-const CANNOT_SIGN: Failure = Failure { code: "ERR_CRYPTO_OPERATION_FAILED", message: "The data cannot be signed with this key" };
-const CANNOT_ENCRYPT: Failure = Failure { code: "ERR_CRYPTO_OPERATION_FAILED", message: "The data is too long for this key" };
+const CANNOT_SIGN: Failure =
+    Failure { code: "ERR_CRYPTO_OPERATION_FAILED", message: "The data cannot be signed with this key" };
+const CANNOT_ENCRYPT: Failure =
+    Failure { code: "ERR_CRYPTO_OPERATION_FAILED", message: "The data is too long for this key" };
 const CANNOT_DECRYPT: Failure =
     Failure { code: "ERR_OSSL_RSA_OAEP_DECODING_ERROR", message: "The data cannot be decrypted with this key" };
-const BAD_KEY_SIZE: Failure =
-    Failure { code: "ERR_OUT_OF_RANGE", message: "RSA keys have 1024 to 4096 bits; curves are P-256, P-384 and Ed25519" };
+const BAD_KEY_SIZE: Failure = Failure {
+    code: "ERR_OUT_OF_RANGE",
+    message: "RSA keys have 1024 to 4096 bits; curves are P-256, P-384 and Ed25519",
+};
 
 pub(super) fn add(host: &Object<'_>) -> Result<()> {
-    host.set("sign", Func::from(|ctx, algorithm: String, key: Bytes<'_>, data: Bytes<'_>| {
-        give(ctx, Key::private(slice(&key)).and_then(|key| sign(&algorithm, &key, slice(&data))))
-    }))?;
-    host.set("verify", Func::from(
-        |ctx: Ctx<'_>, algorithm: String, key: Bytes<'_>, data: Bytes<'_>, signature: Bytes<'_>| {
-            let is_valid = Key::public(slice(&key)).and_then(|key| verify(&algorithm, &key, slice(&data), slice(&signature)));
+    host.set(
+        "sign",
+        Func::from(|ctx, algorithm: String, key: Bytes<'_>, data: Bytes<'_>| {
+            give(ctx, Key::private(slice(&key)).and_then(|key| sign(&algorithm, &key, slice(&data))))
+        }),
+    )?;
+    host.set(
+        "verify",
+        Func::from(|ctx: Ctx<'_>, algorithm: String, key: Bytes<'_>, data: Bytes<'_>, signature: Bytes<'_>| {
+            let is_valid =
+                Key::public(slice(&key)).and_then(|key| verify(&algorithm, &key, slice(&data), slice(&signature)));
             attempt(&ctx, is_valid)
-        },
-    ))?;
-    host.set("rsaEncrypt", Func::from(|ctx, padding: String, key: Bytes<'_>, data: Bytes<'_>, label: Option<String>| {
-        give(ctx, Key::public(slice(&key)).and_then(|key| encrypt(&padding, &key, slice(&data), label)))
-    }))?;
-    host.set("rsaDecrypt", Func::from(|ctx, padding: String, key: Bytes<'_>, data: Bytes<'_>, label: Option<String>| {
-        give(ctx, Key::private(slice(&key)).and_then(|key| decrypt(&padding, &key, slice(&data), label)))
-    }))?;
-    host.set("ecdh", Func::from(|ctx, private: Bytes<'_>, public: Bytes<'_>| {
-        give(ctx, agree(slice(&private), slice(&public)))
-    }))?;
+        }),
+    )?;
+    host.set(
+        "rsaEncrypt",
+        Func::from(|ctx, padding: String, key: Bytes<'_>, data: Bytes<'_>, label: Option<String>| {
+            give(ctx, Key::public(slice(&key)).and_then(|key| encrypt(&padding, &key, slice(&data), label)))
+        }),
+    )?;
+    host.set(
+        "rsaDecrypt",
+        Func::from(|ctx, padding: String, key: Bytes<'_>, data: Bytes<'_>, label: Option<String>| {
+            give(ctx, Key::private(slice(&key)).and_then(|key| decrypt(&padding, &key, slice(&data), label)))
+        }),
+    )?;
+    host.set(
+        "ecdh",
+        Func::from(|ctx, private: Bytes<'_>, public: Bytes<'_>| give(ctx, agree(slice(&private), slice(&public)))),
+    )?;
     host.set("generateKeyPair", Func::from(generate_key_pair))
 }
 
@@ -99,7 +115,8 @@ fn verify(algorithm: &str, key: &PublicKey, data: &[u8], signature: &[u8]) -> Ou
     let algorithm = Algorithm::parse(algorithm)?;
     match (&algorithm.family, key) {
         (Family::Ed25519, PublicKey::Ed25519(key)) => {
-            Ok(ed25519_dalek::Signature::from_slice(signature).is_ok_and(|signature| key.verify(data, &signature).is_ok()))
+            Ok(ed25519_dalek::Signature::from_slice(signature)
+                .is_ok_and(|signature| key.verify(data, &signature).is_ok()))
         }
         (Family::Pkcs1, PublicKey::Rsa(key)) => {
             Ok(key.verify(algorithm.pkcs1()?, &digest(&algorithm.hash, data)?, signature).is_ok())
@@ -109,13 +126,15 @@ fn verify(algorithm: &str, key: &PublicKey, data: &[u8], signature: &[u8]) -> Ou
         }
         (Family::Ecdsa, PublicKey::P256(key)) => {
             use p256::ecdsa::Signature;
-            let parsed = if algorithm.is_der { Signature::from_der(signature) } else { Signature::from_slice(signature) };
+            let parsed =
+                if algorithm.is_der { Signature::from_der(signature) } else { Signature::from_slice(signature) };
             let hash = digest(&algorithm.hash, data)?;
             Ok(parsed.is_ok_and(|parsed| p256::ecdsa::VerifyingKey::from(key).verify_prehash(&hash, &parsed).is_ok()))
         }
         (Family::Ecdsa, PublicKey::P384(key)) => {
             use p384::ecdsa::Signature;
-            let parsed = if algorithm.is_der { Signature::from_der(signature) } else { Signature::from_slice(signature) };
+            let parsed =
+                if algorithm.is_der { Signature::from_der(signature) } else { Signature::from_slice(signature) };
             let hash = padded(digest(&algorithm.hash, data)?, 48);
             Ok(parsed.is_ok_and(|parsed| p384::ecdsa::VerifyingKey::from(key).verify_prehash(&hash, &parsed).is_ok()))
         }

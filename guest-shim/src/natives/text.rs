@@ -22,37 +22,28 @@ const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT.with_encode_padding(false));
 
-const HEX: &[u8; 16] = b"0123456789abcdef";
-
 pub(super) fn add(host: &Object<'_>) -> Result<()> {
-    host.set("encodeUtf8", Func::from(|ctx, text: JsString<'_>| give(ctx, Ok(encode_utf8(&text)?))))?;
+    host.set("encodeUtf8", Func::from(encode_utf8))?;
     host.set("decodeText", Func::from(decode_text))?;
     host.set("textDecoder", Func::from(text_decoder))?;
-    host.set("encodingName", Func::from(|label: String| encoding(&label).map(|found| found.name().to_ascii_lowercase())))?;
-    host.set("encodeLatin1", Func::from(|ctx, text: JsString<'_>| {
-        let bytes = units(&text)?.into_iter().map(|unit| unit as u8).collect();
-        give(ctx, Ok(bytes))
-    }))?;
-    host.set("decodeLatin1", Func::from(|bytes: Bytes<'_>| slice(&bytes).iter().map(|&byte| char::from(byte)).collect::<String>()))?;
-    host.set("encodeUtf16le", Func::from(|ctx, text: JsString<'_>| {
-        let bytes = units(&text)?.into_iter().flat_map(u16::to_le_bytes).collect();
-        give(ctx, Ok(bytes))
-    }))?;
-    host.set("decodeUtf16le", Func::from(|ctx, bytes: Bytes<'_>| {
-        let units: Vec<u16> = slice(&bytes).chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
-        string_of_units(&ctx, &units)
-    }))?;
-    host.set("encodeBase64", Func::from(|bytes: Bytes<'_>, is_url: bool| {
-        if is_url { URL_SAFE.encode(slice(&bytes)) } else { STANDARD.encode(slice(&bytes)) }
-    }))?;
+    host.set("encodingName", Func::from(encoding_name))?;
+    host.set("encodeLatin1", Func::from(encode_latin1))?;
+    host.set("decodeLatin1", Func::from(decode_latin1))?;
+    host.set("encodeUtf16le", Func::from(encode_utf16le))?;
+    host.set("decodeUtf16le", Func::from(decode_utf16le))?;
+    host.set("encodeBase64", Func::from(encode_base64))?;
     host.set("decodeBase64", Func::from(|ctx, text: JsString<'_>| give(ctx, Ok(decode_base64(&units(&text)?)))))?;
-    host.set("encodeHex", Func::from(|bytes: Bytes<'_>| encode_hex(slice(&bytes))))?;
+    host.set("encodeHex", Func::from(encode_hex))?;
     host.set("decodeHex", Func::from(|ctx, text: JsString<'_>| give(ctx, Ok(decode_hex(&units(&text)?)))))
 }
 
 fn encoding(label: &str) -> Option<&'static Encoding> {
     // The "replacement" encoding exists to refuse; TextDecoder must not offer it.
     Encoding::for_label_no_replacement(label.as_bytes())
+}
+
+fn encoding_name(label: String) -> Option<String> {
+    encoding(&label).map(|found| found.name().to_ascii_lowercase())
 }
 
 fn decode_text(ctx: Ctx<'_>, label: String, bytes: Bytes<'_>, is_fatal: bool, ignore_bom: bool) -> Result<String> {
@@ -103,12 +94,40 @@ fn decode_piece(decoder: &mut encoding_rs::Decoder, bytes: &[u8], is_last: bool,
 }
 
 /// UTF-8 as the web encodes: a lone surrogate becomes U+FFFD.
-fn encode_utf8(text: &JsString<'_>) -> Result<Vec<u8>> {
-    match text.to_string() {
-        Ok(text) => Ok(text.into_bytes()),
-        Err(Error::Utf8(_)) => Ok(String::from_utf16_lossy(&units(text)?).into_bytes()),
-        Err(error) => Err(error),
-    }
+fn encode_utf8<'js>(ctx: Ctx<'js>, text: JsString<'js>) -> Result<Bytes<'js>> {
+    let encoded = match text.to_string() {
+        Ok(text) => text,
+        Err(Error::Utf8(_)) => String::from_utf16_lossy(&units(&text)?),
+        Err(error) => return Err(error),
+    };
+    give(ctx, Ok(encoded.into_bytes()))
+}
+
+fn encode_latin1<'js>(ctx: Ctx<'js>, text: JsString<'js>) -> Result<Bytes<'js>> {
+    give(ctx, Ok(units(&text)?.into_iter().map(|unit| unit as u8).collect()))
+}
+
+fn decode_latin1(bytes: Bytes<'_>) -> String {
+    slice(&bytes).iter().map(|&byte| char::from(byte)).collect()
+}
+
+fn encode_utf16le<'js>(ctx: Ctx<'js>, text: JsString<'js>) -> Result<Bytes<'js>> {
+    give(ctx, Ok(units(&text)?.into_iter().flat_map(u16::to_le_bytes).collect()))
+}
+
+fn decode_utf16le<'js>(ctx: Ctx<'js>, bytes: Bytes<'js>) -> Result<Value<'js>> {
+    let (pairs, _) = slice(&bytes).as_chunks();
+    let units: Vec<u16> = pairs.iter().map(|&pair| u16::from_le_bytes(pair)).collect();
+    string_of_units(&ctx, &units)
+}
+
+fn encode_base64(bytes: Bytes<'_>, is_url: bool) -> String {
+    if is_url { URL_SAFE.encode(slice(&bytes)) } else { STANDARD.encode(slice(&bytes)) }
+}
+
+fn encode_hex(bytes: Bytes<'_>) -> String {
+    let digits = slice(&bytes).iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 /// The UTF-16 units of a string.
@@ -154,14 +173,9 @@ pub(super) fn decode_base64(text: &[u16]) -> Vec<u8> {
     STANDARD.decode(digits).unwrap_or_default()
 }
 
-fn encode_hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(HEX[usize::from(digit)])).collect()
-}
-
 /// As Node decodes: up to the first pair that is not hexadecimal.
 fn decode_hex(text: &[u16]) -> Vec<u8> {
     let digit = |unit: u16| char::from_u32(unit.into()).and_then(|at| at.to_digit(16));
-    let pairs = text.chunks_exact(2);
-    pairs.map_while(|pair| Some((digit(pair[0])? << 4 | digit(pair[1])?) as u8)).collect()
+    let (pairs, _) = text.as_chunks();
+    pairs.iter().map_while(|&[high, low]| Some((digit(high)? << 4 | digit(low)?) as u8)).collect()
 }

@@ -10,10 +10,13 @@ type Parts = Vec<String>;
 pub(super) fn add(host: &Object<'_>) -> Result<()> {
     host.set("urlParse", Func::from(|url: String, base: Option<String>| parse(&url, base.as_deref())))?;
     host.set("urlSet", Func::from(|_: Ctx<'_>, href: String, part: String, value: String| set(&href, &part, &value)))?;
-    host.set("domainToAscii", Func::from(|domain: String| match Host::parse(&domain) {
-        Ok(host) => host.to_string(),
-        Err(_) => String::new(),
-    }))
+    host.set(
+        "domainToAscii",
+        Func::from(|domain: String| match Host::parse(&domain) {
+            Ok(host) => host.to_string(),
+            Err(_) => String::new(),
+        }),
+    )
 }
 
 fn parse(url: &str, base: Option<&str>) -> Option<Parts> {

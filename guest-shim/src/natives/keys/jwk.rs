@@ -51,12 +51,12 @@ fn parse(read: &dyn Fn(&str) -> Option<String>) -> Outcome<Key> {
             let key = ed25519_dalek::VerifyingKey::from_bytes(&point).map_err(|_| BAD_JWK)?;
             Ok(Key::Public(PublicKey::Ed25519(key)))
         }
-        (Some("EC"), Some("P-256")) if is_private => {
-            p256::SecretKey::from_slice(&bytes("d")?).map(|key| Key::Private(PrivateKey::P256(key))).map_err(|_| BAD_JWK)
-        }
-        (Some("EC"), Some("P-384")) if is_private => {
-            p384::SecretKey::from_slice(&bytes("d")?).map(|key| Key::Private(PrivateKey::P384(key))).map_err(|_| BAD_JWK)
-        }
+        (Some("EC"), Some("P-256")) if is_private => p256::SecretKey::from_slice(&bytes("d")?)
+            .map(|key| Key::Private(PrivateKey::P256(key)))
+            .map_err(|_| BAD_JWK),
+        (Some("EC"), Some("P-384")) if is_private => p384::SecretKey::from_slice(&bytes("d")?)
+            .map(|key| Key::Private(PrivateKey::P384(key)))
+            .map_err(|_| BAD_JWK),
         (Some("EC"), Some("P-256")) => parse_p256(&bytes("x")?, &bytes("y")?),
         (Some("EC"), Some("P-384")) => parse_p384(&bytes("x")?, &bytes("y")?),
         _ => Err(BAD_JWK),
@@ -69,7 +69,8 @@ fn parse_rsa(number: &dyn Fn(&str) -> Outcome<BigUint>, is_private: bool) -> Out
         return Ok(Key::Public(PublicKey::Rsa(key)));
     }
     let primes = vec![number("p")?, number("q")?];
-    let mut key = rsa::RsaPrivateKey::from_components(number("n")?, number("e")?, number("d")?, primes).map_err(|_| BAD_JWK)?;
+    let mut key =
+        rsa::RsaPrivateKey::from_components(number("n")?, number("e")?, number("d")?, primes).map_err(|_| BAD_JWK)?;
     key.precompute().map_err(|_| BAD_JWK)?;
     Ok(Key::Private(PrivateKey::Rsa(Box::new(key))))
 }
@@ -122,7 +123,8 @@ fn public_members(key: &PublicKey) -> Members {
 
 fn curve_members(curve: &str, x: Option<&[u8]>, y: Option<&[u8]>) -> Members {
     let coordinate = |bytes: Option<&[u8]>| BASE64.encode(bytes.unwrap_or_default());
-    vec![("kty", "EC".into()), ("crv", curve.into()), ("x", coordinate(x)), ("y", coordinate(y))]
+    // In the order in which Node writes them.
+    vec![("kty", "EC".into()), ("x", coordinate(x)), ("y", coordinate(y)), ("crv", curve.into())]
 }
 
 fn private_members(key: &PrivateKey) -> Members {

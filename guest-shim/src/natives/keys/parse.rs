@@ -89,7 +89,8 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&first, mut rest) = rest.split_first()?;
     let mut length = usize::from(first);
     if first >= 0x80 {
-        let (digits, after) = rest.split_at_checked(usize::from(first & 0x7f)).filter(|(digits, _)| digits.len() <= 4)?;
+        let (digits, after) =
+            rest.split_at_checked(usize::from(first & 0x7f)).filter(|(digits, _)| digits.len() <= 4)?;
         length = digits.iter().fold(0, |length, &digit| length << 8 | usize::from(digit));
         rest = after;
     }
