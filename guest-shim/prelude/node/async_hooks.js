@@ -65,7 +65,7 @@ class AsyncLocalStorage {
     if (typeof result?.then !== 'function') return result;
     const entry = { store };
     this.#pending.push(entry);
-    const forget = () => { this.#pending.splice(this.#pending.indexOf(entry), 1); };
+    const forget = () => { this.#pending = this.#pending.filter((other) => other !== entry); };
     result.then(forget, forget);
     return result;
   }

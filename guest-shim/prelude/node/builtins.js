@@ -11,7 +11,7 @@ const PARTS = [
 for (const name of PARTS) define(name, part(name));
 
 define('assert/strict', property('assert', 'strict'));
-define('console', () => Object.assign(Object.create(console), { Console: internal.lazy('node/console'), console }));
+define('console', () => globalThis.console);
 define('dns/promises', property('dns', 'promises'));
 define('fs/promises', property('fs', 'promises'));
 define('path/posix', property('path', 'posix'));

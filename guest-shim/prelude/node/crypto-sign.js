@@ -1,6 +1,6 @@
 'use strict';
 // Signatures, and encryption with RSA keys.
-const { Writable } = internal.builtin('stream').exports;
+const LazyTransform = internal.lazy('node/lazy-transform');
 const { codedError, later, bytesOf, bufferOver } = internal;
 const { hashName, output } = internal.lazy('node/crypto-hash');
 const { createPrivateKey, createPublicKey } = internal.lazy('node/crypto-keys');
@@ -30,7 +30,7 @@ const verifyNow = (algorithm, data, given, signature) => {
   return host.verify(algorithmOf(algorithm, key, settingsOf(given)), key._der, bytesOf(data), bytesOf(signature, undefined, 'signature'));
 };
 
-class Collector extends Writable {
+class Collector extends LazyTransform {
   #chunks = [];
   constructor(algorithm, options) {
     super(options);

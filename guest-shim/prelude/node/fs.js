@@ -87,7 +87,13 @@ promises.open = async (...args) => new FileHandle(byName.open(...args));
 promises.FileHandle = FileHandle;
 
 for (const name of ['ReadStream', 'WriteStream']) {
-  Object.defineProperty(fs, name, { enumerable: true, configurable: true, get: () => internal.lazy('node/fs-streams')[name] });
+  // Writable, because graceful-fs and others put their own in its place.
+  Object.defineProperty(fs, name, {
+    enumerable: true,
+    configurable: true,
+    get: () => internal.lazy('node/fs-streams')[name],
+    set: (value) => Object.defineProperty(fs, name, { value, writable: true, enumerable: true, configurable: true }),
+  });
   fs[`create${name}`] = (path, options) => new (internal.lazy('node/fs-streams')[name])(path, options);
 }
 for (const name of ['watch', 'watchFile', 'unwatchFile']) fs[name] = () => { throw unavailable(`fs.${name}`); };

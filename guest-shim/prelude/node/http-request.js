@@ -1,5 +1,6 @@
 'use strict';
-// ClientRequest over the platform's one way out. Nothing is followed, expanded or retried here.
+// ClientRequest over the platform's one way out. Nothing is followed, expanded or retried here; a body is collected and
+// leaves when it is complete.
 const { Writable } = internal.builtin('stream').exports;
 const { Headers } = internal.lazy('node/http-headers');
 const Socket = internal.lazy('node/http-socket');

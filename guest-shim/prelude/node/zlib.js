@@ -1,6 +1,6 @@
 'use strict';
 // `zlib`. A body is compressed or expanded as a whole, when all of it is there: no stream of a component is endless.
-const { Transform } = internal.builtin('stream').exports;
+const LazyTransform = internal.lazy('node/lazy-transform');
 const { codedError } = internal;
 const { invalidArgType, outOfRange } = internal.nodeErrors;
 
@@ -47,7 +47,7 @@ const inputOf = (data) => {
   throw invalidArgType('buffer', ['string', 'an instance of Buffer', 'TypedArray', 'DataView', 'ArrayBuffer'], data);
 };
 
-class Zlib extends Transform {
+class Zlib extends LazyTransform {
   #kind;
   #options;
   #chunks = [];
