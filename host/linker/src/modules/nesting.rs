@@ -10,7 +10,7 @@ mod lexer;
 
 use std::collections::BTreeMap;
 
-use self::lexer::{Lexer, Previous, Token};
+use self::lexer::{Lexer, Previous, Token, Word};
 use super::parse::Fault;
 
 /// Deeper than any code written by hand, and than generated code seen in packages (a few hundred).
@@ -20,12 +20,34 @@ pub(crate) const NESTING_LIMIT: usize = 5000;
 #[derive(Clone, Debug)]
 struct Reading {
     previous: Previous,
-    /// Tokens that count, per open bracket; the first level is the file itself.
-    levels: Vec<usize>,
-    /// Their sum and the number of brackets.
+    /// Per open bracket; the first level is the file itself.
+    levels: Vec<Level>,
+    /// The sum over all levels, and the number of brackets.
     total: usize,
+    /// The last word, if brackets after it may hold a condition.
+    opening: Opening,
     /// How many brackets are open at each `${` around.
     templates: Vec<usize>,
+}
+
+/// Tokens that count.
+#[derive(Clone, Copy, Debug, Default)]
+struct Level {
+    current: usize,
+    /// Of `else`: they chain statements, which a `;` or `,` between them does not end.
+    chained: usize,
+    /// What the bracket followed.
+    opening: Opening,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Opening {
+    #[default]
+    Plain,
+    /// `if` and the like.
+    Control,
+    /// A name that may be a keyword.
+    MaybeControl,
 }
 
 /// Readings at one place that go on differently.
@@ -37,14 +59,20 @@ pub(super) fn check(source: &str) -> Result<(), Fault> {
         return Ok(());
     }
     let lexer = Lexer::new(source);
-    let start = Reading { previous: Previous::Operator, levels: vec![0], total: 0, templates: Vec::new() };
+    let start = Reading {
+        previous: Previous::Operator,
+        levels: vec![Level::default()],
+        total: 0,
+        opening: Opening::Plain,
+        templates: Vec::new(),
+    };
     let mut places: BTreeMap<usize, Place> = BTreeMap::from([(0, vec![start])]);
     while let Some((offset, place)) = places.pop_first() {
         for reading in place {
             for (next, token) in lexer.read(offset, reading.previous, reading.is_template_end()) {
                 let mut reading = reading.clone();
                 reading.take(&token);
-                if reading.total > NESTING_LIMIT {
+                if reading.total > NESTING_LIMIT || lexer.is_exhausted() {
                     return Err(Fault::NestingTooDeep);
                 }
                 merge(places.entry(next).or_default(), reading);
@@ -73,37 +101,57 @@ impl Reading {
     }
 
     fn take(&mut self, token: &Token) {
+        let mut opening = Opening::Plain;
         match token {
             Token::End => {}
             Token::Value { begins_statement } => {
-                if *begins_statement {
-                    self.restart();
-                }
+                self.begin(*begins_statement);
                 self.previous = Previous::Value;
             }
-            Token::Keyword { begins_statement } => {
-                if *begins_statement {
-                    self.restart();
-                }
-                self.count(1);
+            Token::Keyword { begins_statement, word } => {
+                self.begin(*begins_statement);
+                self.count();
+                (self.previous, opening) = match word {
+                    Word::Control => (Previous::Keyword, Opening::Control),
+                    Word::Reserved => (Previous::Keyword, Opening::Plain),
+                    Word::Contextual => (Previous::MaybeName, Opening::MaybeControl),
+                };
+            }
+            Token::Dot => {
+                self.count();
+                self.previous = Previous::Dot;
+            }
+            Token::Else => {
+                self.levels.last_mut().into_iter().for_each(|level| level.chained += 1);
+                self.total += 1;
                 self.previous = Previous::Keyword;
             }
             Token::Operator => {
-                self.count(1);
+                self.count();
                 self.previous = Previous::Operator;
             }
             Token::Step => {
-                self.count(1);
+                self.count();
                 self.previous = Previous::Step;
             }
-            Token::Separator => {
+            Token::Template => {
+                self.count();
+                self.previous = Previous::Value;
+            }
+            Token::Separator { ends_statement } => {
                 self.restart();
+                self.begin(*ends_statement);
                 self.previous = Previous::Operator;
             }
             Token::Open => self.open(),
             Token::Close { is_brace } => {
-                self.close();
-                self.previous = if *is_brace { Previous::Brace } else { Previous::Bracket };
+                let opening = self.close();
+                self.previous = match opening {
+                    _ if *is_brace => Previous::Brace,
+                    Opening::Plain => Previous::Bracket,
+                    Opening::Control => Previous::Condition,
+                    Opening::MaybeControl => Previous::MaybeCondition,
+                };
             }
             Token::TemplateHead => {
                 self.open();
@@ -119,36 +167,47 @@ impl Reading {
                 self.previous = Previous::Value;
             }
         }
+        self.opening = opening;
     }
 
-    fn count(&mut self, weight: usize) {
+    fn count(&mut self) {
         if let Some(level) = self.levels.last_mut() {
-            *level += weight;
-            self.total += weight;
+            level.current += 1;
+            self.total += 1;
         }
     }
 
     /// Siblings do not nest.
     fn restart(&mut self) {
         if let Some(level) = self.levels.last_mut() {
-            self.total -= *level;
-            *level = 0;
+            self.total -= std::mem::take(&mut level.current);
+        }
+    }
+
+    fn begin(&mut self, is_statement: bool) {
+        if is_statement {
+            self.restart();
+            let chained = self.levels.last_mut().map(|level| std::mem::take(&mut level.chained));
+            self.total -= chained.unwrap_or_default();
         }
     }
 
     fn open(&mut self) {
-        self.levels.push(0);
+        self.levels.push(Level { opening: self.opening, ..Level::default() });
         self.total += 1;
         self.previous = Previous::Operator;
     }
 
     /// What was inside is now one operand, and may itself be called or followed by a statement.
-    fn close(&mut self) {
+    fn close(&mut self) -> Opening {
+        let mut opening = Opening::Plain;
         if self.levels.len() > 1 {
             let level = self.levels.pop().unwrap_or_default();
-            self.total -= level + 1;
+            self.total -= level.current + level.chained + 1;
+            opening = level.opening;
         }
-        self.count(1);
+        self.count();
+        opening
     }
 }
 

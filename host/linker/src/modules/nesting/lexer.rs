@@ -1,17 +1,25 @@
 //! Tells brackets that are code from brackets in texts, comments and regular expressions.
 
+use std::cell::Cell;
+
 /// What the last token was, as far as the next one depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Previous {
     /// A name, a number, a text: a slash divides.
     Value,
+    /// `)` or `]` that ends a value.
+    Bracket,
+    /// What follows is the name of a property, even if it looks like a keyword.
+    Dot,
     /// Nothing that has a value: a slash begins a regular expression.
     Operator,
-    /// `++` and `--`, before or after their operand: a slash is either.
-    Step,
     Keyword,
-    /// `)` or `]`.
-    Bracket,
+    /// `)` of `if (…)` and the like.
+    Condition,
+    /// The rest may be followed by either.
+    MaybeName,
+    MaybeCondition,
+    Step,
     Brace,
 }
 
@@ -22,11 +30,19 @@ pub(super) enum Token {
     },
     Keyword {
         begins_statement: bool,
+        word: Word,
     },
+    Else,
     Operator,
+    Dot,
+    /// `++` or `--`, before or after their operand.
     Step,
-    /// `;` or `,`
-    Separator,
+    /// A template without substitutions; another one may follow it.
+    Template,
+    /// `,`, or `;`, which ends a statement unless `else` goes on with it.
+    Separator {
+        ends_statement: bool,
+    },
     Open,
     Close {
         is_brace: bool,
@@ -40,18 +56,32 @@ pub(super) enum Token {
     End,
 }
 
+/// Kinds of keywords.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// A condition in brackets follows.
+    Control,
+    Reserved,
+    /// May be a name as well.
+    Contextual,
+}
+
 pub(super) struct Lexer<'s> {
     bytes: &'s [u8],
+    /// Bytes that may still be looked at ahead of the reading, so that no text takes long to read.
+    patience: Cell<usize>,
 }
+
+/// How often a byte may be looked at ahead of the reading, on average. Real code needs less than one.
+const LOOKS_AHEAD: usize = 20;
 
 /// Where the next reading begins, and what lies before. Two where both are possible.
 type Step = (usize, Token);
 
-/// After these a value follows, so a line break after them ends nothing. Some may also be names; being
-/// taken for keywords only makes the bound higher.
-const KEYWORDS: [&str; 38] = [
-    "async",
-    "await",
+const CONTROL: [&str; 4] = ["for", "if", "while", "with"];
+
+/// `this`, `null` and the like are values.
+const RESERVED: [&str; 26] = [
     "break",
     "case",
     "catch",
@@ -61,23 +91,16 @@ const KEYWORDS: [&str; 38] = [
     "default",
     "delete",
     "do",
-    "else",
+    "enum",
     "export",
     "extends",
     "finally",
-    "for",
     "function",
-    "get",
-    "if",
     "import",
     "in",
     "instanceof",
-    "let",
     "new",
-    "of",
     "return",
-    "set",
-    "static",
     "super",
     "switch",
     "throw",
@@ -85,19 +108,46 @@ const KEYWORDS: [&str; 38] = [
     "typeof",
     "var",
     "void",
-    "while",
-    "with",
+];
+
+const CONTEXTUAL: [&str; 26] = [
+    "abstract",
+    "as",
+    "asserts",
+    "async",
+    "await",
+    "declare",
+    "get",
+    "global",
+    "implements",
+    "infer",
+    "interface",
+    "is",
+    "keyof",
+    "let",
+    "module",
+    "namespace",
+    "of",
+    "override",
+    "readonly",
+    "satisfies",
+    "set",
+    "static",
+    "type",
+    "unique",
+    "using",
     "yield",
 ];
 
-/// Keywords that go on with the statement before a `}`.
-const CONTINUING: [&str; 8] = ["catch", "else", "finally", "in", "instanceof", "of", "while", "extends"];
+/// Keywords that go on with what comes before a line break or a `}`.
+const CONTINUING: [&str; 10] =
+    ["as", "catch", "else", "extends", "finally", "in", "instanceof", "of", "satisfies", "while"];
 
 // === impl Lexer ===
 
 impl<'s> Lexer<'s> {
     pub(super) fn new(source: &'s str) -> Self {
-        Self { bytes: source.as_bytes() }
+        Self { bytes: source.as_bytes(), patience: Cell::new(source.len().saturating_mul(LOOKS_AHEAD)) }
     }
 
     /// The token that begins at or after `start`. Nothing at the end of the text.
@@ -107,12 +157,13 @@ impl<'s> Lexer<'s> {
         let one = |length: usize, token| vec![(at + length, token)];
         match byte {
             b'"' | b'\'' => vec![(self.text_end(at), Token::Value { begins_statement: false })],
-            b'`' => vec![self.template(at + 1, Token::TemplateHead, Token::Value { begins_statement: false })],
+            b'`' => vec![self.template(at + 1, Token::TemplateHead, Token::Template)],
             b'}' if ends_template => vec![self.template(at + 1, Token::TemplateMiddle, Token::TemplateTail)],
             b'(' | b'[' | b'{' => one(1, Token::Open),
             b')' | b']' => one(1, Token::Close { is_brace: false }),
             b'}' => one(1, Token::Close { is_brace: true }),
-            b';' | b',' => one(1, Token::Separator),
+            b',' => one(1, Token::Separator { ends_statement: false }),
+            b';' => one(1, Token::Separator { ends_statement: !self.is_else(at + 1) }),
             b'/' => self.slash(at, previous),
             b'<' if self.bytes.get(at..at + 4) == Some(b"<!--") => {
                 vec![(self.line_end(at), Token::End), (at + 1, Token::Operator)]
@@ -121,9 +172,16 @@ impl<'s> Lexer<'s> {
                 vec![(self.line_end(at), Token::End), (at + 1, Token::Operator)]
             }
             b'+' | b'-' if self.byte(at + 1) == Some(byte) => one(2, Token::Step),
+            b'.' if self.bytes.get(at..at + 3) == Some(b"...") => one(3, Token::Operator),
+            b'.' => one(1, Token::Dot),
             _ if is_name(byte) => vec![self.word(at, previous, has_break)],
             _ => one(1, Token::Operator),
         }
+    }
+
+    /// Without patience nothing is known, and the text must be refused.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.patience.get() == 0
     }
 
     fn byte(&self, at: usize) -> Option<u8> {
@@ -149,13 +207,15 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    fn line_end(&self, mut at: usize) -> usize {
+    fn line_end(&self, start: usize) -> usize {
+        let mut at = start;
         while !matches!(
             self.bytes.get(at..).unwrap_or_default(),
             [] | [b'\n' | b'\r', ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..]
         ) {
             at += 1;
         }
+        self.patience.set(self.patience.get().saturating_sub(at - start));
         at
     }
 
@@ -189,41 +249,58 @@ impl<'s> Lexer<'s> {
         let division = (at + 1, Token::Operator);
         let expression = self.regular_expression_end(at).map(|end| (end, Token::Value { begins_statement: false }));
         match (previous, expression) {
-            (Previous::Value, _) | (_, None) => vec![division],
-            (Previous::Operator, Some(expression)) => vec![expression],
+            (Previous::Value | Previous::Bracket | Previous::Dot, _) | (_, None) => vec![division],
+            (Previous::Operator | Previous::Keyword | Previous::Condition, Some(expression)) => vec![expression],
             (_, Some(expression)) => vec![division, expression],
         }
     }
 
     fn regular_expression_end(&self, start: usize) -> Option<usize> {
-        let end = self.line_end(start);
         let mut is_class = false;
         let mut at = start + 1;
-        while at < end {
-            match self.byte(at)? {
-                b'\\' => at += 1,
-                b'[' => is_class = true,
-                b']' => is_class = false,
-                b'/' if !is_class => return Some(at + 1),
-                _ => {}
+        let end = loop {
+            match self.bytes.get(at..).unwrap_or_default() {
+                [] | [b'\n' | b'\r', ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..] => break None,
+                [b'/', ..] if !is_class => break Some(at + 1),
+                [b'\\', b'\n' | b'\r', ..] => break None,
+                [b'\\', ..] => at += 1,
+                [b'[', ..] => is_class = true,
+                [b']', ..] => is_class = false,
+                [..] => {}
             }
             at += 1;
-        }
-        None
+        };
+        self.patience.set(self.patience.get().saturating_sub(at - start));
+        end
+    }
+
+    fn is_else(&self, at: usize) -> bool {
+        let (at, _) = self.skip_space(at);
+        matches!(self.word(at, Previous::Operator, false), (_, Token::Else))
     }
 
     fn word(&self, start: usize, previous: Previous, has_break: bool) -> Step {
         let length = self.bytes.get(start..).unwrap_or_default().iter().take_while(|byte| is_name(**byte)).count();
         let word = self.bytes.get(start..start + length).unwrap_or_default();
         let is = |list: &[&str]| list.iter().any(|keyword| keyword.as_bytes() == word);
-        let is_keyword = is(&KEYWORDS);
-        // After `)` a statement may be the body of an `if`, which nests.
+        let kind = match previous {
+            Previous::Dot => None,
+            _ if is(&["else"]) => return (start + length, Token::Else),
+            _ if is(&CONTROL) => Some(Word::Control),
+            _ if is(&RESERVED) => Some(Word::Reserved),
+            _ if is(&CONTEXTUAL) => Some(Word::Contextual),
+            _ => None,
+        };
+        // After the `)` of a condition comes its body, which nests.
         let begins_statement = match previous {
-            Previous::Value => has_break && !is(&CONTINUING),
-            Previous::Brace => (has_break || is_keyword) && !is(&CONTINUING),
+            Previous::Value | Previous::Bracket => has_break && !is(&CONTINUING),
+            Previous::Brace => (has_break || kind.is_some()) && !is(&CONTINUING),
             _ => false,
         };
-        let token = if is_keyword { Token::Keyword { begins_statement } } else { Token::Value { begins_statement } };
+        let token = match kind {
+            Some(word) => Token::Keyword { begins_statement, word },
+            None => Token::Value { begins_statement },
+        };
         (start + length, token)
     }
 }
