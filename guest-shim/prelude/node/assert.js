@@ -83,7 +83,7 @@ const make = () => {
     };
   };
   const same = (a, b) => Object.is(a, b);
-  // eslint-disable-next-line eqeqeq -- loose on purpose
+  // Loose on purpose.
   const alike = (a, b) => a == b || (Number.isNaN(a) && Number.isNaN(b));
   compare('equal', alike, '==', 'Expected values to be loosely equal:');
   compare('notEqual', (a, b) => !alike(a, b), '!=', 'Expected values to be loosely unequal:');

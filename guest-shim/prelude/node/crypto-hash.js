@@ -5,7 +5,6 @@ const { codedError, later, bytesOf, bufferOver } = internal;
 const { requireString, invalidArgType, outOfRange } = internal.nodeErrors;
 
 const HASHES = ['md5', 'ripemd160', 'rmd160', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512', 'sha512-256', 'RSA-MD5', 'RSA-SHA1', 'RSA-SHA224', 'RSA-SHA256', 'RSA-SHA384', 'RSA-SHA512'];
-const BLOCK_BYTES = { sha384: 128, sha512: 128, 'sha512-256': 128 };
 
 // As natives spell it: lower case, without the RSA that OpenSSL puts before.
 const hashName = (name) => {
@@ -133,7 +132,6 @@ return {
   hashName,
   output,
   keyBytes,
-  blockBytes: (name) => BLOCK_BYTES[name] ?? 64,
   createHash: (algorithm, options) => new Hash(algorithm, options),
   createHmac: (algorithm, key, options) => new Hmac(algorithm, key, options),
   hash: oneShot,

@@ -86,7 +86,7 @@ const crypto = {
   get webcrypto() { return globalThis.crypto; },
   get subtle() { return globalThis.crypto?.subtle; },
 };
-for (const name of ['hashName', 'output', 'keyBytes', 'blockBytes']) delete crypto[name];
+for (const name of ['hashName', 'output', 'keyBytes']) delete crypto[name];
 
 // Used by few; loaded with the first use.
 const lazily = (part, names) => {

@@ -14,7 +14,7 @@ const sameBytes = (a, b) => {
 const makeEqual = (isStrict) => {
   const primitiveEqual = (a, b) => {
     if (isStrict) return Object.is(a, b);
-    // eslint-disable-next-line eqeqeq -- loose on purpose
+    // Loose on purpose.
     return a == b || (Number.isNaN(a) && Number.isNaN(b));
   };
 

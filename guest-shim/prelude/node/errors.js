@@ -66,7 +66,7 @@ internal.bytesOf = (value, encoding, name = 'data') => {
 // Buffer over bytes that nobody else holds, without copying them.
 internal.bufferOver = (bytes) => Object.setPrototypeOf(bytes, internal.Buffer.prototype);
 
-// `fn` with a callback of (error, value) as its last argument, run in a later turn of the loop as Node does.
+// Does `work` in a later turn of the loop, as Node does, and tells its outcome to a callback of (error, value).
 internal.later = (callback, work) => {
   nodeErrors.requireFunction(callback, 'callback');
   internal.timerFunctions.setImmediate(() => {
