@@ -3,7 +3,9 @@
 mod outside;
 mod sandbox;
 mod time;
+mod world;
 
 pub use outside::{PlainLinker, StaticOutbound};
 pub use sandbox::{ScriptedSandbox, emit, emit_with, log, returned, threw};
 pub use time::{CountingEntropy, ManualClock};
+pub use world::{World, component};

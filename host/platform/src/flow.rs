@@ -8,5 +8,8 @@ mod services;
 mod turn;
 
 pub use instance::Instance;
+pub(crate) use instance::{open_props, secrets_context};
+pub(crate) use services::write_operations;
 pub use services::{RunContext, Services};
+pub(crate) use turn::usage_operations;
 pub use turn::{Emitted, Owner, Ran, Turn, take_turn};

@@ -28,6 +28,7 @@ mod platform;
 mod programs;
 
 pub mod flow;
+pub mod manage;
 
 pub mod fake;
 

@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use account::{Account, App, AuthType};
-pub use component::{Component, RegistryEntry};
+pub use component::Component;
 pub use event::{ErrorReport, Event, LogEntry, Metadata};
 pub use job::{DeadLetter, Job, Timer};
 pub use shelf::Kept;

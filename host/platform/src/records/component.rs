@@ -1,4 +1,4 @@
-//! Saved components and what the registry publishes.
+//! Saved components and their linked programs.
 
 use domain::component::Description;
 use domain::ids::ComponentId;
@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::Stored;
 use crate::ports::{ComponentSource, Dependency, Program};
 
-/// Code with a name. It never changes: saving again makes a new one, and the key names the newest.
+/// Code with a name; the registry is the operator's own saved components.
+///
+/// It never changes: saving again makes a new one, and the key names the newest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Component {
     pub id: ComponentId,
@@ -24,13 +26,6 @@ pub struct Component {
     pub holds_key: bool,
     pub created_at: u64,
     pub updated_at: u64,
-}
-
-/// A component that everybody may use, under its key; kept with the operator.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RegistryEntry {
-    pub component_id: ComponentId,
-    pub key: String,
 }
 
 impl Stored for Component {
@@ -50,13 +45,5 @@ impl Stored for Program {
 
     fn id(&self) -> String {
         self.digest()
-    }
-}
-
-impl Stored for RegistryEntry {
-    const KIND: &'static str = "registry";
-
-    fn id(&self) -> String {
-        self.key.clone()
     }
 }

@@ -11,7 +11,6 @@
 //! | scope | `db/<source>` | the values of `$.service.db` |
 //! | counter | `compute_ms/<day>`, `invocations/<day>`, `invocations/period/<start>` | usage |
 //! | timer | `<source>/<prop>` | a schedule |
-//! | lane | `chores/<id>` | clearing up after a source |
 
 use domain::ids::{EndpointKey, SourceId, UserId};
 use store::Tenant;
@@ -52,10 +51,6 @@ pub fn db(source: &SourceId) -> String {
 
 pub fn timer(source: &SourceId, prop: &str) -> String {
     format!("{source}/{prop}")
-}
-
-pub fn chores(id: &str) -> String {
-    format!("chores/{id}")
 }
 
 pub fn compute_of_day(day_start_ms: i64) -> String {

@@ -35,6 +35,8 @@ pub struct Revision {
     pub props: Map<String, Value>,
     /// The secret values, a sealed JSON object; none when there are none.
     pub secrets: Option<Sealed>,
+    /// The props whose values are among the secrets.
+    pub secret_props: Vec<String>,
 }
 
 /// Whose component it is.

@@ -22,6 +22,8 @@ pub struct User {
 /// A key of an account, kept with the account. The key itself is never stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ApiKey {
+    /// Names the key without telling it.
+    pub id: String,
     /// SHA-256 of the key, in hex.
     pub hash: String,
     pub created_at: u64,
@@ -47,7 +49,7 @@ impl Stored for ApiKey {
     const KIND: &'static str = "api_key";
 
     fn id(&self) -> String {
-        self.hash.clone()
+        self.id.clone()
     }
 }
 

@@ -1,0 +1,33 @@
+//! The control plane: one file per noun of the API.
+//!
+//! Each use case takes the [`Caller`](crate::Caller) first, reads everything, plans, commits one batch, then acts.
+//! Nothing here knows HTTP; what is returned is what the API shows.
+
+pub mod paging;
+
+pub mod first_start;
+pub mod keys;
+pub mod rotation;
+pub mod users;
+
+pub mod accounts;
+pub mod apps;
+
+mod code;
+pub mod components;
+pub mod registry;
+
+mod configure;
+mod hooks;
+pub mod sources;
+
+pub mod events;
+pub mod logs;
+pub mod subscriptions;
+pub mod webhooks;
+pub mod workflows;
+
+pub mod chores;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Connected accounts: a user's credentials for an app.
+
+use domain::ids::AccountId;
+use domain::paging::PageQuery;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use store::Lookup;
+
+use super::apps;
+use super::paging::{PageOf, count, page};
+use crate::records::{Account, RecordError, shelf};
+use crate::vault::Context;
+use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
+
+/// Tokens and keys, all together, as JSON.
+const CREDENTIALS_BYTES_MAXIMUM: usize = 64 << 10;
+
+/// An account as it is shown: never with its credentials.
+#[derive(Debug, Serialize)]
+pub struct AccountView {
+    pub id: AccountId,
+    pub app: String,
+    pub name: String,
+    pub created_at: u64,
+    pub updated_at: u64,
+}
+
+#[derive(Debug)]
+pub struct NewAccount {
+    pub app: String,
+    /// The app's name when absent.
+    pub name: Option<String>,
+    pub credentials: Secret<Map<String, Value>>,
+}
+
+pub async fn create(caller: &Caller, platform: &Platform, new: NewAccount) -> Result<Account, Error> {
+    let limit = platform.config.connected_accounts_per_account;
+    if count::<Account>(&caller.tenant, platform).await? >= limit {
+        return Err(Error::TooMany { noun: Noun::Account, limit });
+    }
+    let app = apps::find_app(platform, &new.app).await?;
+    if new.credentials.expose().values().any(|value| !value.is_string()) {
+        return Err(Error::expected("credentials", "an object of strings"));
+    }
+    let unwritable = |source| RecordError::Unwritable { kind: "credentials", source };
+    let text = Secret::new(serde_json::to_vec(new.credentials.expose()).map_err(unwritable)?);
+    let size_bytes = text.expose().len();
+    if size_bytes > CREDENTIALS_BYTES_MAXIMUM {
+        let source = ParameterError::TooLong { limit_bytes: CREDENTIALS_BYTES_MAXIMUM, size_bytes };
+        return Err(Error::parameter("credentials", source));
+    }
+    let id = AccountId::from_random(platform.entropy.bytes());
+    let context = Context { tenant: caller.tenant.as_str(), record: id.as_str(), field: "credentials" };
+    let credentials = platform.vault.seal(context, text.expose())?;
+    let now = platform.clock.now_seconds();
+    let name = new.name.unwrap_or(app.name);
+    let account = Account { id, app: app.name_slug, name, credentials, created_at: now, updated_at: now };
+    platform.store.commit(platform.batch(&caller.tenant).then(shelf::put(&account)?)).await?;
+    Ok(account)
+}
+
+pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Result<PageOf<Account>, Error> {
+    page(&caller.tenant, platform, query).await
+}
+
+pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<Account, Error> {
+    let found = shelf::find::<Account>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    Ok(found.ok_or_else(|| Error::not_found(Noun::Account, id))?.record)
+}
+
+/// Sources that use it go on without credentials: `$auth` is then empty.
+pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
+    let account = find(caller, platform, id).await?;
+    platform.store.commit(platform.batch(&caller.tenant).then(shelf::delete(&account))).await?;
+    Ok(())
+}
+
+// === impl AccountView ===
+
+impl From<Account> for AccountView {
+    fn from(account: Account) -> Self {
+        let Account { id, app, name, created_at, updated_at, .. } = account;
+        Self { id, app, name, created_at, updated_at }
+    }
+}

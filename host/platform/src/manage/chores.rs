@@ -1,0 +1,58 @@
+//! Clearing up that outlives a request: what the control plane leaves to the queue.
+//!
+//! The worker of the queue calls [`perform`] with each job and acknowledges it when that says so. A chore may be done
+//! twice: every step is a deletion.
+
+use store::{Lookup, Op, Tenant};
+
+use super::events::delete_step;
+use super::subscriptions::unsubscribe_operations;
+use crate::records::{Job, Phase, Source, names, shelf};
+use crate::{Error, Platform};
+
+/// Entries and values per batch.
+const CLEARED_AT_ONCE: u32 = 1000;
+
+/// Whether a chore is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    Done,
+    /// There is more: perform it again, now.
+    More,
+}
+
+/// One bounded step of a chore.
+pub async fn perform(tenant: &Tenant, platform: &Platform, job: &Job) -> Result<Progress, Error> {
+    let is_done = match job {
+        Job::DeleteEvents { .. } => delete_step(tenant, platform, job).await?,
+        Job::ForgetSource { source } => forget_step(tenant, platform, source.as_str()).await?,
+        Job::AbandonDeploy { source } => abandon(tenant, platform, source.as_str()).await?,
+    };
+    Ok(if is_done { Progress::Done } else { Progress::More })
+}
+
+async fn forget_step(tenant: &Tenant, platform: &Platform, source: &str) -> Result<bool, Error> {
+    let batch = platform
+        .batch(tenant)
+        .then(Op::DropEmitter { emitter: source.to_owned(), max: CLEARED_AT_ONCE })
+        .then(Op::ClearScope { scope: format!("db/{source}"), max: CLEARED_AT_ONCE })
+        .then(Op::DeleteRecord { kind: "dedupe".to_owned(), id: source.to_owned() });
+    let removed = platform.store.commit(batch).await?.removed;
+    Ok(removed.iter().all(|removed| *removed < u64::from(CLEARED_AT_ONCE)))
+}
+
+/// A deploy whose host died: the source is removed as if a hook had failed, without running anything.
+async fn abandon(tenant: &Tenant, platform: &Platform, id: &str) -> Result<bool, Error> {
+    let Some(kept) = shelf::find::<Source>(&*platform.store, tenant, Lookup::Id(id)).await? else {
+        return Ok(true);
+    };
+    if !matches!(kept.record.phase, Phase::Deploying { .. }) {
+        return Ok(true);
+    }
+    let mut batch = platform.batch(tenant).require(shelf::unchanged(&kept)).then(shelf::delete(&kept.record));
+    batch.operations.extend(unsubscribe_operations(tenant, platform, id).await?);
+    platform.store.commit(batch).await?;
+    let key = names::endpoint(&kept.record.endpoint_key);
+    platform.store.write_directory(store::DirectoryWrite::Remove { key }).await?;
+    forget_step(tenant, platform, id).await
+}

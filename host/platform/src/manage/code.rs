@@ -1,0 +1,153 @@
+//! From a reference to a component (an id, a key, code, an address) to a component that loads.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use domain::component::Description;
+use domain::ids::ComponentId;
+use domain::problem::Problem;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use store::{Lookup, Op, Tenant};
+
+use super::{components, registry};
+use crate::ports::{ComponentSource, Program};
+use crate::records::{Component, Kept, Origin, RecordError, shelf};
+use crate::{Caller, Error, ParameterError, Platform};
+
+mod fetch;
+
+/// How a component is named or given. Of several the first in this order counts; the url is then metadata.
+#[derive(Clone, Debug, Default)]
+pub struct CodeRequest {
+    pub component_id: Option<String>,
+    /// Of the registry.
+    pub key: Option<String>,
+    pub component_code: Option<String>,
+    pub component_url: Option<String>,
+    pub component_files: BTreeMap<String, String>,
+    pub filename: Option<String>,
+}
+
+/// A component to deploy: one that is saved, or one that is saved together with what is deployed from it.
+pub(super) struct Resolved {
+    pub(super) component: Component,
+    pub(super) origin: Origin,
+    /// The program of a component that is not saved yet.
+    pub(super) unsaved: Option<Arc<Program>>,
+}
+
+// === impl CodeRequest ===
+
+impl CodeRequest {
+    pub fn is_empty(&self) -> bool {
+        self.component_id.is_none()
+            && self.key.is_none()
+            && self.component_code.is_none()
+            && self.component_url.is_none()
+    }
+}
+
+/// Finds or makes the component. Nothing is written.
+pub(super) async fn resolve(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<Resolved, Error> {
+    if let Some(id) = &request.component_id {
+        let id = ComponentId::parse(id).map_err(|error| Error::parameter("component_id", error))?;
+        let (component, origin) = components::find(caller, platform, id.as_str()).await?;
+        return Ok(Resolved { component, origin, unsaved: None });
+    }
+    if let Some(key) = &request.key {
+        let component = registry::find(platform, key).await?;
+        return Ok(Resolved { component, origin: Origin::Registry, unsaved: None });
+    }
+    let (component, program) = compile(platform, request).await?;
+    Ok(Resolved { component, origin: Origin::Own, unsaved: Some(program) })
+}
+
+/// Links and loads new code. Nothing is written.
+pub(super) async fn compile(platform: &Platform, request: CodeRequest) -> Result<(Component, Arc<Program>), Error> {
+    let url = request.component_url.clone();
+    let source = read_source(platform, request).await?;
+    check_size(platform, &source)?;
+    let linked = platform.linker.link(source.clone()).await.map_err(Error::Link)?;
+    let program = Arc::new(linked.program);
+    let loaded = platform.sandbox.load(&program).await?.map_err(Error::Load)?;
+    let exports: Value = serde_json::from_str(&loaded.description)
+        .map_err(|source| RecordError::Malformed { kind: "component description", source })?;
+    let description = Description::parse(&exports).map_err(Error::Component)?;
+    check_names(&description)?;
+    let now = platform.clock.now_seconds();
+    let component = Component {
+        id: ComponentId::from_random(platform.entropy.bytes()),
+        code_hash: hex::encode(Sha256::digest(&source.source)),
+        source,
+        url,
+        description,
+        program: program.digest(),
+        dependencies: linked.dependencies,
+        holds_key: false,
+        created_at: now,
+        updated_at: now,
+    };
+    Ok((component, program))
+}
+
+/// The operations that save a component, without its key.
+pub(super) fn save_operations(component: &Component, program: &Program) -> Result<Vec<Op>, Error> {
+    Ok(vec![shelf::put(program)?, shelf::put(component)?])
+}
+
+/// Gives a component its key, and takes it from the one that held it. In a batch of its own, tried again when somebody
+/// else saves under the same key: the last one wins.
+pub(super) async fn take_key(platform: &Platform, tenant: &Tenant, component: &mut Component) -> Result<(), Error> {
+    const TRIES: usize = 16;
+    let Some(key) = component.description.key.clone() else {
+        return Ok(());
+    };
+    component.holds_key = true;
+    for _ in 0..TRIES {
+        let holder: Option<Kept<Component>> = shelf::find(&*platform.store, tenant, Lookup::Alias(&key)).await?;
+        let mut batch = platform.batch(tenant);
+        if let Some(mut holder) = holder.filter(|holder| holder.record.id != component.id) {
+            batch = batch.require(shelf::unchanged(&holder));
+            holder.record.holds_key = false;
+            batch = batch.then(shelf::put(&holder.record)?);
+        }
+        match platform.store.commit(batch.then(shelf::put(component)?)).await {
+            Err(store::CommitError::Conflict { .. }) => {}
+            settled => return settled.map(drop).map_err(Error::from),
+        }
+    }
+    Err(Error::Changed)
+}
+
+async fn read_source(platform: &Platform, request: CodeRequest) -> Result<ComponentSource, Error> {
+    let CodeRequest { component_code, component_url, component_files: files, filename, .. } = request;
+    match (component_code, component_url) {
+        (Some(source), _) => {
+            let filename = filename.unwrap_or_else(|| "component.js".to_owned());
+            Ok(ComponentSource { filename, source, files })
+        }
+        (None, Some(url)) => fetch::component(platform, &url, filename).await,
+        (None, None) => Err(Error::MissingOneOf { names: &["component_code", "component_url"] }),
+    }
+}
+
+/// Names become keys of the store, which are bounded.
+fn check_names(description: &Description) -> Result<(), Error> {
+    const NAME_BYTES: usize = 256;
+    let own = [("name", description.name.as_str()), ("key", description.key.as_deref().unwrap_or_default())];
+    let props = description.props.iter().map(|prop| ("props", prop.name.as_str()));
+    let too_long = own.into_iter().chain(props).filter(|(_, name)| name.len() > NAME_BYTES);
+    let problems: Vec<Problem> =
+        too_long.map(|(path, _)| Problem::new(path, format!("a name has at most {NAME_BYTES} bytes"))).collect();
+    if problems.is_empty() { Ok(()) } else { Err(Error::Component(problems)) }
+}
+
+fn check_size(platform: &Platform, source: &ComponentSource) -> Result<(), Error> {
+    let files: usize = source.files.iter().map(|(path, text)| path.len() + text.len()).sum();
+    let (size_bytes, limit_bytes) = (source.source.len() + files, platform.config.code_bytes);
+    if size_bytes > limit_bytes {
+        return Err(Error::parameter("component_code", ParameterError::TooLong { limit_bytes, size_bytes }));
+    }
+    Ok(())
+}

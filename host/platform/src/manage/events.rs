@@ -1,0 +1,190 @@
+//! Events of sources and workflows: the last ones of each stream, and their deletion.
+
+use std::str::FromStr;
+
+use domain::event_id::{EventId, EventIdError};
+use domain::paging::{Limit, PageInfo};
+use domain::subscriptions::Stream;
+use domain::truncate::truncate;
+use serde::Serialize;
+use serde_json::{Value, json};
+use store::{Entry, EntryId, EntryQuery, Order, Tenant};
+
+use super::paging::PageOf;
+use super::sources;
+use crate::records::{Event, LogEntry, Metadata, names};
+use crate::{Caller, Error, Platform};
+
+mod delete;
+
+pub(super) use delete::delete_step;
+pub use delete::{DeleteEvents, delete};
+
+/// Spec, Limits: "last 100 at most".
+const SUMMARIES_MAXIMUM: usize = 100;
+/// Streams that one list is merged from; a component that invents more channels is read by `event_name`.
+const STREAMS_MERGED: usize = 100;
+
+/// Which events to read.
+#[derive(Clone, Debug, Default)]
+pub struct EventQuery {
+    pub limit: Limit,
+    /// Event ids: events older than this one, or newer.
+    pub after: Option<String>,
+    pub before: Option<String>,
+    /// All channels when absent; `$errors` and `$logs` only by name.
+    pub event_name: Option<String>,
+    /// `expand=event`
+    pub is_expanded: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct EventSummary {
+    pub id: String,
+    pub indexed_at_ms: u64,
+    pub event: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event_truncated: Option<bool>,
+    pub metadata: Metadata,
+}
+
+pub async fn of_source(
+    caller: &Caller,
+    platform: &Platform,
+    id: &str,
+    query: &EventQuery,
+) -> Result<PageOf<EventSummary>, Error> {
+    let source = sources::find(caller, platform, id).await?;
+    summaries(&caller.tenant, platform, source.id.as_str(), query).await
+}
+
+/// The events of any emitter that is known to be the tenant's.
+pub(super) async fn summaries(
+    tenant: &Tenant,
+    platform: &Platform,
+    emitter: &str,
+    query: &EventQuery,
+) -> Result<PageOf<EventSummary>, Error> {
+    let window = Window::new(query)?;
+    let streams = streams_of(tenant, platform, emitter, query.event_name.as_deref()).await?;
+    let mut found: Vec<(EntryId, EventSummary)> = Vec::new();
+    for stream in &streams.names {
+        for entry in platform.store.entries(tenant, emitter, stream, window.entries).await? {
+            if window.holds(entry.id) {
+                found.push((entry.id, EventSummary::of_entry(stream, emitter, &entry, query.is_expanded)?));
+            }
+        }
+    }
+    window.cut(&mut found);
+    let items: Vec<EventSummary> = found.into_iter().map(|(_, summary)| summary).collect();
+    let cursors: Vec<String> = items.iter().map(|summary| summary.id.clone()).collect();
+    Ok(PageOf { info: PageInfo::new(streams.total, &cursors), items })
+}
+
+struct Streams {
+    names: Vec<String>,
+    /// Events in all of them.
+    total: usize,
+}
+
+/// The streams a request is about: the named one, or every channel of the emitter.
+async fn streams_of(
+    tenant: &Tenant,
+    platform: &Platform,
+    emitter: &str,
+    event_name: Option<&str>,
+) -> Result<Streams, Error> {
+    let wanted = event_name.map(Stream::parse).transpose().map_err(|error| Error::parameter("event_name", error))?;
+    let known = platform.store.streams(tenant, emitter).await?;
+    let is_wanted = |name: &str| match &wanted {
+        Some(stream) => stream.as_str() == name,
+        None => name != names::ERRORS && name != names::LOGS,
+    };
+    let chosen = known.into_iter().filter(|stream| is_wanted(&stream.name)).take(STREAMS_MERGED);
+    let mut streams = Streams { names: Vec::new(), total: 0 };
+    for stream in chosen {
+        streams.total += usize::try_from(stream.count).unwrap_or(usize::MAX);
+        streams.names.push(stream.name);
+    }
+    Ok(streams)
+}
+
+/// The part of a stream between two cursors. Both exclude the event they name.
+struct Window {
+    entries: EntryQuery,
+    after: Option<EntryId>,
+    limit: usize,
+}
+
+// === impl Window ===
+
+impl Window {
+    fn new(query: &EventQuery) -> Result<Self, Error> {
+        let after = query.after.as_deref().map(|text| entry_id("after", text)).transpose()?;
+        let before = query.before.as_deref().map(|text| entry_id("before", text)).transpose()?;
+        let limit = query.limit.get().min(SUMMARIES_MAXIMUM);
+        // `before` alone takes the events nearest to it, so that walking back shows the pages that walking forth showed.
+        let order = if before.is_some() && after.is_none() { Order::OldestFirst } else { Order::NewestFirst };
+        let one_more = u32::try_from(limit + 1).unwrap_or(store::MAX_PAGE);
+        let first = before.map(EntryId::successor);
+        Ok(Self { entries: EntryQuery { first, last: after, order, limit: one_more }, after, limit })
+    }
+
+    fn holds(&self, id: EntryId) -> bool {
+        self.after.is_none_or(|after| id < after)
+    }
+
+    /// Of everything found, the page: newest first.
+    fn cut<Item>(&self, found: &mut Vec<(EntryId, Item)>) {
+        match self.entries.order {
+            Order::NewestFirst => found.sort_by(|(left, _), (right, _)| right.cmp(left)),
+            Order::OldestFirst => found.sort_by_key(|(id, _)| *id),
+        }
+        found.truncate(self.limit);
+        if self.entries.order == Order::OldestFirst {
+            found.reverse();
+        }
+    }
+}
+
+// === impl EventSummary ===
+
+impl EventSummary {
+    /// With the event as it was emitted, however large.
+    pub(super) fn whole(id: EntryId, Event { event, metadata }: Event) -> Self {
+        Self { id: id.to_string(), indexed_at_ms: id.ms(), event, event_truncated: None, metadata }
+    }
+
+    pub(super) fn of_entry(stream: &str, emitter: &str, entry: &Entry, is_expanded: bool) -> Result<Self, Error> {
+        let event = if stream == names::LOGS { log_event(emitter, entry)? } else { Event::decode(&entry.value)? };
+        let mut summary = Self::whole(entry.id, event);
+        if !is_expanded {
+            let truncated = truncate(&summary.event);
+            summary.event_truncated = truncated.is_truncated.then_some(true);
+            summary.event = truncated.event;
+        }
+        Ok(summary)
+    }
+}
+
+/// A line of the log in the shape of an event: `$logs` is a stream like the others.
+pub(crate) fn log_event(emitter: &str, entry: &Entry) -> Result<Event, Error> {
+    let line = LogEntry::decode(&entry.value)?;
+    let metadata = Metadata {
+        emit_id: line.run_id.clone(),
+        name: names::LOGS.to_owned(),
+        emitter_id: emitter.to_owned(),
+        id: None,
+        summary: None,
+        ts: None,
+    };
+    Ok(Event { event: json!(line), metadata })
+}
+
+pub(super) fn entry_id(name: &'static str, text: &str) -> Result<EntryId, Error> {
+    // The domain's parser knows the one spelling of an id, the store's its range.
+    let parsed = EventId::parse(text).and_then(|id| {
+        EntryId::from_str(&id.to_string()).map_err(|_| EventIdError { given: text.chars().take(64).collect() })
+    });
+    parsed.map_err(|error| Error::parameter(name, error))
+}

@@ -1,0 +1,62 @@
+//! The first start makes the first account; every start checks that the encryption key is the right one.
+
+use domain::ids::UserId;
+use domain::users::Role;
+use store::Lookup;
+
+use super::keys::{self, NewKey};
+use super::users::{self, NewUser};
+use crate::records::{Installation, names, shelf};
+use crate::vault::Context;
+use crate::{Error, Platform, Secret};
+
+const CHECK: Context<'static> = Context { tenant: "operator", record: Installation::ID, field: "key_check" };
+const CHECK_TEXT: &[u8] = b"wellspring";
+
+#[derive(Debug)]
+pub enum Started {
+    /// The admin's key, to be printed once.
+    First(NewKey),
+    Again,
+}
+
+/// `chosen_key` is what `WELLSPRING_API_KEY` held; it counts on the first start only.
+pub async fn start(platform: &Platform, chosen_key: Option<&Secret<String>>) -> Result<Started, Error> {
+    let operator = names::operator();
+    let found = shelf::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
+    if let Some(kept) = found {
+        platform.vault.open(CHECK, &kept.record.key_check)?;
+        return Ok(Started::Again);
+    }
+    // A fixed id, so that a start that was cut short is simply done again.
+    let admin = NewUser {
+        username: "admin".to_owned(),
+        email: "admin@localhost".to_owned(),
+        role: Role::Admin,
+        quotas: platform.config.default_quotas,
+    };
+    let user = users::create_user(platform, UserId::from_random([0; 16]), admin).await?;
+    let key = keys::create_for(platform, &user.id, chosen_key).await?;
+    let key_check = platform.vault.seal(CHECK, CHECK_TEXT)?;
+    let created_at = platform.clock.now_seconds();
+    let installation = Installation { first_user: user.id, key_check, created_at };
+    let batch = platform.batch(&operator).require(shelf::absent(&installation)).then(shelf::put(&installation)?);
+    platform.store.commit(batch).await?;
+    Ok(Started::First(key))
+}
+
+/// Wraps the check under the current key.
+pub(super) async fn rewrap_check(platform: &Platform) -> Result<usize, Error> {
+    let operator = names::operator();
+    let found = shelf::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
+    let Some(mut kept) = found else {
+        return Ok(0);
+    };
+    let Some(sealed) = platform.vault.rewrap(CHECK, &kept.record.key_check)? else {
+        return Ok(0);
+    };
+    let unchanged = shelf::unchanged(&kept);
+    kept.record.key_check = sealed;
+    platform.store.commit(platform.batch(&operator).require(unchanged).then(shelf::put(&kept.record)?)).await?;
+    Ok(1)
+}

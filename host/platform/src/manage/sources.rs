@@ -1,0 +1,74 @@
+//! Sources: components that are deployed and run.
+
+mod change;
+mod create;
+mod delete;
+mod naming;
+mod run;
+mod update;
+
+use domain::ids::{ComponentId, SourceId, UserId};
+use domain::paging::PageQuery;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use store::Lookup;
+
+use super::configure;
+use super::paging::{PageOf, page};
+use crate::records::{Kept, Source, shelf};
+use crate::{Caller, Error, Noun, Platform};
+
+pub use create::{CreateSource, create};
+pub use delete::delete;
+pub use run::{SourceRun, run};
+pub use update::{UpdateSource, update};
+
+/// What the API shows of a source.
+#[derive(Debug, Serialize)]
+pub struct SourceView {
+    pub id: SourceId,
+    /// In the create response only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<UserId>,
+    pub component_id: ComponentId,
+    pub configured_props: Map<String, Value>,
+    pub active: bool,
+    pub created_at: u64,
+    pub updated_at: u64,
+    pub name: String,
+    pub name_slug: String,
+}
+
+pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<Source, Error> {
+    Ok(kept(caller, platform, id).await?.record)
+}
+
+pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Result<PageOf<Source>, Error> {
+    page(&caller.tenant, platform, query).await
+}
+
+/// The view of the create response.
+pub fn view_created(caller: &Caller, platform: &Platform, source: Source) -> SourceView {
+    SourceView { user_id: Some(caller.user.id.clone()), ..view(platform, source) }
+}
+
+/// The view of a list, and of a single read.
+pub fn view(platform: &Platform, source: Source) -> SourceView {
+    let configured_props = configure::shown(platform, &source);
+    SourceView {
+        id: source.id,
+        user_id: None,
+        component_id: source.revision.component_id,
+        configured_props,
+        active: source.is_active,
+        created_at: source.created_at,
+        updated_at: source.updated_at,
+        name: source.name,
+        name_slug: source.slug,
+    }
+}
+
+pub(super) async fn kept(caller: &Caller, platform: &Platform, id: &str) -> Result<Kept<Source>, Error> {
+    let found = shelf::find::<Source>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    found.ok_or_else(|| Error::not_found(Noun::Source, id))
+}

@@ -1,0 +1,148 @@
+//! Deploying: the source exists, then `deploy` runs, then `activate`; when one of them fails it never was.
+
+use domain::component::{Hook, Kind};
+use domain::ids::{EmitterId, EndpointKey, SourceId};
+use serde_json::{Map, Value, json};
+use store::{Batch, CommitError, DirectoryWrite, Enqueue, Op};
+
+use super::delete::forget;
+use super::naming;
+use crate::manage::code::{self, CodeRequest, Resolved};
+use crate::manage::paging::count;
+use crate::manage::{configure, hooks, subscriptions};
+use crate::records::{Job, Phase, Revision, Source, names, shelf};
+use crate::{Caller, Error, Noun, Platform};
+
+#[derive(Clone, Debug, Default)]
+pub struct CreateSource {
+    pub component: CodeRequest,
+    pub name: Option<String>,
+    pub configured_props: Map<String, Value>,
+}
+
+pub async fn create(caller: &Caller, platform: &Platform, request: CreateSource) -> Result<Source, Error> {
+    if request.component.is_empty() {
+        return Err(Error::MissingOneOf { names: &["component_id", "component_code", "component_url", "key"] });
+    }
+    let limit = platform.config.sources_per_account;
+    if count::<Source>(&caller.tenant, platform).await? >= limit {
+        return Err(Error::TooMany { noun: Noun::Source, limit });
+    }
+    if let Some(name) = &request.name {
+        naming::check(name)?;
+    }
+    let mut resolved = code::resolve(caller, platform, request.component).await?;
+    require_source(&resolved)?;
+    let id = SourceId::from_random(platform.entropy.bytes());
+    let values = configure::Values { given: Some(request.configured_props), kept: Map::new() };
+    let revision = configure::revision(caller, platform, &id, &resolved, values).await?;
+    let name = request.name.unwrap_or_else(|| domain::slug::slugify(&resolved.component.description.name));
+    let source = put_new(caller, platform, &resolved, new_source(platform, id, name, revision)).await?;
+    match run_hooks(caller, platform, &source).await {
+        Ok(()) => settle(caller, platform, &mut resolved, source).await,
+        Err(error) => {
+            forget(caller, platform, &source, unsaved_component(&resolved)).await?;
+            Err(error)
+        }
+    }
+}
+
+pub(super) fn require_source(resolved: &Resolved) -> Result<(), Error> {
+    match resolved.component.description.kind {
+        Kind::Source => Ok(()),
+        Kind::Action => Err(Error::WrongKind { is: "an action", needs: "a source" }),
+    }
+}
+
+/// Undoes the saving of a component that came with its source.
+pub(super) fn unsaved_component(resolved: &Resolved) -> Vec<Op> {
+    resolved.unsaved.iter().map(|_| shelf::delete(&resolved.component)).collect()
+}
+
+fn new_source(platform: &Platform, id: SourceId, name: String, revision: Revision) -> Source {
+    let now = platform.clock.now_seconds();
+    let until_ms = platform.clock.now_ms().saturating_add(change_ms(platform));
+    Source {
+        id,
+        name,
+        slug: String::new(),
+        endpoint_key: EndpointKey::from_random(platform.entropy.bytes()),
+        is_active: true,
+        phase: Phase::Deploying { until_ms },
+        revision,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// The longest a change can take: three hooks, one after the other, and the time around them.
+pub(super) fn change_ms(platform: &Platform) -> u64 {
+    platform.config.limits.timer_deadline_ms.saturating_mul(3).saturating_add(60_000)
+}
+
+/// Writes the source under a free slug. From here on its endpoint answers: services call back during the handshake.
+async fn put_new(
+    caller: &Caller,
+    platform: &Platform,
+    resolved: &Resolved,
+    mut source: Source,
+) -> Result<Source, Error> {
+    const TRIES: usize = 16;
+    register_endpoint(caller, platform, &source).await?;
+    for _ in 0..TRIES {
+        source.slug = naming::free_slug(&caller.tenant, platform, &source.name, None).await?;
+        let batch = creation(caller, platform, resolved, &source).await?;
+        match platform.store.commit(batch).await {
+            Ok(_) => return Ok(source),
+            // Somebody took the slug in between.
+            Err(CommitError::Conflict { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(Error::Changed)
+}
+
+async fn creation(caller: &Caller, platform: &Platform, resolved: &Resolved, source: &Source) -> Result<Batch, Error> {
+    let mut batch = platform.batch(&caller.tenant).require(shelf::absent(source));
+    if let Some(program) = &resolved.unsaved {
+        batch.operations = code::save_operations(&resolved.component, program)?;
+    }
+    batch.operations.push(shelf::put(source)?);
+    let emitter = EmitterId::Source(source.id.clone());
+    batch.operations.extend(subscriptions::subscribe_new_emitter(caller, platform, &emitter).await?);
+    let Phase::Deploying { until_ms } = source.phase else {
+        return Ok(batch);
+    };
+    // Should this host die before the hooks have ended, the source is removed then.
+    let payload = Job::AbandonDeploy { source: source.id.clone() }.encode()?;
+    Ok(batch.then(Op::Enqueue(Enqueue { lane: None, due_ms: until_ms, payload, entry: None })))
+}
+
+/// Before the batch that makes it true: an endpoint whose source is not there is not found.
+async fn register_endpoint(caller: &Caller, platform: &Platform, source: &Source) -> Result<(), Error> {
+    let key = names::endpoint(&source.endpoint_key);
+    let value = json!({"tenant": caller.tenant.as_str(), "source": source.id}).to_string().into();
+    platform.store.write_directory(DirectoryWrite::Put { key, value }).await?;
+    Ok(())
+}
+
+async fn run_hooks(caller: &Caller, platform: &Platform, source: &Source) -> Result<(), Error> {
+    hooks::run(caller, platform, source, Hook::Deploy).await?;
+    hooks::run(caller, platform, source, Hook::Activate).await
+}
+
+async fn settle(
+    caller: &Caller,
+    platform: &Platform,
+    resolved: &mut Resolved,
+    mut source: Source,
+) -> Result<Source, Error> {
+    source.phase = Phase::Settled;
+    let mut batch = platform.batch(&caller.tenant).then(shelf::put(&source)?);
+    batch.operations.extend(hooks::start_timers(platform, &source)?);
+    platform.store.commit(batch).await?;
+    if resolved.unsaved.is_some() {
+        code::take_key(platform, &caller.tenant, &mut resolved.component).await?;
+    }
+    Ok(source)
+}

@@ -1,0 +1,58 @@
+//! Running a source by hand.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::find;
+use crate::flow::{Owner, Turn, take_turn};
+use crate::manage::components::{duration_ms, fault_view};
+use crate::manage::events::EventSummary;
+use crate::manage::users::check_quota;
+use crate::ports::{Call, RunLimits};
+use crate::records::LogEntry;
+use crate::{Caller, Error, Platform};
+
+/// Enough to see what a run does; the rest is in the event summaries.
+const EMITTED_SHOWN: usize = 100;
+
+/// How a run went; `emitted` shows the first hundred events.
+#[derive(Debug, Serialize)]
+pub struct SourceRun {
+    pub run_id: String,
+    pub ok: bool,
+    pub emitted: Vec<EventSummary>,
+    pub emitted_count: usize,
+    pub error: Option<Value>,
+    pub logs: Vec<LogEntry>,
+    pub duration_ms: u64,
+    pub compute_ms: u64,
+    pub fuel_used: u64,
+}
+
+/// Answers when the run is committed. An inactive source can be run too: that is how one tries it out.
+pub async fn run(caller: &Caller, platform: &Platform, id: &str, event: Value) -> Result<SourceRun, Error> {
+    let source = find(caller, platform, id).await?;
+    check_quota(caller, platform).await?;
+    let turn = Turn {
+        owner: Owner { tenant: &caller.tenant, plan: &caller.user.plan },
+        source: &source,
+        call: Call::Run { event },
+        limits: RunLimits::interactive(&platform.config.limits),
+        reply: None,
+        operations: Vec::new(),
+    };
+    let ran = take_turn(platform, turn).await?;
+    let emitted_count = ran.emitted.len();
+    let shown = ran.emitted.into_iter().take(EMITTED_SHOWN);
+    Ok(SourceRun {
+        run_id: ran.run_id,
+        ok: ran.fault.is_none(),
+        emitted: shown.map(|emitted| EventSummary::whole(emitted.id, emitted.event)).collect(),
+        emitted_count,
+        error: ran.fault.as_ref().map(fault_view),
+        logs: ran.logs,
+        duration_ms: duration_ms(&ran.usage),
+        compute_ms: ran.usage.compute_ms(),
+        fuel_used: ran.usage.fuel,
+    })
+}

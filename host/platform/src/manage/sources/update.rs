@@ -1,0 +1,223 @@
+//! Updating: `deactivate` with the old code and props, replace, `activate` with the new ones.
+//!
+//! A hook that fails leaves everything as it was: the old code and props are put back and activated again. When only
+//! the `active` flag changes, only the one hook runs; a new name runs none.
+
+use domain::component::Hook;
+use serde_json::{Map, Value};
+use store::{CommitError, Op};
+
+use super::create::{change_ms, require_source, unsaved_component};
+use super::{change, kept, naming};
+use crate::flow::open_props;
+use crate::manage::code::{self, CodeRequest, Resolved};
+use crate::manage::{components, configure, hooks};
+use crate::records::{Kept, Phase, Revision, Source, shelf};
+use crate::{Caller, Error, Noun, Platform};
+
+#[derive(Clone, Debug, Default)]
+pub struct UpdateSource {
+    /// Without any the code is kept.
+    pub component: CodeRequest,
+    pub name: Option<String>,
+    /// When given, these replace the old ones.
+    pub configured_props: Option<Map<String, Value>>,
+    /// Spec: "optional, default true".
+    pub active: Option<bool>,
+    pub ignore_hook_errors: bool,
+}
+
+pub async fn update(caller: &Caller, platform: &Platform, id: &str, request: UpdateSource) -> Result<Source, Error> {
+    let before = kept(caller, platform, id).await?;
+    let mut replacement = replacement(caller, platform, &before.record, &request).await?;
+    let after = plan(caller, platform, &before.record, &request, replacement.as_ref()).await?;
+    let steps = Steps::new(&before.record, &after, replacement.is_some());
+    let after = if steps.has_hooks() {
+        change::claim(caller, platform, &before).await?;
+        let ignore_hook_errors = request.ignore_hook_errors;
+        let attempt = Attempt { caller, platform, before: &before.record, ignore_hook_errors };
+        attempt.make(after, &steps, replacement.as_ref()).await?
+    } else {
+        change_quietly(caller, platform, &before, after, replacement.as_ref()).await?
+    };
+    if let Some(Replacement { resolved, .. }) = &mut replacement
+        && resolved.unsaved.is_some()
+    {
+        code::take_key(platform, &caller.tenant, &mut resolved.component).await?;
+    }
+    Ok(after)
+}
+
+/// New code, new values, or both.
+struct Replacement {
+    resolved: Resolved,
+    revision: Revision,
+}
+
+/// Which hooks an update runs.
+struct Steps {
+    deactivates: bool,
+    activates: bool,
+}
+
+async fn replacement(
+    caller: &Caller,
+    platform: &Platform,
+    source: &Source,
+    request: &UpdateSource,
+) -> Result<Option<Replacement>, Error> {
+    if request.component.is_empty() && request.configured_props.is_none() {
+        return Ok(None);
+    }
+    let resolved = match request.component.is_empty() {
+        true => {
+            let id = source.revision.component_id.as_str();
+            let (component, origin) = components::find(caller, platform, id).await?;
+            Resolved { component, origin, unsaved: None }
+        }
+        false => code::resolve(caller, platform, request.component.clone()).await?,
+    };
+    require_source(&resolved)?;
+    let kept = open_props(platform, &caller.tenant, source.id.as_str(), &source.revision)?;
+    let values = configure::Values { given: request.configured_props.clone(), kept };
+    let revision = configure::revision(caller, platform, &source.id, &resolved, values).await?;
+    Ok(Some(Replacement { resolved, revision }))
+}
+
+/// The source as it will be.
+async fn plan(
+    caller: &Caller,
+    platform: &Platform,
+    before: &Source,
+    request: &UpdateSource,
+    replacement: Option<&Replacement>,
+) -> Result<Source, Error> {
+    let mut after = before.clone();
+    after.is_active = request.active.unwrap_or(true);
+    after.updated_at = platform.clock.now_seconds();
+    // Spec, rules for create and update: "When `name` is absent, the name slug of the component is used as the name."
+    let component = replacement.filter(|_| !request.component.is_empty()).map(|new| &new.resolved.component);
+    let of_the_component = component.map(|component| domain::slug::slugify(&component.description.name));
+    if let Some(name) = request.name.clone().or(of_the_component).filter(|name| *name != before.name) {
+        naming::check(&name)?;
+        after.slug = naming::free_slug(&caller.tenant, platform, &name, Some(&before.slug)).await?;
+        after.name = name;
+    }
+    if let Some(Replacement { revision, .. }) = replacement {
+        after.revision = revision.clone();
+    }
+    Ok(after)
+}
+
+/// A change that no hook has to know about: a new name, or anything while the source is inactive.
+async fn change_quietly(
+    caller: &Caller,
+    platform: &Platform,
+    before: &Kept<Source>,
+    mut after: Source,
+    replacement: Option<&Replacement>,
+) -> Result<Source, Error> {
+    let busy = || Error::Busy { noun: Noun::Source, id: after.id.to_string() };
+    if !before.record.phase.is_settled(platform.clock.now_ms()) {
+        return Err(busy());
+    }
+    after.phase = Phase::Settled;
+    let mut batch = platform.batch(&caller.tenant).require(shelf::unchanged(before));
+    batch.operations = save_operations(replacement)?;
+    match platform.store.commit(batch.then(shelf::put(&after)?)).await {
+        Err(CommitError::Conflict { .. }) => Err(busy()),
+        committed => committed.map(|_| after).map_err(Error::from),
+    }
+}
+
+fn save_operations(replacement: Option<&Replacement>) -> Result<Vec<Op>, Error> {
+    match replacement {
+        Some(Replacement { resolved: Resolved { component, unsaved: Some(program), .. }, .. }) => {
+            code::save_operations(component, program)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// A claimed source on its way from one state to the next.
+struct Attempt<'a> {
+    caller: &'a Caller,
+    platform: &'a Platform,
+    before: &'a Source,
+    ignore_hook_errors: bool,
+}
+
+// === impl Attempt ===
+
+impl Attempt<'_> {
+    async fn make(&self, mut after: Source, steps: &Steps, replacement: Option<&Replacement>) -> Result<Source, Error> {
+        let (caller, platform) = (self.caller, self.platform);
+        if steps.deactivates
+            && let Err(error) = self.hook(self.before, Hook::Deactivate).await
+        {
+            change::restore(caller, platform, self.before).await?;
+            return Err(error);
+        }
+        let activated = match self.replace(&mut after, replacement).await {
+            Ok(()) if steps.activates => hooks::run(caller, platform, &after, Hook::Activate).await,
+            replaced => replaced,
+        };
+        if let Err(error) = activated {
+            self.roll_back(steps, replacement).await?;
+            return Err(error);
+        }
+        change::settle(caller, platform, &mut after).await?;
+        Ok(after)
+    }
+
+    /// The new code answers while `activate` runs: services call back during the handshake.
+    async fn replace(&self, after: &mut Source, replacement: Option<&Replacement>) -> Result<(), Error> {
+        let until_ms = self.platform.clock.now_ms().saturating_add(change_ms(self.platform));
+        after.phase = Phase::Changing { until_ms };
+        let mut batch = self.platform.batch(&self.caller.tenant);
+        batch.operations = save_operations(replacement)?;
+        self.platform.store.commit(batch.then(shelf::put(after)?)).await?;
+        Ok(())
+    }
+
+    /// Puts the old code and props back and activates them again. That this second `activate` may fail too is told in
+    /// the source's log and `$errors`; the caller gets the first error.
+    async fn roll_back(&self, steps: &Steps, replacement: Option<&Replacement>) -> Result<(), Error> {
+        let (caller, platform) = (self.caller, self.platform);
+        let until_ms = platform.clock.now_ms().saturating_add(change_ms(platform));
+        let claimed = Source { phase: Phase::Changing { until_ms }, ..self.before.clone() };
+        let mut batch = platform.batch(&caller.tenant).then(shelf::put(&claimed)?);
+        batch.operations.extend(replacement.iter().flat_map(|new| unsaved_component(&new.resolved)));
+        platform.store.commit(batch).await?;
+        if steps.deactivates && self.before.is_active {
+            let reactivated = hooks::run(caller, platform, self.before, Hook::Activate).await;
+            if let Err(error) = reactivated {
+                tracing::warn!(source.id = %self.before.id, %error, "a source could not be activated again");
+            }
+        }
+        change::restore(caller, platform, self.before).await
+    }
+
+    async fn hook(&self, source: &Source, hook: Hook) -> Result<(), Error> {
+        match hooks::run(self.caller, self.platform, source, hook).await {
+            Err(Error::Hook { .. }) if self.ignore_hook_errors => Ok(()),
+            ran => ran,
+        }
+    }
+}
+
+// === impl Steps ===
+
+impl Steps {
+    fn new(before: &Source, after: &Source, is_replaced: bool) -> Self {
+        Self {
+            deactivates: before.is_active && (is_replaced || !after.is_active),
+            activates: after.is_active && (is_replaced || !before.is_active),
+        }
+    }
+
+    /// Inactive before and after: nothing is running that a hook would have to tell.
+    fn has_hooks(&self) -> bool {
+        self.deactivates || self.activates
+    }
+}
