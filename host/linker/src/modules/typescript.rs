@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use oxc_allocator::Allocator;
-use oxc_ast::ast::{Program, TemplateElement};
+use oxc_ast::ast::{Program, Statement, TemplateElement};
 use oxc_ast_visit::Visit;
 use oxc_codegen::{Codegen, CodegenOptions, CommentOptions};
 use oxc_parser::Parser;
@@ -20,12 +20,17 @@ pub(super) fn strip(source: &str, path: &str, source_type: SourceType) -> Result
         return Err(fault);
     }
     let mut program = parsed.program;
+    let has_empty_export = program.body.iter().any(is_empty_export);
     let semantic = SemanticBuilder::new().with_enum_eval(true).build(&program);
     let scoping = semantic.semantic.into_scoping();
     let options = TransformOptions::default();
     let transformed = Transformer::new(&allocator, Path::new(path), &options).build_with_scoping(scoping, &mut program);
     if let Some(fault) = first_fault(&transformed.diagnostics, source) {
         return Err(fault);
+    }
+    // Added where nothing but types was imported, to keep the file an ES module. What remains decides.
+    if !has_empty_export && program.body.last().is_some_and(is_empty_export) {
+        program.body.pop();
     }
     let options = CodegenOptions {
         source_map_path: Some(path.into()),
@@ -40,6 +45,10 @@ pub(super) fn strip(source: &str, path: &str, source_type: SourceType) -> Result
         }
     }
     Ok(lay_out(&printed.code, &lines))
+}
+
+fn is_empty_export(statement: &Statement<'_>) -> bool {
+    matches!(statement, Statement::ExportNamedDeclaration(export) if export.specifiers.is_empty())
 }
 
 /// Breaks lines where the author did. The printer ends every statement with a semicolon and prints no

@@ -100,4 +100,4 @@ fn content<R: Read>(entry: &mut Entry<'_, R>, path: &str) -> io::Result<Option<B
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -1,1 +1,48 @@
-//! Tests.
+//! TypeScript, run.
+
+use crate::testing::{FakeRegistry, entry_of, link, run_linked};
+
+async fn check(files: &[(&str, &str)], expected: &str) {
+    let linked = link(FakeRegistry::default().into(), &entry_of(files)).await.unwrap();
+    assert_eq!(run_linked(&linked), expected, "{}", linked.modules[&linked.entry].source);
+}
+
+#[tokio::test]
+async fn types_are_taken_out_and_the_rest_runs() {
+    check(
+        &[
+            (
+                "a.ts",
+                "import { type Shape, area, Kind } from './b';\nimport type { Other } from './missing';\nimport { Unused } from './b.js';\n\
+                 enum Color { Red, Green = 'g' }\nnamespace Inner { export const v = 1 }\nclass P { constructor(private readonly x: number, public y?: string) {} get() { return this.x } }\n\
+                 const s = { w: 2 } satisfies Shape as Shape;\nabstract class Q<T> { abstract f(): T; declare z: T }\n\
+                 console.log(area(s!), Color.Red, Color.Green, Inner.v, new P(7).get(), Kind.A, typeof Q);\nfunction over(a: string): void;\nfunction over(a: any) { console.log(<string>a) }\nover('x')\n",
+            ),
+            ("b.ts", "export interface Shape { w: number }\nexport type Unused = 1;\nexport const area = (s: Shape): number => s.w ** 2;\nexport const enum Kind { A = 3 }\n"),
+        ],
+        "4 0 g 1 7 3 function\nx\n",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn the_output_decides_what_a_file_is() {
+    check(
+        &[
+            ("a.ts", "const b = require('./b') as { x: number };\nconsole.log(b.x)\n"),
+            ("b.cts", "exports.x = 1 as number\n"),
+        ],
+        "1\n",
+    )
+    .await;
+    check(&[("a.ts", "import type { T } from './t';\nmodule.exports = 1; console.log(typeof module)\n")], "object\n")
+        .await;
+    check(&[("a.mts", "export {}; console.log(typeof module)\n")], "undefined\n").await;
+}
+
+#[tokio::test]
+async fn lines_are_the_authors() {
+    let source = "// a comment\ninterface A {\n  x: number\n}\n\nconst text = `one\n  two ${ 1 as number }\nthree`;\n\nfunction fail(\n  a: A,\n): never {\n  throw new Error(text);\n}\n\
+                  try {\n  fail({ x: 1 });\n} catch (error) {\n  console.log(error.message, (error as Error).stack!.match(/a\\.ts:\\d+/g)!.join());\n}\n";
+    check(&[("a.ts", source)], "one\n  two 1\nthree a.ts:13,a.ts:16\n").await;
+}
