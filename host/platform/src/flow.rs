@@ -3,13 +3,29 @@
 //! Everything a run did becomes one batch; what left the building happened after a commit.
 
 mod instance;
+mod job;
 mod plan;
+mod routes;
 mod services;
 mod turn;
 
+mod lookup;
+mod quota;
+mod rate;
+mod report;
+
+mod handle;
+mod trigger;
+
+#[cfg(test)]
+mod tests;
+
+pub use handle::{Config, Flow, Handle};
 pub use instance::Instance;
 pub(crate) use instance::{open_props, secrets_context};
 pub(crate) use services::write_operations;
+pub use rate::Rate;
 pub use services::{RunContext, Services};
 pub(crate) use turn::usage_operations;
+pub use trigger::{Admitted, Answer, Refusal};
 pub use turn::{Emitted, Owner, Ran, Turn, take_turn};

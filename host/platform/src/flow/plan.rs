@@ -41,12 +41,20 @@ pub(super) struct About<'a> {
 /// What goes into the streams of the source.
 #[derive(Default)]
 pub(super) struct Plan {
-    /// By stream, in the order they are emitted.
-    pub(super) events: Vec<(String, Event)>,
+    /// In the order they are emitted.
+    pub(super) events: Vec<Planned>,
     pub(super) errors: Vec<Event>,
     pub(super) logs: Vec<LogEntry>,
     /// The next state, when the source deduplicates.
     pub(super) dedupe: Option<DedupeState>,
+}
+
+/// One event that will be emitted.
+pub(super) struct Planned {
+    pub(super) stream: String,
+    pub(super) event: Event,
+    /// When subscribers are to get it, if not at once.
+    pub(super) delivery_ms: Option<u64>,
 }
 
 // === impl Plan ===
@@ -69,7 +77,9 @@ impl Plan {
             }
         };
         for emit in accepted {
-            plan.events.push((emit.channel.as_str().to_owned(), about.event(emit)));
+            let stream = emit.channel.as_str().to_owned();
+            let delivery_ms = emit.delivery_ts.and_then(|at_ms| u64::try_from(at_ms).ok());
+            plan.events.push(Planned { stream, event: about.event(emit), delivery_ms });
         }
         if let Some(fault) = &outcome.fault {
             plan.errors.push(about.error(fault.code(), &fault.to_string(), fault));
@@ -125,7 +135,7 @@ impl About<'_> {
         self.report(code, name, message, stack)
     }
 
-    fn report(&self, code: &str, name: &str, message: &str, stack: &str) -> Event {
+    pub(super) fn report(&self, code: &str, name: &str, message: &str, stack: &str) -> Event {
         let ts = iso_8601(self.platform.clock.instant_ms());
         let report = ErrorReport { code: code.into(), message: message.into(), stack: stack.into(), ts: ts.clone() };
         let event = json!({
@@ -136,6 +146,12 @@ impl About<'_> {
             "original_context": {"id": self.run_id, "ts": ts, "source_id": self.source.id},
         });
         Event { event, metadata: self.metadata(Stream::Errors.metadata_name().to_owned()) }
+    }
+
+    /// A line of the log as those get it who subscribed to `$logs`.
+    pub(super) fn log_event(&self, line: &LogEntry) -> Event {
+        let event = json!({"run_id": line.run_id, "at_ms": line.at_ms, "level": line.level, "message": line.message});
+        Event { event, metadata: self.metadata(Stream::Logs.metadata_name().to_owned()) }
     }
 
     fn metadata(&self, name: String) -> Metadata {

@@ -6,18 +6,19 @@
 use std::sync::Arc;
 
 use domain::dedupe::DedupeState;
-use domain::ids::EmitId;
+use domain::ids::{EmitId, EmitterId};
 use domain::users::{Plan as UserPlan, day_start_ms};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use store::{Batch, CommitError, Committed, EntryId, Lookup, Op, Precondition, Tenant};
+use store::{At, Batch, CommitError, Committed, EntryId, Invalid, Lookup, MAX_OPERATIONS, Op, Precondition, Tenant};
 use tokio::sync::oneshot;
 
 use super::instance::Instance;
 use super::plan::{About, Dedupe, Plan};
+use super::routes::{Outgoing, Routes, Sender, deliveries};
 use super::services::{RunContext, Services, write_operations};
-use crate::ports::{Call, Fault, Outcome, Reply, RunLimits, RunServices, Task, Usage, Write};
-use crate::records::{Event, LogEntry, Source, Stored, names, shelf};
+use crate::ports::{Call, Emit, Fault, Outcome, Reply, RunLimits, RunServices, Task, Usage, Write};
+use crate::records::{Event, LogEntry, RecordError, Source, Stored, names, shelf};
 use crate::{Error, Platform};
 
 /// Runs of one source that end in the same instant; each try lets one of them through.
@@ -60,30 +61,82 @@ pub struct Emitted {
     pub event: Event,
 }
 
+/// A run that ended, and is not committed yet.
+pub(super) struct Executed {
+    run_id: String,
+    outcome: Outcome,
+}
+
+/// What a turn is part of.
+pub(super) struct Frame<'a> {
+    pub(super) routes: &'a Routes,
+    /// How many sources have run each other to get here; 0 when the trigger came from outside.
+    pub(super) depth: u32,
+    /// Without these nothing of the run counts.
+    pub(super) preconditions: Vec<Precondition>,
+    /// What happens in the same batch.
+    pub(super) operations: Vec<Op>,
+}
+
 /// Runs the component and commits everything it did.
 pub async fn take_turn(platform: &Platform, mut turn: Turn<'_>) -> Result<Ran, Error> {
+    let (reply, operations) = (turn.reply.take(), std::mem::take(&mut turn.operations));
+    let executed = execute(platform, &turn, reply).await?;
+    let frame = Frame { routes: &Routes::default(), depth: 0, preconditions: Vec::new(), operations };
+    settle(platform, &turn, executed, frame).await
+}
+
+/// The first half of a turn: nothing is committed but what the component flushed.
+pub(super) async fn execute(
+    platform: &Platform,
+    turn: &Turn<'_>,
+    reply: Option<oneshot::Sender<Reply>>,
+) -> Result<Executed, Error> {
     let run_id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
+    let outcome = match &turn.call {
+        // Design: "a source without `run` but with a timer emits the tick itself".
+        Call::Run { event } if !turn.source.revision.description.has_run => emit_as_it_is(event)?,
+        _ => run(platform, turn, reply).await?,
+    };
+    Ok(Executed { run_id, outcome })
+}
+
+/// The second half: everything the run did, in one batch.
+pub(super) async fn settle(
+    platform: &Platform,
+    turn: &Turn<'_>,
+    executed: Executed,
+    mut frame: Frame<'_>,
+) -> Result<Ran, Error> {
+    let Executed { run_id, mut outcome } = executed;
     let original_event = match &turn.call {
         Call::Run { event } => event.clone(),
         _ => Value::Null,
     };
     let about = About { platform, source: turn.source, run_id: &run_id, original_event };
     let counts_as_invocation = matches!(turn.call, Call::Run { .. });
-    let reply = turn.reply.take();
-    let mut outcome = run(platform, &turn, reply).await?;
-    let mut extra = turn.operations.clone();
-    extra.extend(usage_operations(platform, turn.owner, &outcome.usage, counts_as_invocation));
+    frame.operations.extend(usage_operations(platform, turn.owner, &outcome.usage, counts_as_invocation));
     let (plan, committed) = loop {
-        match commit(platform, &turn, &about, &outcome, &extra).await {
+        match commit(platform, turn, &about, &outcome, &frame).await {
             Err(Error::Batch(CommitError::OverCap { cap_bytes, .. })) => over_cap(&mut outcome, cap_bytes),
+            Err(Error::Batch(CommitError::Invalid(Invalid::TooManyOperations { .. }))) if has_output(&outcome) => {
+                over_operations(&mut outcome);
+            }
             settled => break settled?,
         }
     };
     let Plan { events, logs, .. } = plan;
     let emitted = events.into_iter().zip(committed.entries);
-    let emitted = emitted.map(|((stream, event), id)| Emitted { id, stream, event }).collect();
+    let emitted = emitted.map(|(planned, id)| Emitted { id, stream: planned.stream, event: planned.event }).collect();
     let Outcome { returned, usage, has_replied, fault, .. } = outcome;
     Ok(Ran { run_id, emitted, logs, returned, usage, has_replied, fault })
+}
+
+fn emit_as_it_is(event: &Value) -> Result<Outcome, Error> {
+    let unwritable = |source| RecordError::Unwritable { kind: "event", source };
+    let event = serde_json::value::to_raw_value(event).map_err(unwritable)?;
+    let metadata = Value::Object(serde_json::Map::new());
+    Ok(Outcome { emits: vec![Emit { event, metadata }], ..Outcome::default() })
 }
 
 async fn run(platform: &Platform, turn: &Turn<'_>, reply: Option<oneshot::Sender<Reply>>) -> Result<Outcome, Error> {
@@ -109,7 +162,21 @@ async fn run(platform: &Platform, turn: &Turn<'_>, reply: Option<oneshot::Sender
 /// A run that outgrew its store did not happen, but for the error.
 fn over_cap(outcome: &mut Outcome, cap_bytes: u64) {
     let limit = usize::try_from(cap_bytes).unwrap_or(usize::MAX);
-    let fault = Fault::TooMuchOutput { what: "bytes stored by one source".to_owned(), limit };
+    fail(outcome, "bytes stored by one source", limit);
+}
+
+/// Nor did one whose events have too many listeners for one batch.
+fn over_operations(outcome: &mut Outcome) {
+    outcome.logs.clear();
+    fail(outcome, "events, log lines, writes and deliveries of one run", MAX_OPERATIONS);
+}
+
+fn has_output(outcome: &Outcome) -> bool {
+    !(outcome.emits.is_empty() && outcome.logs.is_empty() && outcome.writes.is_empty())
+}
+
+fn fail(outcome: &mut Outcome, what: &str, limit: usize) {
+    let fault = Fault::TooMuchOutput { what: what.to_owned(), limit };
     let logs = std::mem::take(&mut outcome.logs);
     *outcome = Outcome {
         logs,
@@ -120,27 +187,65 @@ fn over_cap(outcome: &mut Outcome, cap_bytes: u64) {
     };
 }
 
+/// Tries again only when what the source remembers moved; any other precondition that fails means that the run does
+/// not count.
 async fn commit(
     platform: &Platform,
     turn: &Turn<'_>,
     about: &About<'_>,
     outcome: &Outcome,
-    extra: &[Op],
+    frame: &Frame<'_>,
 ) -> Result<(Plan, Committed), Error> {
     for _ in 0..COMMIT_TRIES {
         let (state, precondition) = remembered(platform, turn).await?;
         let plan = Plan::new(about, outcome, state);
         let mut batch = platform.batch(turn.owner.tenant);
+        batch.preconditions.extend(frame.preconditions.iter().cloned());
+        let judged = batch.preconditions.len();
         batch.preconditions.extend(precondition);
         add_operations(platform, turn, &plan, outcome.writes.clone(), &mut batch)?;
-        batch.operations.extend_from_slice(extra);
+        add_deliveries(platform, about, &plan, frame, &mut batch).await?;
+        batch.operations.extend_from_slice(&frame.operations);
         match platform.store.commit(batch).await {
             Ok(committed) => return Ok((plan, committed)),
-            Err(CommitError::Conflict { .. }) => {}
+            Err(CommitError::Conflict { at: At::Precondition(at) }) if at == judged => {}
             Err(error) => return Err(error.into()),
         }
     }
     Err(Error::Changed)
+}
+
+/// The jobs that bring this batch's events to those who listen.
+async fn add_deliveries(
+    platform: &Platform,
+    about: &About<'_>,
+    plan: &Plan,
+    frame: &Frame<'_>,
+    batch: &mut Batch,
+) -> Result<(), Error> {
+    if plan.events.is_empty() && plan.errors.is_empty() && plan.logs.is_empty() {
+        return Ok(());
+    }
+    let subscriptions = frame.routes.of(&*platform.store, &batch.tenant).await?;
+    if subscriptions.is_empty() {
+        return Ok(());
+    }
+    let emitter = EmitterId::Source(about.source.id.clone());
+    let sender = Sender { emitter: &emitter, now_ms: batch.now_ms, depth: frame.depth };
+    let logs: Vec<Event> = kept_logs(platform, plan).map(|line| about.log_event(line)).collect();
+    let events = plan.events.iter().map(|planned| (planned.stream.as_str(), &planned.event, planned.delivery_ms));
+    let errors = plan.errors.iter().map(|event| (names::ERRORS, event, None));
+    let logs = logs.iter().map(|event| (names::LOGS, event, None));
+    for (index, (stream, event, delivery_ms)) in events.chain(errors).chain(logs).enumerate() {
+        let outgoing = Outgoing { index, stream, event, delivery_ms };
+        batch.operations.extend(deliveries(&subscriptions, &sender, &outgoing)?);
+    }
+    Ok(())
+}
+
+/// Lines that would be trimmed away in the same batch are not written at all.
+fn kept_logs<'a>(platform: &Platform, plan: &'a Plan) -> impl Iterator<Item = &'a LogEntry> {
+    plan.logs.iter().skip(plan.logs.len().saturating_sub(platform.config.limits.logs_kept))
 }
 
 /// What the source remembers, and that it is still that when the batch is applied.
@@ -170,15 +275,13 @@ fn add_operations(
         let keep = u32::try_from(keep).unwrap_or(u32::MAX);
         Op::Append { emitter: emitter.clone(), stream, value, keep }
     };
-    for (stream, event) in &plan.events {
-        batch.operations.push(append(stream.clone(), event.encode()?, limits.events_kept));
+    for planned in &plan.events {
+        batch.operations.push(append(planned.stream.clone(), planned.event.encode()?, limits.events_kept));
     }
     for event in &plan.errors {
         batch.operations.push(append(names::ERRORS.to_owned(), event.encode()?, limits.events_kept));
     }
-    // Lines that would be trimmed away in the same batch are not written at all.
-    let skipped = plan.logs.len().saturating_sub(limits.logs_kept);
-    for line in plan.logs.iter().skip(skipped) {
+    for line in kept_logs(platform, plan) {
         batch.operations.push(append(names::LOGS.to_owned(), line.encode()?, limits.logs_kept));
     }
     if let Some(state) = &plan.dedupe {

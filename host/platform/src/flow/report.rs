@@ -1,0 +1,60 @@
+//! What the platform itself has to say in a source's `$errors`.
+
+use domain::users::QuotaError;
+use serde_json::Value;
+use store::{Op, Precondition, Tenant};
+
+use super::handle::Flow;
+use super::plan::About;
+use super::quota::reports_of_today;
+use crate::Error;
+use crate::records::{Source, names};
+
+/// An event of `$errors` that no run threw. It is not delivered to listeners: what it tells of is that deliveries
+/// stopped.
+pub(super) struct Report<'a> {
+    pub(super) code: &'a str,
+    pub(super) message: &'a str,
+    /// What could not be processed.
+    pub(super) original_event: Value,
+}
+
+// === impl Flow ===
+
+impl Flow {
+    /// The operation that puts a report into the stream of a source.
+    pub(super) fn report(&self, source: &Source, report: Report<'_>) -> Result<Op, Error> {
+        let run_id = String::new();
+        let Report { code, message, original_event } = report;
+        let about = About { platform: &self.platform, source, run_id: &run_id, original_event };
+        let event = about.report(code, "Error", message, message);
+        let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
+        let (emitter, stream) = (source.id.to_string(), names::ERRORS.to_owned());
+        Ok(Op::Append { emitter, stream, value: event.encode()?, keep })
+    }
+
+    /// Design: "over quota … one `$errors` event says so". Best effort: the refusal does not depend on it.
+    pub(super) async fn report_quota(&self, tenant: &Tenant, source: &Source, quota: &QuotaError) {
+        if let Err(error) = self.commit_quota_report(tenant, source, quota).await {
+            tracing::warn!(source.id = %source.id, %error, "that a quota is used up could not be reported");
+        }
+    }
+
+    async fn commit_quota_report(&self, tenant: &Tenant, source: &Source, quota: &QuotaError) -> Result<(), Error> {
+        let (counter, count) = reports_of_today(&self.platform);
+        // Refusals are many and the report is one, so look before asking for a write.
+        let reported = self.platform.store.counters(tenant, std::slice::from_ref(&counter)).await?;
+        if reported.iter().any(|count| *count > 0) {
+            return Ok(());
+        }
+        let precondition = Precondition::CounterBelow { counter, limit: 1 };
+        let message = quota.to_string();
+        let report = Report { code: "quota_used_up", message: &message, original_event: Value::Null };
+        let append = self.report(source, report)?;
+        let batch = self.platform.batch(tenant).require(precondition).then(append).then(count);
+        match self.platform.store.commit(batch).await.map_err(Error::from) {
+            Ok(_) | Err(Error::Changed) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+}

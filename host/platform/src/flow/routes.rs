@@ -1,0 +1,113 @@
+//! Who listens: from a tenant's subscriptions to the jobs that deliver a run's events.
+//!
+//! Subscriptions are only ever added and removed, and places in a list are never reused: the place of the newest one
+//! and their number tell whether what is held is still everything. So a turn costs one small read, and a subscription
+//! made on another host counts from its next event on.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use domain::ids::EmitterId;
+use domain::subscriptions::{self as rules, Stream};
+use store::{Enqueue, EntryRef, Op, Page, Store, Tenant};
+
+use super::job::{Delivery, Work};
+use crate::Error;
+use crate::records::{Event, RecordError, Stored, Subscription, shelf};
+
+/// Tenants whose subscriptions are held; what is dropped is read again.
+const TENANTS_HELD: usize = 1024;
+
+#[derive(Default)]
+pub(super) struct Routes {
+    held: Mutex<HashMap<Tenant, Held>>,
+}
+
+pub(super) type Subscriptions = Arc<Vec<rules::Subscription>>;
+
+/// One event that was appended in the batch that delivers it.
+pub(super) struct Outgoing<'a> {
+    /// Its place among the batch's appends.
+    pub(super) index: usize,
+    pub(super) stream: &'a str,
+    pub(super) event: &'a Event,
+    /// When subscribers are to get it, if not at once.
+    pub(super) delivery_ms: Option<u64>,
+}
+
+/// What all events of a turn have in common.
+pub(super) struct Sender<'a> {
+    pub(super) emitter: &'a EmitterId,
+    pub(super) now_ms: u64,
+    /// How many sources have run each other to get here.
+    pub(super) depth: u32,
+}
+
+struct Held {
+    stamp: Stamp,
+    subscriptions: Subscriptions,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    newest: Option<u64>,
+    total: u64,
+}
+
+/// The jobs that bring an event to its listeners, each listener once.
+pub(super) fn deliveries(
+    subscriptions: &[rules::Subscription],
+    sender: &Sender<'_>,
+    outgoing: &Outgoing<'_>,
+) -> Result<Vec<Op>, RecordError> {
+    let Ok(stream) = Stream::parse(outgoing.stream) else {
+        return Ok(Vec::new());
+    };
+    let mut operations = Vec::new();
+    for listener in rules::listeners(subscriptions, sender.emitter, &stream) {
+        let due_ms = outgoing.delivery_ms.filter(|due_ms| *due_ms > sender.now_ms);
+        let delivery = Delivery {
+            emitter: sender.emitter.clone(),
+            listener: listener.clone(),
+            depth: sender.depth,
+            event: outgoing.event.clone(),
+        };
+        // A delivery for later must not hold up those that are for now.
+        let lane = due_ms.is_none().then(|| delivery.lane());
+        operations.push(Op::Enqueue(Enqueue {
+            lane,
+            due_ms: due_ms.unwrap_or(sender.now_ms),
+            payload: Work::Deliver(delivery).encode()?,
+            entry: Some(EntryRef::InBatch(outgoing.index)),
+        }));
+    }
+    Ok(operations)
+}
+
+// === impl Routes ===
+
+impl Routes {
+    pub(super) async fn of(&self, store: &dyn Store, tenant: &Tenant) -> Result<Subscriptions, Error> {
+        let newest = store.records(tenant, Subscription::KIND, Page::newest(1)).await?;
+        let stamp = Stamp { newest: newest.items.first().map(|record| record.position), total: newest.total };
+        if stamp.total == 0 {
+            return Ok(Subscriptions::default());
+        }
+        if let Some(held) = self.lock().get(tenant).filter(|held| held.stamp == stamp) {
+            return Ok(held.subscriptions.clone());
+        }
+        // What changes between the two reads changes the stamp as well: the next turn reads again.
+        let listed = shelf::list_all::<Subscription>(store, tenant).await?;
+        let subscriptions = Arc::new(listed.into_iter().map(|kept| kept.record.0).collect::<Vec<_>>());
+        let mut held = self.lock();
+        if held.len() >= TENANTS_HELD {
+            held.clear();
+        }
+        held.insert(tenant.clone(), Held { stamp, subscriptions: subscriptions.clone() });
+        Ok(subscriptions)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Tenant, Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

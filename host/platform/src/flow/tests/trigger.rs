@@ -1,0 +1,200 @@
+use std::time::Duration;
+
+use domain::users::{Plan, Quotas};
+use serde_json::json;
+use store::Reads;
+
+use super::{Hold, Stage};
+use crate::fake::{World, emit, returned, threw};
+use crate::flow::{Answer, Config, Rate, Refusal};
+use crate::manage::sources::{UpdateSource, update};
+use crate::manage::users::{UserChange, update as update_user};
+use crate::ports::{Fault, Outcome, Reply};
+
+fn custom() -> serde_json::Value {
+    json!({"props": {"http": {"type": "$.interface.http", "customResponse": true}}})
+}
+
+fn reply(status: u16) -> Reply {
+    Reply { status, headers: Vec::new(), body: "hi".into() }
+}
+
+async fn acceptances(stage: &Stage) -> u64 {
+    let page = store::Page::newest(1);
+    stage.world.store.records(&stage.caller.tenant, "acceptance", page).await.unwrap().total
+}
+
+#[tokio::test]
+async fn a_short_run_is_its_own_acceptance() {
+    let stage = Stage::new().await;
+    let source = stage.endpoint("echo", json!({})).await;
+
+    let answer = stage.post(&source, json!({"n": 1})).await.unwrap();
+
+    assert_eq!(answer, Answer::Accepted);
+    assert_eq!(stage.stream(&source, "default").await, [json!({"n": 1})]);
+    assert_eq!(acceptances(&stage).await, 0);
+}
+
+#[tokio::test]
+async fn a_slow_run_is_accepted_answered_and_goes_on() {
+    let stage = Stage::new().await;
+    let held = Hold::default();
+    let inside = held.clone();
+    stage.world.sandbox.script_async("slow", move |call, _| {
+        let inside = inside.clone();
+        async move {
+            inside.pass().await;
+            Outcome { emits: vec![emit(&call["event"])], ..returned(&json!(null)) }
+        }
+    });
+    let source = stage.endpoint("slow", json!({})).await;
+
+    let asking = stage.post_aside(&source, json!(1));
+    held.started.notified().await;
+    stage.world.clock.advance(5);
+    let answer = asking.await.unwrap().unwrap();
+    let (accepted, early) = (acceptances(&stage).await, stage.stream(&source, "default").await);
+    held.released.notify_one();
+    stage.wait_for_runs().await;
+
+    assert_eq!((answer, accepted, early), (Answer::Accepted, 1, vec![]));
+    assert_eq!(stage.stream(&source, "default").await, [json!(1)]);
+    assert_eq!(acceptances(&stage).await, 0);
+}
+
+#[tokio::test]
+async fn a_component_that_responds_is_the_one_that_answers() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script_async("answers", |_, services| async move {
+        services.reply(reply(201));
+        returned(&json!(null))
+    });
+    let source = stage.endpoint("answers", custom()).await;
+
+    let answer = stage.post(&source, json!({})).await.unwrap();
+
+    assert_eq!(answer, Answer::Replied(reply(201)));
+}
+
+#[tokio::test]
+async fn a_reply_is_handed_over_while_the_run_goes_on_and_the_request_is_durable_by_then() {
+    let stage = Stage::new().await;
+    let hold = Hold::default();
+    let inside = hold.clone();
+    stage.world.sandbox.script_async("answers", move |_, services| {
+        let inside = inside.clone();
+        async move {
+            services.reply(reply(200));
+            inside.pass().await;
+            returned(&json!(null))
+        }
+    });
+    let source = stage.endpoint("answers", custom()).await;
+
+    let asking = stage.post_aside(&source, json!({}));
+    hold.started.notified().await;
+    // The reply is taken in the poll after the one that started the run.
+    tokio::task::yield_now().await;
+    stage.world.clock.advance(5);
+    let answer = asking.await.unwrap().unwrap();
+
+    assert_eq!(answer, Answer::Replied(reply(200)));
+    assert_eq!(acceptances(&stage).await, 1);
+    hold.released.notify_one();
+    stage.wait_for_runs().await;
+    assert_eq!(acceptances(&stage).await, 0);
+}
+
+#[tokio::test]
+async fn a_run_that_ends_without_a_response_is_an_error_and_a_deadline_another() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("throws", |_| threw("no"));
+    let deadline = || Fault::Deadline { limit: Duration::from_secs(30) };
+    stage.world.sandbox.script("late", move |_| Outcome { fault: Some(deadline()), ..Outcome::default() });
+    let (throws, late) = (stage.endpoint("throws", custom()).await, stage.endpoint("late", custom()).await);
+
+    let (thrown, timed_out) = (stage.post(&throws, json!({})).await, stage.post(&late, json!({})).await);
+
+    assert!(matches!(thrown, Err(Refusal::NoResponse)));
+    assert!(matches!(timed_out, Err(Refusal::TimedOut)));
+    assert_eq!(stage.stream(&throws, "$errors").await[0]["error"]["message"], "Error: no");
+}
+
+#[tokio::test]
+async fn unknown_endpoints_inactive_sources_and_sources_without_an_endpoint_are_not_found() {
+    let stage = Stage::new().await;
+    let (inactive, plain) = (stage.endpoint("a", json!({})).await, stage.deploy("b", json!({})).await);
+    let change = UpdateSource { active: Some(false), ..UpdateSource::default() };
+    update(&stage.caller, &stage.world.platform, inactive.id.as_str(), change).await.unwrap();
+
+    for key in ["", "short", "0123456789012345678901", inactive.endpoint_key.as_str(), plain.endpoint_key.as_str()] {
+        assert!(matches!(stage.handle.admit(key).await, Err(Refusal::NotFound)), "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_changed_is_run_as_it_is_now() {
+    let stage = Stage::new().await;
+    let source = stage.endpoint("a", json!({})).await;
+    stage.post(&source, json!(1)).await.unwrap();
+
+    let change = UpdateSource { active: Some(false), ..UpdateSource::default() };
+    update(&stage.caller, &stage.world.platform, source.id.as_str(), change).await.unwrap();
+
+    assert!(matches!(stage.post(&source, json!(2)).await, Err(Refusal::NotFound)));
+}
+
+#[tokio::test]
+async fn endpoints_and_tenants_have_their_own_rates() {
+    let rate = |burst| Rate { per_second: 1, burst };
+    let config = Config { endpoint_rate: rate(2), tenant_rate: rate(3), ..Config::default() };
+    let stage = Stage::with(World::default(), config).await;
+    let (one, other) = (stage.endpoint("a", json!({})).await, stage.endpoint("b", json!({})).await);
+    stage.post(&one, json!(1)).await.unwrap();
+    stage.post(&one, json!(2)).await.unwrap();
+
+    let (third, fourth) = (stage.post(&one, json!(3)).await, stage.post(&other, json!(4)).await);
+    let fifth = stage.post(&other, json!(5)).await;
+
+    assert!(matches!(third, Err(Refusal::TooManyRequests { retry_after_seconds: 1 })));
+    fourth.unwrap();
+    assert!(matches!(fifth, Err(Refusal::TooManyRequests { retry_after_seconds: 1 })));
+}
+
+#[tokio::test]
+async fn more_requests_than_there_is_room_for_are_told_to_come_back() {
+    let stage = Stage::with(World::default(), Config { requests_in_flight: 1, ..Config::default() }).await;
+    let source = stage.endpoint("a", json!({})).await;
+    let first = stage.handle.admit(source.endpoint_key.as_str()).await.unwrap();
+
+    let second = stage.handle.admit(source.endpoint_key.as_str()).await;
+    drop(first);
+
+    assert!(matches!(second, Err(Refusal::Overloaded { retry_after_seconds: 1 })));
+    stage.post(&source, json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_quota_stops_the_next_one_says_so_once_and_ends_with_the_day() {
+    let stage = Stage::new().await;
+    let source = stage.endpoint("a", json!({})).await;
+    let quotas = Quotas { daily_compute_ms: 1_000_000, daily_invocations: 2 };
+    let change = UserChange { plan: Some(Plan::Free { quotas }), ..UserChange::default() };
+    update_user(&stage.caller, &stage.world.platform, stage.caller.user.id.as_str(), change).await.unwrap();
+    stage.post(&source, json!(1)).await.unwrap();
+    stage.post(&source, json!(2)).await.unwrap();
+
+    let refused = [stage.post(&source, json!(3)).await, stage.post(&source, json!(4)).await];
+    let reports = stage.stream(&source, "$errors").await;
+    // From noon to midnight.
+    stage.world.clock.advance(12 * 3600 * 1000);
+    let next_day = stage.post(&source, json!(5)).await;
+
+    for refused in refused {
+        assert!(matches!(refused, Err(Refusal::OverQuota { retry_after_seconds: 43_200, .. })));
+    }
+    assert_eq!(reports.len(), 1);
+    assert_eq!(reports[0]["error"]["code"], "quota_used_up");
+    next_day.unwrap();
+}

@@ -1,0 +1,265 @@
+//! Requests to a source's endpoint: admitted, run, answered.
+//!
+//! Nobody is told "200" before the request is durable. A run that ends within the grace is its own acceptance, one
+//! durable write in all; a slower one is accepted first, answered, and goes on. The batch that holds what it did
+//! removes the acceptance and requires it, so that a second run after a crash cannot count twice.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use domain::ids::{EmitId, EndpointKey};
+use domain::users::{Plan, QuotaError};
+use serde_json::Value;
+use store::{Enqueue, Op, Precondition, Tenant};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::handle::{Flow, Handle};
+use super::job::{Acceptance, Work};
+use super::quota::resets_at_ms;
+use super::turn::{Executed, Frame, Owner, Ran, Turn, execute, settle};
+use crate::Error;
+use crate::ports::{Call, Fault, Reply, RunLimits, SandboxError};
+use crate::records::{Source, Stored, shelf};
+
+/// What an overloaded host asks for; by then the queue has moved on or the client had better look elsewhere.
+const OVERLOADED_SECONDS: u64 = 1;
+/// How much longer than its deadline a run may be on its way to its commit before another host runs it again.
+const REDO_AFTER_MS: u64 = 10_000;
+
+/// A request that may be run. It holds a place among those being worked on.
+pub struct Admitted {
+    tenant: Tenant,
+    source: Arc<Source>,
+    plan: Plan,
+    place: OwnedSemaphorePermit,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The request is durable.
+    Accepted,
+    /// What the component responded.
+    Replied(Reply),
+}
+
+/// Why a request was not answered by its source.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error("there is no such endpoint")]
+    NotFound,
+    #[error("too many requests, retry after {retry_after_seconds} s")]
+    TooManyRequests { retry_after_seconds: u64 },
+    #[error("{quota}")]
+    OverQuota { quota: QuotaError, retry_after_seconds: u64 },
+    #[error("the server is overloaded, retry after {retry_after_seconds} s")]
+    Overloaded { retry_after_seconds: u64 },
+    #[error("the source did not respond")]
+    NoResponse,
+    #[error("the source did not respond in time")]
+    TimedOut,
+    #[error("the request could not be accepted")]
+    Unavailable(#[source] Error),
+}
+
+type Waiting = oneshot::Sender<Result<Answer, Refusal>>;
+
+// === impl Admitted ===
+
+impl Admitted {
+    /// Whether the component answers itself, also `OPTIONS`.
+    pub fn has_custom_response(&self) -> bool {
+        self.source.revision.description.has_custom_response()
+    }
+}
+
+// === impl Handle ===
+
+impl Handle {
+    /// Who answers at an endpoint, and whether there is room for one more request. The body need not be read before.
+    pub async fn admit(&self, key: &str) -> Result<Admitted, Refusal> {
+        let key = EndpointKey::parse(key).map_err(|_| Refusal::NotFound)?;
+        let now_ms = self.platform.clock.now_ms();
+        let place = self.requests.clone().try_acquire_owned().map_err(|_| overloaded())?;
+        let found = self.sources.at_endpoint(&*self.platform.store, &key).await.map_err(Refusal::Unavailable)?;
+        let (tenant, source) = found.ok_or(Refusal::NotFound)?;
+        if !source.is_active || !source.revision.description.has_http_interface() {
+            return Err(Refusal::NotFound);
+        }
+        self.endpoint_rates.take(source.id.as_str(), now_ms).map_err(too_many)?;
+        self.tenant_rates.take(tenant.as_str(), now_ms).map_err(too_many)?;
+        let plan = match self.quota.check(&self.platform, &tenant).await {
+            Ok(plan) => plan,
+            Err(Error::Quota(quota)) => {
+                self.report_quota(&tenant, &source, &quota).await;
+                return Err(over_quota(quota, now_ms));
+            }
+            Err(error) => return Err(refusal(error)),
+        };
+        Ok(Admitted { tenant, source, plan, place })
+    }
+
+    /// Runs an admitted request. Returns when the client can be answered; the run goes on by itself.
+    pub async fn trigger(&self, admitted: Admitted, event: Value) -> Result<Answer, Refusal> {
+        let (waiting, answer) = oneshot::channel();
+        let flow = self.0.clone();
+        self.tasks.spawn(async move { flow.answer(admitted, event, waiting).await });
+        // The task ends without an answer only when the runtime is shutting down.
+        answer.await.unwrap_or_else(|_| Err(overloaded()))
+    }
+}
+
+// === impl Flow ===
+
+impl Flow {
+    async fn answer(&self, admitted: Admitted, event: Value, waiting: Waiting) {
+        let Admitted { tenant, source, plan, place } = admitted;
+        let turn = Turn {
+            owner: Owner { tenant: &tenant, plan: &plan },
+            source: &source,
+            call: Call::Run { event },
+            limits: RunLimits::interactive(&self.platform.config.limits),
+            reply: None,
+            operations: Vec::new(),
+        };
+        let mut waiting = Some(waiting);
+        if let Err(error) = self.run_request(&turn, &mut waiting).await {
+            match waiting.take() {
+                Some(waiting) => drop(waiting.send(Err(refusal(error)))),
+                // It was accepted: the acceptance is still there, and is run again.
+                None => tracing::warn!(source.id = %source.id, %error, "an accepted request will be run again"),
+            }
+        }
+        drop(place);
+    }
+
+    async fn run_request(&self, turn: &Turn<'_>, waiting: &mut Option<Waiting>) -> Result<(), Error> {
+        let has_custom_response = turn.source.revision.description.has_custom_response();
+        let (sender, mut replies) = oneshot::channel();
+        let mut running = pin!(execute(&self.platform, turn, has_custom_response.then_some(sender)));
+        let mut ended = None;
+        let mut answer = (!has_custom_response).then_some(Answer::Accepted);
+        if has_custom_response {
+            // Both are cancel-safe: the run is pinned outside, a reply is taken only when it is there.
+            tokio::select! {
+                biased;
+                reply = &mut replies => answer = reply.ok().map(Answer::Replied),
+                executed = &mut running => ended = Some(executed),
+            }
+        }
+        if ended.is_none() && answer.is_some() {
+            let grace_ms = self.platform.clock.now_ms().saturating_add(self.config.grace_ms);
+            tokio::select! {
+                biased;
+                executed = &mut running => ended = Some(executed),
+                () = self.platform.clock.sleep_until(grace_ms) => {}
+            }
+        }
+        let accepted = match (&ended, answer.take()) {
+            (None, Some(answer)) => {
+                let acceptance = self.accept(turn).await?;
+                send(waiting, Ok(answer));
+                Some(acceptance)
+            }
+            (_, unsent) => {
+                answer = unsent;
+                None
+            }
+        };
+        let executed = match ended {
+            Some(executed) => executed?,
+            None => running.await?,
+        };
+        let ran = self.settle_request(turn, executed, accepted).await?;
+        let answer = answer.or_else(|| replies.try_recv().ok().map(Answer::Replied));
+        send(waiting, answer.ok_or_else(|| unanswered(&ran)));
+        Ok(())
+    }
+
+    async fn settle_request(
+        &self,
+        turn: &Turn<'_>,
+        executed: Executed,
+        accepted: Option<Acceptance>,
+    ) -> Result<Ran, Error> {
+        let mut frame = self.frame(0);
+        if let Some(acceptance) = accepted {
+            frame.preconditions.push(still_accepted(&acceptance));
+            frame.operations.push(shelf::delete(&acceptance));
+        }
+        self.settle(turn, executed, frame).await
+    }
+
+    /// Makes a request durable before its run has ended.
+    async fn accept(&self, turn: &Turn<'_>) -> Result<Acceptance, Error> {
+        let platform = &self.platform;
+        let id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
+        let event = match &turn.call {
+            Call::Run { event } => event.clone(),
+            _ => Value::Null,
+        };
+        let acceptance = Acceptance { id: id.clone(), source: turn.source.id.clone(), event };
+        let deadline_ms = platform.config.limits.http_deadline_ms;
+        let due_ms = platform.clock.now_ms().saturating_add(deadline_ms).saturating_add(REDO_AFTER_MS);
+        let payload = Work::Accepted { acceptance: id }.encode()?;
+        let batch = platform.batch(turn.owner.tenant).then(shelf::put(&acceptance)?).then(Op::Enqueue(Enqueue {
+            lane: None,
+            due_ms,
+            payload,
+            entry: None,
+        }));
+        platform.store.commit(batch).await?;
+        Ok(acceptance)
+    }
+
+    pub(super) fn frame(&self, depth: u32) -> Frame<'_> {
+        Frame { routes: &self.routes, depth, preconditions: Vec::new(), operations: Vec::new() }
+    }
+
+    /// Commits a run and counts it.
+    pub(super) async fn settle(&self, turn: &Turn<'_>, executed: Executed, frame: Frame<'_>) -> Result<Ran, Error> {
+        let ran = settle(&self.platform, turn, executed, frame).await?;
+        self.quota.add(&self.platform, turn.owner.tenant, &ran.usage);
+        Ok(ran)
+    }
+}
+
+/// That nobody else has run the request to its end.
+pub(super) fn still_accepted(acceptance: &Acceptance) -> Precondition {
+    // It is written once and never changed.
+    Precondition::RecordVersion { kind: Acceptance::KIND.to_owned(), id: acceptance.id.clone(), version: 1 }
+}
+
+/// A client that went away does not concern the run.
+fn send(waiting: &mut Option<Waiting>, answer: Result<Answer, Refusal>) {
+    if let Some(waiting) = waiting.take() {
+        drop(waiting.send(answer));
+    }
+}
+
+fn unanswered(ran: &Ran) -> Refusal {
+    match ran.fault {
+        Some(Fault::Deadline { .. }) => Refusal::TimedOut,
+        _ => Refusal::NoResponse,
+    }
+}
+
+fn refusal(error: Error) -> Refusal {
+    match error {
+        Error::Sandbox(SandboxError::Overloaded) => overloaded(),
+        Error::NotFound { .. } => Refusal::NotFound,
+        error => Refusal::Unavailable(error),
+    }
+}
+
+fn overloaded() -> Refusal {
+    Refusal::Overloaded { retry_after_seconds: OVERLOADED_SECONDS }
+}
+
+fn too_many(retry_after_ms: u64) -> Refusal {
+    Refusal::TooManyRequests { retry_after_seconds: retry_after_ms.div_ceil(1000).max(1) }
+}
+
+fn over_quota(quota: QuotaError, now_ms: u64) -> Refusal {
+    let wait_ms = resets_at_ms(&quota).saturating_sub(now_ms);
+    Refusal::OverQuota { quota, retry_after_seconds: wait_ms.div_ceil(1000).max(1) }
+}
