@@ -40,7 +40,7 @@ async fn check(name: &str) {
     let case = std::fs::read_to_string(folder.join("case.json")).unwrap();
     let case: Case = serde_json::from_str(&case).unwrap_or_else(|error| panic!("{name}/case.json: {error}"));
 
-    let loaded = stage::sandbox().await.build(Arc::new(program(&folder)), Limits::default()).await;
+    let loaded = stage::sandbox().await.build(Arc::new(program_of(&folder)), Limits::default()).await;
 
     match (loaded, &case.load_error) {
         (Ok(built), None) => check_loaded(&case, &built).await,
@@ -147,7 +147,7 @@ fn is_same(expected: &Value, actual: &Value) -> bool {
 }
 
 /// All files of the folder; `component.js` is the entry.
-fn program(folder: &Path) -> Program {
+pub(crate) fn program_of(folder: &Path) -> Program {
     let mut modules = BTreeMap::new();
     let mut open = vec![PathBuf::new()];
     while let Some(relative) = open.pop() {

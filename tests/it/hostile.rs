@@ -152,7 +152,7 @@ attacks! {
 
 // Ways out.
 attacks! {
-    escape_by_constructor: "const f = this.$emit.constructor('return globalThis')(); if (f.process && f.process.binding) throw new Error('out'); if (typeof f.host !== 'undefined' || typeof f.internal !== 'undefined') throw new Error('out')" => "none";
+    escape_by_constructor: "const f = this.$emit.constructor('return globalThis')(); try { f.process.binding('fs'); throw new Error('out'); } catch (e) { if (e.message === 'out') throw e; } if (typeof f.host !== 'undefined' || typeof f.internal !== 'undefined') throw new Error('out')" => "none";
     escape_by_stack: "const e = new Error(); Error.prepareStackTrace = (_, sites) => sites; const sites = e.stack; if (Array.isArray(sites) && sites.some((s) => s.getThis && s.getThis() && s.getThis().entryPoints)) throw new Error('out')" => "none";
     escape_by_arguments: "const caller = (() => { try { return (function f() { return f.caller; })(); } catch { return null; } })(); if (caller && caller.toString().includes('internal')) throw new Error('out')" => "none";
     escape_by_require: "try { require('/etc/passwd'); } catch (e) { if (e.code !== 'MODULE_NOT_FOUND') throw e; } try { require('../../../../etc/passwd'); } catch (e) { if (e.code !== 'MODULE_NOT_FOUND') throw e; }" => "none";

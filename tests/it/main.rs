@@ -8,5 +8,6 @@ mod hostile;
 mod isolation;
 mod limits;
 mod loading;
+mod oracle;
 mod shim;
 mod stage;

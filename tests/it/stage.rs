@@ -14,6 +14,7 @@ use sandbox::{
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::OnceCell;
+use tokio::time::Instant;
 
 pub(crate) const NOW_MS: f64 = 1_700_000_000_000.0;
 
@@ -55,9 +56,10 @@ pub(crate) fn source(body: &str) -> String {
     )
 }
 
-/// Services with known answers that remember what they were asked.
-#[derive(Default)]
+/// Services with known answers that remember what they were asked. Their clock starts at [`NOW_MS`] and runs with
+/// the test's virtual time.
 pub(crate) struct Stage {
+    pub(crate) started: Instant,
     pub(crate) stored: Mutex<HashMap<String, String>>,
     pub(crate) credentials: HashMap<String, String>,
     pub(crate) answers: Mutex<Vec<Answer>>,
@@ -91,6 +93,19 @@ fn ok() -> u16 {
 
 // === impl Stage ===
 
+impl Default for Stage {
+    fn default() -> Self {
+        Self {
+            started: Instant::now(),
+            stored: Mutex::default(),
+            credentials: HashMap::new(),
+            answers: Mutex::default(),
+            reply: Mutex::default(),
+            flushed: Mutex::default(),
+        }
+    }
+}
+
 impl Stage {
     fn take_answer(&self, request: &FetchRequest) -> Option<Answer> {
         let mut answers = self.answers.lock().unwrap();
@@ -102,7 +117,7 @@ impl Stage {
 #[async_trait]
 impl Services for Stage {
     fn now_ms(&self) -> f64 {
-        NOW_MS
+        NOW_MS + self.started.elapsed().as_secs_f64() * 1000.0
     }
 
     fn fill_random(&self, buffer: &mut [u8]) {

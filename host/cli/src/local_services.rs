@@ -5,11 +5,14 @@ use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
+use outbound::Outbound;
 use sandbox::{FetchError, FetchRequest, FetchResponse, LogLine, Reply, ServiceError, Services, Write};
 
+use crate::wiring::fetching;
+
 /// Services of one local run.
-#[derive(Default)]
 pub(crate) struct LocalServices {
+    outbound: Outbound,
     stored: Mutex<HashMap<String, String>>,
     reply: Mutex<Option<Reply>>,
 }
@@ -17,6 +20,10 @@ pub(crate) struct LocalServices {
 // === impl LocalServices ===
 
 impl LocalServices {
+    pub(crate) fn new(outbound: Outbound) -> Self {
+        Self { outbound, stored: Mutex::default(), reply: Mutex::default() }
+    }
+
     pub(crate) fn take_reply(&self) -> Option<Reply> {
         self.reply.lock().ok()?.take()
     }
@@ -65,7 +72,7 @@ impl Services for LocalServices {
         eprintln!("{:?}: {}", line.level, line.message);
     }
 
-    async fn fetch(&self, _request: FetchRequest) -> Result<FetchResponse, FetchError> {
-        Err(FetchError { code: "offline".into(), message: "this command gives components no network".into() })
+    async fn fetch(&self, request: FetchRequest) -> Result<FetchResponse, FetchError> {
+        fetching::fetch(&self.outbound, request).await
     }
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod local_services;
 mod run_once;
+mod wiring;
 
 use std::process::ExitCode;
 

@@ -9,6 +9,7 @@ use sandbox::{Config, Fault, Limits, LoadError, Outcome, Program, Sandbox, Task}
 use serde_json::{Value, json};
 
 use crate::local_services::LocalServices;
+use crate::wiring::network;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -23,6 +24,8 @@ pub(crate) struct Arguments {
     /// Keep the compiled engine here, so that the next start takes milliseconds
     #[arg(long, value_name = "FOLDER", env = "WELLSPRING_CACHE")]
     cache: Option<PathBuf>,
+    #[command(flatten)]
+    network: network::Arguments,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
@@ -45,7 +48,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let description: Value = serde_json::from_str(&built.description)?;
     let kind = if description["type"] == "action" { "action" } else { "run" };
     let call = json!({"kind": kind, "event": event, "props": props}).to_string();
-    let services = Arc::new(LocalServices::default());
+    let services = Arc::new(LocalServices::new(arguments.network.open()?));
     let task = Task { lane: "local", call: &call, limits: Limits::default() };
     let outcome = sandbox.run(&built.image, task, services.clone()).await?;
     println!("{:#}", to_json(&outcome, services.take_reply()));

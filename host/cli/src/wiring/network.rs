@@ -1,0 +1,34 @@
+//! How far outgoing requests may reach, as said on the command line.
+
+use anyhow::{Context, Result};
+use outbound::{Config, HostOverride, Outbound};
+
+/// Shared by every command that lets components make requests.
+#[derive(clap::Args, Debug, Clone)]
+pub(crate) struct Arguments {
+    /// Let components reach loopback and private addresses. For development: it opens your network to their code
+    #[arg(long)]
+    dangerous_allow_private_networks: bool,
+    /// Send requests for HOST to ADDRESS, in plain HTTP with the Host header kept; `*` is every host. Repeatable
+    #[arg(long, value_name = "HOST=ADDRESS")]
+    dangerous_host_override: Vec<HostOverride>,
+}
+
+// === impl Arguments ===
+
+impl Arguments {
+    pub(crate) fn open(&self) -> Result<Outbound> {
+        if self.dangerous_allow_private_networks {
+            eprintln!("warning: components may reach private networks (--dangerous-allow-private-networks)");
+        }
+        for host_override in &self.dangerous_host_override {
+            eprintln!("warning: requests are redirected (--dangerous-host-override {host_override})");
+        }
+        let config = Config {
+            dangerous_allow_private_networks: self.dangerous_allow_private_networks,
+            dangerous_host_overrides: self.dangerous_host_override.clone(),
+            ..Config::default()
+        };
+        Outbound::new(config).context("outgoing HTTP could not be set up")
+    }
+}

@@ -1,0 +1,55 @@
+//! The web platform inside the sandbox against Node: ten thousand generated cases, the same answer or a listed reason.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sandbox::{Limits, Program};
+
+use crate::components::program_of;
+use crate::stage::{Stage, run_call, sandbox};
+
+/// The version that `differences.json` was written for: other versions of Node differ in other places.
+const NODE_MAJOR: &str = "v20.";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle")
+}
+
+fn node(arguments: &[&Path]) -> std::process::Output {
+    Command::new("node").args(arguments).output().expect("node is installed by tests/run.sh")
+}
+
+async fn sandbox_answers() -> String {
+    let program: Program = program_of(&folder());
+    let limits = Limits {
+        fuel: u64::MAX / 2,
+        wall_clock: Duration::from_secs(600),
+        emitted_bytes: usize::MAX,
+        ..Limits::default()
+    };
+    let image = sandbox().await.build(Arc::new(program), limits).await.expect("the oracle loads").image;
+    let outcome = run_call(&image, r#"{"kind":"action","event":{}}"#, limits, Arc::new(Stage::default())).await;
+    assert_eq!(outcome.fault, None);
+    outcome.returned.unwrap().get().to_owned()
+}
+
+#[tokio::test]
+async fn the_web_platform_answers_as_node_does() {
+    let version = String::from_utf8(node(&[Path::new("--version")]).stdout).unwrap();
+    if !version.starts_with(NODE_MAJOR) {
+        eprintln!("not compared: this is Node {}, and the list of differences is for {NODE_MAJOR}x", version.trim());
+        return;
+    }
+    let results = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (results.path().join("sandbox.json"), results.path().join("node.json"));
+    std::fs::write(&ours, sandbox_answers().await).unwrap();
+    std::fs::write(&theirs, node(&[&folder().join("run-node.js")]).stdout).unwrap();
+
+    let compared = node(&[&folder().join("compare.js"), &theirs, &ours]);
+
+    let report = String::from_utf8_lossy(&compared.stdout);
+    assert!(compared.status.success(), "{report}");
+    println!("{}", report.trim());
+}
