@@ -143,7 +143,7 @@ pub(crate) async fn download(
                 acquired.packages.extend(locations);
             }
             Err(_) if wishes.iter().all(|wish| wish.is_optional) => {
-                acquired.warnings.extend(wishes.iter().map(|wish| skipped(wish)))
+                acquired.warnings.extend(wishes.iter().map(|wish| skipped(wish)));
             }
             Err(error) => return Err(error),
         }

@@ -208,7 +208,8 @@ impl Walk<'_> {
         let holds_addon = folder
             .is_some_and(|folder| self.resolver.volume().content(&format!("{folder}/{NATIVE_BUILD_FILE}")).is_some());
         let is_addon = target.ends_with(".node");
-        if !is_addon && !(holds_addon && is_own(importer)) {
+        let is_refused = is_addon || (holds_addon && is_own(importer));
+        if !is_refused {
             return Ok(Some(target));
         }
         let package = folder.and_then(|folder| folder.rsplit_once("/node_modules/").map(|(_, name)| name.to_owned()));

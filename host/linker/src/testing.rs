@@ -27,8 +27,11 @@ pub(crate) struct FakeRegistry {
     tarballs: Mutex<HashMap<String, Bytes>>,
     /// For a path, answers that come before the right one.
     faults: Mutex<HashMap<String, VecDeque<Result<FetchResponse, FetchError>>>>,
-    pub(crate) requests: Mutex<Vec<(String, Vec<(String, String)>)>>,
+    pub(crate) requests: Mutex<Vec<Request>>,
 }
+
+/// A path and its headers.
+type Request = (String, Vec<(String, String)>);
 
 // === impl FakeRegistry ===
 

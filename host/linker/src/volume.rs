@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, HashMap, HashSet},
     io,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use bytes::Bytes;
@@ -26,6 +26,8 @@ pub(crate) struct Volume {
 struct Inner {
     files: HashMap<String, Bytes>,
     folders: HashSet<String>,
+    /// What manifests say about `.js` files, by their path: some are long and asked for often.
+    formats: Mutex<HashMap<String, Format>>,
 }
 
 /// Finds files for specifiers.
@@ -80,16 +82,28 @@ impl Volume {
             if name == "node_modules" {
                 break;
             }
-            if let Some(manifest) = self.content(&format!("{parent}/package.json")) {
-                let manifest: Value = serde_json::from_slice(manifest).unwrap_or_default();
-                return match manifest.get("type").and_then(Value::as_str) {
-                    Some("module") => Format::Esm,
-                    Some("commonjs") => Format::CommonJs,
-                    _ => Format::Open,
-                };
+            let manifest = format!("{parent}/package.json");
+            if self.inner.files.contains_key(&manifest) {
+                return self.format_in(manifest);
             }
         }
         Format::Open
+    }
+
+    fn format_in(&self, manifest: String) -> Format {
+        let mut formats = self.inner.formats.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(format) = formats.get(&manifest) {
+            return *format;
+        }
+        let content: Value =
+            self.content(&manifest).and_then(|text| serde_json::from_slice(text).ok()).unwrap_or_default();
+        let format = match content.get("type").and_then(Value::as_str) {
+            Some("module") => Format::Esm,
+            Some("commonjs") => Format::CommonJs,
+            _ => Format::Open,
+        };
+        formats.insert(manifest, format);
+        format
     }
 
     /// The folder of the package that a path lies in, for example `/node_modules/a`.

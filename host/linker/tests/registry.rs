@@ -119,6 +119,76 @@ async fn popular_packages_link_and_run_with_a_common_js_loader_alone() {
     }
 }
 
+/// Packages that real components use most.
+const COMMON: [&str; 35] = [
+    "axios",
+    "axios@0.21.1",
+    "lodash",
+    "rss-parser",
+    "uuid",
+    "dayjs",
+    "moment",
+    "@slack/web-api",
+    "googleapis",
+    "@googleapis/gmail",
+    "aws-sdk",
+    "@aws-sdk/client-s3",
+    "cheerio",
+    "html-to-text",
+    "jsonwebtoken",
+    "stripe",
+    "twilio",
+    "@octokit/core",
+    "@octokit/rest",
+    "fast-xml-parser",
+    "form-data",
+    "bottleneck",
+    "nodemailer",
+    "node-fetch",
+    "got",
+    "superagent",
+    "qs",
+    "async-retry",
+    "nanoid",
+    "luxon",
+    "he",
+    "crypto-js",
+    "object-hash",
+    "shopify-api-node",
+    "airtable",
+];
+
+#[tokio::test]
+async fn common_packages_evaluate_however_they_are_loaded() {
+    if !is_wanted() {
+        return;
+    }
+    let cache = tempfile::tempdir().unwrap();
+    let linker = linker(cache.path());
+    let mut failures = Vec::new();
+    for name in COMMON {
+        for source in [
+            format!("console.log(typeof require('{name}'))"),
+            format!("import * as all from '{name}'; console.log(typeof all)"),
+        ] {
+            let started = Instant::now();
+            let linked = linker.link(&entry(&source), &|_| {}).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+            let took = started.elapsed();
+            let printed = run(&linked);
+            println!(
+                "{took:>8.0?} {:>4} modules {:>3} packages  {source} {:?}",
+                linked.modules.len(),
+                linked.dependencies.len(),
+                linked.warnings.len()
+            );
+            if !matches!(printed.as_str(), "object\n" | "function\n") {
+                failures.push(source);
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures:?}");
+}
+
 #[tokio::test]
 async fn axios_is_linked_cold_and_warm() {
     if !is_wanted() {

@@ -66,20 +66,40 @@ pub(super) fn check(source: &str) -> Result<(), Fault> {
         opening: Opening::Plain,
         templates: Vec::new(),
     };
-    let mut places: BTreeMap<usize, Place> = BTreeMap::from([(0, vec![start])]);
-    while let Some((offset, place)) = places.pop_first() {
-        for reading in place {
-            for (next, token) in lexer.read(offset, reading.previous, reading.is_template_end()) {
-                let mut reading = reading.clone();
-                reading.take(&token);
-                if reading.total > NESTING_LIMIT || lexer.is_exhausted() {
-                    return Err(Fault::NestingTooDeep);
-                }
-                merge(places.entry(next).or_default(), reading);
-            }
+    let mut places: BTreeMap<usize, Place> = BTreeMap::new();
+    // Nearly always there is one reading only, and it need not be looked up.
+    let mut next = Some((0, start));
+    while let Some((offset, mut reading)) = next.take().or_else(|| pop(&mut places)) {
+        let Some(((end, token), other)) = lexer.read(offset, reading.previous, reading.is_template_end()) else {
+            continue;
+        };
+        if let Some((end, token)) = other {
+            let mut reading = reading.clone();
+            reading.take(&token);
+            merge(places.entry(end).or_default(), reading);
+        }
+        reading.take(&token);
+        if reading.total > NESTING_LIMIT || lexer.is_exhausted() {
+            return Err(Fault::NestingTooDeep);
+        }
+        if places.is_empty() {
+            next = Some((end, reading));
+        } else {
+            merge(places.entry(end).or_default(), reading);
         }
     }
     Ok(())
+}
+
+/// The reading that has come the least far.
+fn pop(places: &mut BTreeMap<usize, Place>) -> Option<(usize, Reading)> {
+    let mut first = places.first_entry()?;
+    let offset = *first.key();
+    let reading = first.get_mut().pop();
+    if first.get().is_empty() {
+        first.remove();
+    }
+    reading.map(|reading| (offset, reading))
 }
 
 fn merge(place: &mut Place, reading: Reading) {

@@ -131,7 +131,7 @@ fn parse_as<'a>(allocator: &'a Allocator, source: &'a str, source_type: SourceTy
 
 pub(super) fn first_fault(diagnostics: &Diagnostics, source: &str) -> Option<Fault> {
     let error = diagnostics.errors().next()?;
-    let offset = error.labels.first().map_or(0, |label| u32::try_from(label.offset()).unwrap_or(0));
+    let offset = error.labels.first().map_or(0, |label| label.offset());
     let (line, column) = position(source, offset);
     Some(Fault::Syntax { line, column, message: error.message.to_string() })
 }

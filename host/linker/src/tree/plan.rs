@@ -51,8 +51,11 @@ pub(crate) struct PlannedPackage {
 pub(super) struct Picker<'a> {
     shelf: &'a Shelf,
     node_version: &'a str,
-    choices: RefCell<HashMap<(String, String), Option<Arc<Manifest>>>>,
+    choices: RefCell<Choices>,
 }
+
+/// By folder name and spec.
+type Choices = HashMap<(String, String), Option<Arc<Manifest>>>;
 
 #[derive(Debug)]
 pub(super) enum PickFailure {

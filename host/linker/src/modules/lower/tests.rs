@@ -1,5 +1,7 @@
 //! Lowered modules, run by a CommonJS loader, print what the originals print under Node.
 
+mod generated;
+
 use std::fs;
 
 use crate::testing::{FakeRegistry, entry_of, link, run_file, run_linked};

@@ -75,8 +75,11 @@ pub(super) struct Lexer<'s> {
 /// How often a byte may be looked at ahead of the reading, on average. Real code needs less than one.
 const LOOKS_AHEAD: usize = 20;
 
-/// Where the next reading begins, and what lies before. Two where both are possible.
+/// Where the next reading begins, and what lies before.
 type Step = (usize, Token);
+
+/// Two where both are possible.
+type Steps = (Step, Option<Step>);
 
 const CONTROL: [&str; 4] = ["for", "if", "while", "with"];
 
@@ -151,14 +154,14 @@ impl<'s> Lexer<'s> {
     }
 
     /// The token that begins at or after `start`. Nothing at the end of the text.
-    pub(super) fn read(&self, start: usize, previous: Previous, ends_template: bool) -> Vec<Step> {
+    pub(super) fn read(&self, start: usize, previous: Previous, ends_template: bool) -> Option<Steps> {
         let (at, has_break) = self.skip_space(start);
-        let Some(byte) = self.byte(at) else { return Vec::new() };
-        let one = |length: usize, token| vec![(at + length, token)];
-        match byte {
-            b'"' | b'\'' => vec![(self.text_end(at), Token::Value { begins_statement: false })],
-            b'`' => vec![self.template(at + 1, Token::TemplateHead, Token::Template)],
-            b'}' if ends_template => vec![self.template(at + 1, Token::TemplateMiddle, Token::TemplateTail)],
+        let byte = self.byte(at)?;
+        let one = |length: usize, token| ((at + length, token), None);
+        Some(match byte {
+            b'"' | b'\'' => ((self.text_end(at), Token::Value { begins_statement: false }), None),
+            b'`' => (self.template(at + 1, Token::TemplateHead, Token::Template), None),
+            b'}' if ends_template => (self.template(at + 1, Token::TemplateMiddle, Token::TemplateTail), None),
             b'(' | b'[' | b'{' => one(1, Token::Open),
             b')' | b']' => one(1, Token::Close { is_brace: false }),
             b'}' => one(1, Token::Close { is_brace: true }),
@@ -166,17 +169,17 @@ impl<'s> Lexer<'s> {
             b';' => one(1, Token::Separator { ends_statement: !self.is_else(at + 1) }),
             b'/' => self.slash(at, previous),
             b'<' if self.bytes.get(at..at + 4) == Some(b"<!--") => {
-                vec![(self.line_end(at), Token::End), (at + 1, Token::Operator)]
+                ((at + 1, Token::Operator), Some((self.line_end(at), Token::End)))
             }
             b'-' if has_break && self.bytes.get(at..at + 3) == Some(b"-->") => {
-                vec![(self.line_end(at), Token::End), (at + 1, Token::Operator)]
+                ((at + 1, Token::Operator), Some((self.line_end(at), Token::End)))
             }
             b'+' | b'-' if self.byte(at + 1) == Some(byte) => one(2, Token::Step),
             b'.' if self.bytes.get(at..at + 3) == Some(b"...") => one(3, Token::Operator),
             b'.' => one(1, Token::Dot),
-            _ if is_name(byte) => vec![self.word(at, previous, has_break)],
+            _ if is_name(byte) => (self.word(at, previous, has_break), None),
             _ => one(1, Token::Operator),
-        }
+        })
     }
 
     /// Without patience nothing is known, and the text must be refused.
@@ -245,13 +248,16 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    fn slash(&self, at: usize, previous: Previous) -> Vec<Step> {
+    fn slash(&self, at: usize, previous: Previous) -> Steps {
         let division = (at + 1, Token::Operator);
+        if matches!(previous, Previous::Value | Previous::Bracket | Previous::Dot) {
+            return (division, None);
+        }
         let expression = self.regular_expression_end(at).map(|end| (end, Token::Value { begins_statement: false }));
         match (previous, expression) {
-            (Previous::Value | Previous::Bracket | Previous::Dot, _) | (_, None) => vec![division],
-            (Previous::Operator | Previous::Keyword | Previous::Condition, Some(expression)) => vec![expression],
-            (_, Some(expression)) => vec![division, expression],
+            (_, None) => (division, None),
+            (Previous::Operator | Previous::Keyword | Previous::Condition, Some(expression)) => (expression, None),
+            (_, Some(expression)) => (division, Some(expression)),
         }
     }
 

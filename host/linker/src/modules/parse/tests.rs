@@ -20,7 +20,8 @@ async fn specifiers(source: &str) -> Vec<(String, RequestKind, bool)> {
 #[tokio::test]
 async fn requires_are_found_wherever_they_are() {
     use RequestKind::{DynamicImport, Import, Require};
-    let cases: [(&str, &[(&str, RequestKind, bool)]); 14] = [
+    type Case = (&'static str, &'static [(&'static str, RequestKind, bool)]);
+    let cases: [Case; 14] = [
         ("require('a')", &[("a", Require, false)]),
         ("function f() { return () => require(`a`) }", &[("a", Require, false)]),
         ("try { require('a') } catch { require('b') }", &[("a", Require, true), ("b", Require, false)]),

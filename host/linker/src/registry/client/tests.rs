@@ -15,6 +15,8 @@ fn unreachable() -> Result<crate::FetchResponse, FetchError> {
     Err(FetchError::Unreachable { cause: "connection reset".to_owned() })
 }
 
+type Answer = fn() -> Result<crate::FetchResponse, FetchError>;
+
 struct World {
     registry: Arc<FakeRegistry>,
     client: Client,
@@ -53,7 +55,7 @@ async fn lasting_trouble_is_unavailability() {
         [(unreachable as fn() -> _, "registry_unreachable"), (|| Ok(response(503, Bytes::new())), "registry_status")];
     for (trouble, code) in cases {
         let world = world();
-        (0..3).for_each(|_| drop(world.registry.fail("a", trouble())));
+        world.registry.fail("a", trouble()).fail("a", trouble()).fail("a", trouble());
 
         let error = world.client.packument("a").await.unwrap_err();
 
@@ -65,7 +67,7 @@ async fn lasting_trouble_is_unavailability() {
 #[tokio::test(start_paused = true)]
 async fn answers_that_will_not_change_are_not_asked_for_again() {
     let refused = || Err(FetchError::Refused { cause: "address".to_owned() });
-    let cases: [(fn() -> Result<crate::FetchResponse, FetchError>, &str); 4] = [
+    let cases: [(Answer, &str); 4] = [
         (refused, "registry_unreachable"),
         (|| Ok(response(401, Bytes::new())), "registry_status"),
         (|| Ok(response(200, Bytes::from_static(b"<html>"))), "registry_answer"),
