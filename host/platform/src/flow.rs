@@ -14,8 +14,17 @@ mod quota;
 mod rate;
 mod report;
 
-mod handle;
+mod gate;
+
+pub mod dead_letters;
+
+mod deliver;
+mod perform;
+mod schedule;
 mod trigger;
+
+mod handle;
+mod worker;
 
 #[cfg(test)]
 mod tests;
@@ -23,9 +32,10 @@ mod tests;
 pub use handle::{Config, Flow, Handle};
 pub use instance::Instance;
 pub(crate) use instance::{open_props, secrets_context};
-pub(crate) use services::write_operations;
 pub use rate::Rate;
+pub(crate) use services::write_operations;
 pub use services::{RunContext, Services};
-pub(crate) use turn::usage_operations;
 pub use trigger::{Admitted, Answer, Refusal};
+pub(crate) use turn::usage_operations;
 pub use turn::{Emitted, Owner, Ran, Turn, take_turn};
+pub use worker::Worker;

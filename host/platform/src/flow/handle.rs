@@ -3,13 +3,15 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
+use super::gate::Gate;
 use super::lookup::Sources;
 use super::quota::Quota;
 use super::rate::{Buckets, Rate};
 use super::routes::Routes;
+use super::worker::Worker;
 use crate::Platform;
 
 /// What an operator decides about the data plane.
@@ -46,6 +48,10 @@ pub struct Flow {
     pub(super) endpoint_rates: Buckets,
     pub(super) tenant_rates: Buckets,
     pub(super) requests: Arc<Semaphore>,
+    pub(super) tenant_gate: Gate,
+    pub(super) destination_gate: Gate,
+    /// Work went back into the queue and may be due before what the worker waits for.
+    pub(super) handed_back: watch::Sender<()>,
     /// Runs that outlive the request that began them.
     pub(super) tasks: TaskTracker,
 }
@@ -53,8 +59,9 @@ pub struct Flow {
 // === impl Flow ===
 
 impl Flow {
-    pub fn start(platform: Platform, config: Config) -> Handle {
-        Handle(Arc::new(Self {
+    #[expect(clippy::new_ret_no_self, reason = "what is new is its two ends")]
+    pub fn new(platform: Platform, config: Config) -> (Handle, Worker) {
+        let flow = Arc::new(Self {
             platform,
             routes: Routes::default(),
             sources: Sources::default(),
@@ -62,9 +69,13 @@ impl Flow {
             endpoint_rates: Buckets::new(config.endpoint_rate),
             tenant_rates: Buckets::new(config.tenant_rate),
             requests: Arc::new(Semaphore::new(config.requests_in_flight)),
+            tenant_gate: Gate::new(config.work_per_tenant),
+            destination_gate: Gate::new(config.work_per_destination),
+            handed_back: watch::Sender::new(()),
             tasks: TaskTracker::new(),
             config,
-        }))
+        });
+        (Handle(flow.clone()), Worker(flow))
     }
 }
 

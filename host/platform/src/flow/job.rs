@@ -60,6 +60,12 @@ impl Delivery {
     pub(super) fn lane(&self) -> String {
         format!("{}/{}", self.emitter, self.listener)
     }
+
+    /// The stream, by the name one subscribes to.
+    pub(super) fn event_name(&self) -> &str {
+        let name = self.event.metadata.name.as_str();
+        if name.is_empty() { "default" } else { name }
+    }
 }
 
 impl Stored for Acceptance {

@@ -1,11 +1,17 @@
 //! The data plane on stand-ins and a clock that is moved by hand.
 
+mod deliver;
+mod recover;
+mod schedule;
 mod trigger;
+mod work;
 
 use std::sync::Arc;
 
+use domain::ids::ListenerId;
+use domain::subscriptions::{EmitterPattern, EventName};
 use serde_json::{Map, Value, json};
-use store::{Entry, EntryQuery, Reads};
+use store::{Entry, EntryQuery, Job, LeaseRequest, Partition, Reads, Store, Tick, Work};
 use tokio::sync::Notify;
 
 use super::{Answer, Config, Flow, Handle, Refusal};
@@ -13,6 +19,9 @@ use crate::Caller;
 use crate::fake::{World, component};
 use crate::manage::components::CodeRequest;
 use crate::manage::sources::{CreateSource, create};
+use crate::manage::subscriptions::{self, Wanted};
+use crate::manage::webhooks::{self, Created, NewWebhook};
+use crate::ports::Clock;
 use crate::records::{Event, Source};
 
 /// A world, somebody in it, and the data plane.
@@ -43,7 +52,7 @@ impl Stage {
 
     async fn with(world: World, config: Config) -> Self {
         let caller = world.admin().await;
-        let handle = Flow::start(world.platform.clone(), config);
+        let (handle, _) = Flow::new(world.platform.clone(), config);
         Self { world, caller, handle }
     }
 
@@ -80,6 +89,70 @@ impl Stage {
         let entries = self.world.store.entries(&self.caller.tenant, source.id.as_str(), stream, query).await.unwrap();
         let event = |entry: Entry| Event::decode(&entry.value).unwrap().event;
         entries.into_iter().map(event).collect()
+    }
+
+    /// Listens to a stream of everything that matches.
+    async fn subscribe(&self, emitter: &str, listener: &str, event_name: &str) {
+        let wanted = Wanted {
+            emitter: EmitterPattern::parse(emitter).unwrap(),
+            listener: ListenerId::parse(listener).unwrap(),
+            event_name: EventName::parse(event_name).unwrap(),
+        };
+        subscriptions::create(&self.caller, &self.world.platform, wanted).await.unwrap();
+    }
+
+    /// A webhook at `url`, listening to the default stream of everything.
+    async fn webhook(&self, url: &str) -> Created {
+        let new = NewWebhook { url: url.to_owned(), ..NewWebhook::default() };
+        let created = webhooks::create(&self.caller, &self.world.platform, new).await.unwrap();
+        self.subscribe("dc_*", created.webhook.id.as_str(), "default").await;
+        created
+    }
+
+    /// The urls of everything posted so far.
+    fn posted(&self) -> Vec<String> {
+        self.world.outbound.posted().into_iter().map(|posting| posting.url).collect()
+    }
+
+    async fn lease_jobs(&self) -> Vec<Job> {
+        let partitions = Partition::all(self.world.store.partitions());
+        let request = LeaseRequest { now_ms: self.now_ms(), lease_ms: self.handle.config.lease_ms, max: 100 };
+        self.world.store.lease_jobs(&partitions, request).await.unwrap().items
+    }
+
+    async fn lease_timers(&self) -> Vec<Tick> {
+        let partitions = Partition::all(self.world.store.partitions());
+        let request = LeaseRequest { now_ms: self.now_ms(), lease_ms: self.handle.config.lease_ms, max: 100 };
+        self.world.store.lease_timers(&partitions, request).await.unwrap().items
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.world.clock.now_ms()
+    }
+
+    /// Works on everything that is due now, one after the other; how much that was.
+    async fn work(&self) -> usize {
+        let mut done = 0;
+        loop {
+            let (jobs, ticks) = (self.lease_jobs().await, self.lease_timers().await);
+            if jobs.is_empty() && ticks.is_empty() {
+                return done;
+            }
+            for job in jobs {
+                self.handle.perform_job(&job).await;
+                done += 1;
+            }
+            for tick in ticks {
+                self.handle.perform_tick(&tick).await;
+                done += 1;
+            }
+            assert!(done < 10_000, "work that never ends");
+        }
+    }
+
+    /// Another host on the same store, which remembers nothing.
+    fn restart(&mut self) {
+        (self.handle, _) = Flow::new(self.world.platform.clone(), self.handle.config.clone());
     }
 
     /// Ends every run that outlives its request.

@@ -1,0 +1,116 @@
+//! Posting events to webhooks: signed, tried again on a schedule, given up in the end.
+
+use domain::ids::WebhookId;
+use domain::retry::{Attempt, Verdict, classify};
+use domain::webhooks::SigningSecret;
+use store::{Job, Lookup, Op, Place};
+
+use super::dead_letters::Epitaph;
+use super::handle::Flow;
+use super::job::Delivery;
+use super::perform::Fate;
+use crate::Error;
+use crate::ports::{OutboundError, Posted, Posting};
+use crate::records::{Kept, RecordError, Webhook, shelf};
+use crate::vault::Context;
+
+// === impl Flow ===
+
+impl Flow {
+    pub(super) async fn deliver_to_webhook(
+        &self,
+        job: &Job,
+        delivery: &Delivery,
+        id: &WebhookId,
+    ) -> Result<Fate, Error> {
+        let found = shelf::find::<Webhook>(&*self.platform.store, &job.tenant, Lookup::Id(id.as_str())).await?;
+        let Some(kept) = found.filter(|kept| kept.record.is_active) else {
+            return self.acknowledge(job, Vec::new()).await;
+        };
+        let place = match self.destination_gate.enter(id.as_str(), self.platform.clock.now_ms()) {
+            Ok(place) => place,
+            Err(until_ms) => return Ok(Fate::HandedBack { until_ms }),
+        };
+        let posting = self.posting(job, delivery, &kept.record)?;
+        let posted = self.platform.outbound.post(posting).await;
+        let now_ms = self.platform.clock.now_ms();
+        if posted.as_ref().is_ok_and(|posted| posted.status < 500 && posted.status != 429) {
+            place.succeeded();
+        } else {
+            place.failed(now_ms);
+        }
+        self.judge(job, delivery, &kept, posted).await
+    }
+
+    fn posting(&self, job: &Job, delivery: &Delivery, webhook: &Webhook) -> Result<Posting, Error> {
+        let (tenant, id) = (job.tenant.as_str(), webhook.id.as_str());
+        let context = Context { tenant, record: id, field: "signing_secret" };
+        let secret = self.platform.vault.open(context, &webhook.signing_secret)?;
+        let malformed = |error| RecordError::Malformed { kind: "webhook", source: serde::de::Error::custom(error) };
+        let secret = SigningSecret::parse(&String::from_utf8_lossy(secret.expose())).map_err(malformed)?;
+        let body = delivery.event.event.to_string();
+        let metadata = &delivery.event.metadata;
+        let seconds = self.platform.clock.instant_ms() / 1000;
+        let headers = [
+            ("content-type", "application/json".to_owned()),
+            ("webhook-id", metadata.emit_id.clone()),
+            ("webhook-timestamp", seconds.to_string()),
+            ("webhook-signature", secret.sign(&metadata.emit_id, seconds, body.as_bytes())),
+            ("x-emitter-id", metadata.emitter_id.clone()),
+            ("x-event-name", delivery.event_name().to_owned()),
+        ];
+        Ok(Posting {
+            method: "POST".to_owned(),
+            url: webhook.url.as_str().to_owned(),
+            headers: headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            body: body.into(),
+            timeout: std::time::Duration::from_millis(self.platform.config.limits.delivery_timeout_ms),
+        })
+    }
+
+    async fn judge(
+        &self,
+        job: &Job,
+        delivery: &Delivery,
+        webhook: &Kept<Webhook>,
+        posted: Result<Posted, OutboundError>,
+    ) -> Result<Fate, Error> {
+        let attempts = job.attempt.saturating_add(1);
+        let attempt = match &posted {
+            Ok(posted) => Attempt::Answered { status: posted.status, retry_after: retry_after(posted) },
+            Err(_) => Attempt::Unanswered,
+        };
+        let random = u32::from_le_bytes(self.platform.entropy.bytes());
+        let attempts_made = usize::try_from(attempts).unwrap_or(usize::MAX);
+        let reason = match &posted {
+            Ok(posted) => format!("the receiver answered {}", posted.status),
+            Err(error) => error.to_string(),
+        };
+        match classify(attempt, attempts_made, self.platform.clock.instant_ms(), random) {
+            Verdict::Delivered => self.acknowledge(job, Vec::new()).await,
+            Verdict::Retry { at_ms } => self.retry(job, at_ms).await,
+            Verdict::Dead => self.give_up(job, delivery, Epitaph { attempts, reason }).await,
+            Verdict::Deactivate => {
+                let mut batch = self.platform.batch(&job.tenant).require(shelf::unchanged(webhook));
+                batch.operations = self.bury(&job.tenant, delivery, job.entry, Epitaph { attempts, reason }).await?;
+                let now = self.platform.clock.now_seconds();
+                let webhook = Webhook { is_active: false, updated_at: now, ..webhook.record.clone() };
+                let batch = batch.then(shelf::put(&webhook)?).then(Op::Acknowledge(job.lease));
+                self.platform.store.commit(batch).await?;
+                Ok(Fate::Settled)
+            }
+        }
+    }
+
+    /// The next event need not wait for this one: order is kept while all goes well.
+    async fn retry(&self, job: &Job, at_ms: i64) -> Result<Fate, Error> {
+        let due_ms = u64::try_from(at_ms).unwrap_or_default();
+        let retry = Op::Reschedule { lease: job.lease, due_ms, payload: None, place: Place::Leave };
+        self.platform.store.commit(self.platform.batch(&job.tenant).then(retry)).await?;
+        Ok(Fate::Settled)
+    }
+}
+
+fn retry_after(posted: &Posted) -> Option<&str> {
+    posted.headers.iter().find(|(name, _)| name == "retry-after").map(|(_, value)| value.as_str())
+}

@@ -1,0 +1,96 @@
+//! How much is being done at once for one name (a tenant, a destination), and for how long to leave it in peace.
+//!
+//! What does not get in is handed back to the queue, so nobody's backlog holds a place that another could use.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// When a name has as much under way as it may have, look again this much later.
+const BUSY_MS: u64 = 100;
+/// The pause after the first failure; each further one doubles it.
+const PAUSE_MS: u64 = 1000;
+const PAUSE_DOUBLINGS: u32 = 6;
+/// Names held at once. Those with nothing under way only remember a pause.
+const NAMES_HELD: usize = 65_536;
+
+pub(super) struct Gate {
+    limit: usize,
+    held: Mutex<HashMap<String, Name>>,
+}
+
+/// One thing under way; leaving is dropping it.
+pub(super) struct Place<'a> {
+    gate: &'a Gate,
+    name: String,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Name {
+    under_way: usize,
+    failures: u32,
+    paused_until_ms: u64,
+}
+
+// === impl Gate ===
+
+impl Gate {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit: limit.max(1), held: Mutex::default() }
+    }
+
+    /// A place, or when to look again.
+    pub(super) fn enter(&self, name: &str, now_ms: u64) -> Result<Place<'_>, u64> {
+        let mut held = self.lock();
+        if held.len() >= NAMES_HELD {
+            held.retain(|_, name| name.under_way > 0 || name.paused_until_ms > now_ms);
+        }
+        let state = held.entry(name.to_owned()).or_default();
+        if state.paused_until_ms > now_ms {
+            return Err(state.paused_until_ms);
+        }
+        // One at a time finds out whether a destination that failed has recovered.
+        let limit = if state.failures > 0 { 1 } else { self.limit };
+        if state.under_way >= limit {
+            return Err(now_ms.saturating_add(BUSY_MS));
+        }
+        state.under_way += 1;
+        Ok(Place { gate: self, name: name.to_owned() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Name>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Place ===
+
+impl Place<'_> {
+    pub(super) fn succeeded(&self) {
+        if let Some(name) = self.gate.lock().get_mut(&self.name) {
+            name.failures = 0;
+        }
+    }
+
+    pub(super) fn failed(&self, now_ms: u64) {
+        if let Some(name) = self.gate.lock().get_mut(&self.name) {
+            let pause_ms = PAUSE_MS << name.failures.min(PAUSE_DOUBLINGS);
+            name.failures = name.failures.saturating_add(1);
+            name.paused_until_ms = now_ms.saturating_add(pause_ms);
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut held = self.gate.lock();
+        if let Some(name) = held.get_mut(&self.name) {
+            name.under_way -= 1;
+            if name.under_way == 0 && name.failures == 0 {
+                held.remove(&self.name);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Sources that listen to sources, and the worker's loops.
+
+use domain::users::{Plan, Quotas};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{Hold, Stage};
+use crate::fake::{World, emit, emit_with, returned};
+use crate::flow::{Config, Flow};
+use crate::manage::users::{UserChange, update as update_user};
+use crate::ports::Outcome;
+
+#[tokio::test]
+async fn a_listening_source_runs_with_the_event_itself() {
+    let stage = Stage::new().await;
+    let (first, second) = (stage.endpoint("a", json!({})).await, stage.deploy("b", json!({})).await);
+    stage.subscribe(first.id.as_str(), second.id.as_str(), "").await;
+
+    stage.post(&first, json!({"n": 1})).await.unwrap();
+    stage.work().await;
+
+    assert_eq!(stage.stream(&second, "default").await, [json!({"n": 1})]);
+}
+
+#[tokio::test]
+async fn a_loop_of_sources_is_cut_and_says_so() {
+    let stage = Stage::new().await;
+    let (first, second) = (stage.endpoint("a", json!({})).await, stage.deploy("b", json!({})).await);
+    stage.subscribe(first.id.as_str(), second.id.as_str(), "").await;
+    stage.subscribe(second.id.as_str(), first.id.as_str(), "").await;
+
+    stage.post(&first, json!({"n": 1})).await.unwrap();
+    stage.work().await;
+
+    let runs = stage.stream(&first, "default").await.len() + stage.stream(&second, "default").await.len();
+    assert_eq!(runs, 1 + 16);
+    let errors = stage.stream(&second, "$errors").await;
+    assert_eq!(errors.len(), 1);
+    assert_eq!(errors[0]["error"]["code"], "loop");
+    assert_eq!(errors[0]["original_event"], json!({"n": 1}));
+}
+
+#[tokio::test]
+async fn a_duplicate_is_neither_stored_nor_delivered() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("unique", |call| Outcome {
+        emits: vec![emit_with(&call["event"], json!({"id": call["event"]["id"]}))],
+        ..returned(&json!(null))
+    });
+    let source = stage.endpoint("unique", json!({"dedupe": "unique"})).await;
+    stage.webhook("https://example.com/hook").await;
+
+    for id in [1, 2, 1] {
+        stage.post(&source, json!({"id": id})).await.unwrap();
+    }
+    stage.work().await;
+
+    assert_eq!(stage.stream(&source, "default").await.len(), 2);
+    assert_eq!(stage.posted().len(), 2);
+}
+
+#[tokio::test]
+async fn deliveries_wait_for_the_quota_to_reset() {
+    let stage = Stage::new().await;
+    let (first, second) = (stage.endpoint("a", json!({})).await, stage.deploy("b", json!({})).await);
+    stage.subscribe(first.id.as_str(), second.id.as_str(), "").await;
+    let quotas = Quotas { daily_compute_ms: 1_000_000, daily_invocations: 1 };
+    let change = UserChange { plan: Some(Plan::Free { quotas }), ..UserChange::default() };
+    update_user(&stage.caller, &stage.world.platform, stage.caller.user.id.as_str(), change).await.unwrap();
+    stage.post(&first, json!(1)).await.unwrap();
+
+    stage.work().await;
+    let before = stage.stream(&second, "default").await.len();
+    stage.world.clock.advance(12 * 3600 * 1000);
+    stage.work().await;
+
+    assert_eq!((before, stage.stream(&second, "default").await.len()), (0, 1));
+    assert_eq!(stage.stream(&second, "$errors").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_tenant_has_a_bounded_share_and_the_rest_goes_back_into_the_queue() {
+    let stage = Stage::with(World::default(), Config { work_per_tenant: 1, ..Config::default() }).await;
+    let hold = Hold::default();
+    let inside = hold.clone();
+    stage.world.sandbox.script_async("slow", move |call, _| {
+        let inside = inside.clone();
+        async move {
+            inside.pass().await;
+            Outcome { emits: vec![emit(&call["event"])], ..returned(&json!(null)) }
+        }
+    });
+    let (first, slow) = (stage.endpoint("a", json!({})).await, stage.deploy("slow", json!({})).await);
+    let other = stage.deploy("b", json!({})).await;
+    stage.subscribe(first.id.as_str(), slow.id.as_str(), "").await;
+    stage.subscribe(first.id.as_str(), other.id.as_str(), "").await;
+    stage.post(&first, json!(1)).await.unwrap();
+    let jobs = stage.lease_jobs().await;
+    let (flow, job) = (stage.handle.clone(), jobs[0].clone());
+    let under_way = tokio::spawn(async move { flow.perform_job(&job).await });
+    if stage.world.sandbox.called().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+
+    stage.handle.perform_job(&jobs[1]).await;
+    let early = stage.lease_jobs().await.len();
+    hold.released.notify_one();
+    under_way.await.unwrap();
+    stage.world.clock.advance(100);
+    hold.released.notify_one();
+    stage.work().await;
+
+    assert_eq!(early, 0);
+    assert_eq!(stage.stream(&slow, "default").await.len(), 1);
+    assert_eq!(stage.stream(&other, "default").await.len(), 1);
+}
+
+#[tokio::test]
+async fn the_worker_does_what_is_due_and_ends_when_it_is_told_to() {
+    let stage = Stage::new().await;
+    let (handle, worker) = Flow::new(stage.world.platform.clone(), Config::default());
+    let (first, second) = (stage.endpoint("a", json!({})).await, stage.deploy("b", json!({})).await);
+    stage.subscribe(first.id.as_str(), second.id.as_str(), "").await;
+    let mut appended = store::Work::pulse(&*stage.world.store).events();
+    let shutdown = CancellationToken::new();
+    let working = tokio::spawn(worker.run(shutdown.clone()));
+
+    let admitted = handle.admit(first.endpoint_key.as_str()).await.unwrap();
+    handle.trigger(admitted, json!(1)).await.unwrap();
+    while appended.recv().await.unwrap().emitter != second.id.as_str() {}
+    shutdown.cancel();
+    working.await.unwrap();
+
+    assert_eq!(stage.stream(&second, "default").await, [json!(1)]);
+}

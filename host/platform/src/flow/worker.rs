@@ -1,0 +1,127 @@
+//! The loops that lease what is due and work on it, within bounds, until they are told to stop.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use store::{Job, LeaseRequest, Leased, Partition, Tick};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use super::handle::Flow;
+
+/// A pulse may be missed, and another host's is not heard: look at least this often.
+const LOOK_EVERY_MS: u64 = 1000;
+
+type Performing = BoxFuture<'static, ()>;
+
+/// Works on due jobs and timers. Several hosts may each run one on the same store.
+pub struct Worker(pub(super) Arc<Flow>);
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Jobs,
+    Timers,
+}
+
+// === impl Worker ===
+
+impl Worker {
+    /// Returns when what was under way has ended, or the drain time is over: then other hosts go on with it.
+    pub async fn run(self, shutdown: CancellationToken) {
+        let flow = &self.0;
+        let places = Arc::new(Semaphore::new(flow.config.work_in_flight));
+        tokio::join!(
+            each_round(flow, Kind::Jobs, &places, &shutdown),
+            each_round(flow, Kind::Timers, &places, &shutdown)
+        );
+        flow.tasks.close();
+        let drained_ms = flow.platform.clock.now_ms().saturating_add(flow.config.drain_ms);
+        tokio::select! {
+            () = flow.tasks.wait() => {}
+            () = flow.platform.clock.sleep_until(drained_ms) => {
+                tracing::warn!(left = flow.tasks.len(), "stopped before everything under way had ended");
+            }
+        }
+    }
+}
+
+/// Leases as much as there are places for, works on it aside, and waits for what is due next.
+async fn each_round(flow: &Arc<Flow>, kind: Kind, places: &Arc<Semaphore>, shutdown: &CancellationToken) {
+    let (mut pulse, mut handed_back) = (flow.platform.store.pulse().work(), flow.handed_back.subscribe());
+    loop {
+        let Some(first) = first_place(places, shutdown).await else {
+            return;
+        };
+        pulse.mark_unchanged();
+        handed_back.mark_unchanged();
+        let now_ms = flow.platform.clock.now_ms();
+        let mut free = vec![first];
+        free.extend(
+            std::iter::from_fn(|| places.clone().try_acquire_owned().ok()).take(store::MAX_LEASES as usize - 1),
+        );
+        let max = u32::try_from(free.len()).unwrap_or(store::MAX_LEASES);
+        let request = LeaseRequest { now_ms, lease_ms: flow.config.lease_ms, max };
+        let leased = match lease(flow, kind, request).await {
+            Ok(leased) => leased,
+            Err(error) => {
+                tracing::warn!(%error, "no work could be leased");
+                Leased { items: Vec::new(), next_due_ms: None }
+            }
+        };
+        let has_worked = !leased.items.is_empty();
+        for (performing, place) in leased.items.into_iter().zip(free) {
+            flow.tasks.spawn(hold(place, performing));
+        }
+        let look_at_ms = now_ms.saturating_add(LOOK_EVERY_MS);
+        let next_ms = leased.next_due_ms.map_or(look_at_ms, |due_ms| due_ms.min(look_at_ms));
+        if has_worked && next_ms <= now_ms {
+            continue;
+        }
+        // All are cancel-safe: nothing is taken by waiting.
+        tokio::select! {
+            () = shutdown.cancelled() => return,
+            _ = handed_back.changed() => {}
+            _ = pulse.changed() => {}
+            () = flow.platform.clock.sleep_until(next_ms.max(now_ms + 1)) => {}
+        }
+    }
+}
+
+async fn lease(flow: &Arc<Flow>, kind: Kind, request: LeaseRequest) -> Result<Leased<Performing>, store::Error> {
+    let store = &flow.platform.store;
+    let partitions = Partition::all(store.partitions());
+    Ok(match kind {
+        Kind::Jobs => {
+            let Leased { items, next_due_ms } = store.lease_jobs(&partitions, request).await?;
+            let items = items.into_iter().map(|job| perform_job(flow.clone(), job).boxed()).collect();
+            Leased { items, next_due_ms }
+        }
+        Kind::Timers => {
+            let Leased { items, next_due_ms } = store.lease_timers(&partitions, request).await?;
+            let items = items.into_iter().map(|tick| perform_tick(flow.clone(), tick).boxed()).collect();
+            Leased { items, next_due_ms }
+        }
+    })
+}
+
+async fn perform_job(flow: Arc<Flow>, job: Job) {
+    flow.perform_job(&job).await;
+}
+
+async fn perform_tick(flow: Arc<Flow>, tick: Tick) {
+    flow.perform_tick(&tick).await;
+}
+
+async fn first_place(places: &Arc<Semaphore>, shutdown: &CancellationToken) -> Option<OwnedSemaphorePermit> {
+    tokio::select! {
+        biased;
+        () = shutdown.cancelled() => None,
+        place = places.clone().acquire_owned() => place.ok(),
+    }
+}
+
+async fn hold(place: OwnedSemaphorePermit, performing: Performing) {
+    performing.await;
+    drop(place);
+}

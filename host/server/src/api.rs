@@ -1,0 +1,55 @@
+//! The API: parameters in, envelopes out. One file per noun, as in `platform::manage`.
+
+mod answer;
+mod error;
+mod parameters;
+
+pub(crate) mod accounts;
+pub(crate) mod admin;
+pub(crate) mod components;
+pub(crate) mod events;
+pub(crate) mod operations;
+pub(crate) mod sources;
+pub(crate) mod subscriptions;
+pub(crate) mod users;
+pub(crate) mod webhooks;
+pub(crate) mod workflows;
+
+use std::sync::Arc;
+
+use platform::{Caller, Error, Platform};
+use serde_json::Value;
+
+use crate::app::App;
+
+pub(crate) use answer::Answer;
+pub(crate) use error::{Refusal, refuse};
+pub(crate) use parameters::{Parameters, parse_body, parse_path, parse_query};
+
+/// Everything a handler works with.
+pub(crate) struct Context {
+    pub(crate) app: Arc<App>,
+    /// There unless the route is public.
+    pub(crate) caller: Option<Caller>,
+    pub(crate) path: Vec<(&'static str, String)>,
+    pub(crate) parameters: Parameters,
+    /// The body as it came, for routes that take any.
+    pub(crate) body: Value,
+}
+
+// === impl Context ===
+
+impl Context {
+    pub(crate) fn platform(&self) -> &Platform {
+        self.app.platform()
+    }
+
+    pub(crate) fn caller(&self) -> Result<&Caller, Error> {
+        // The front lets nobody through without one, unless the route is public; then nobody asks.
+        self.caller.as_ref().ok_or(Error::NotAdmin)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> &str {
+        self.path.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
+    }
+}

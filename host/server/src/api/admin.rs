@@ -1,0 +1,127 @@
+//! The operator's routes: users, apps, the registry.
+
+use domain::users::{Plan, Quotas, Role};
+use platform::Error;
+use platform::manage::apps::{self, AppView, NewApp};
+use platform::manage::components::{CodeRequest, ComponentView};
+use platform::manage::registry;
+use platform::manage::users::{self, NewUser, UserChange, UserView};
+use platform::records::AuthType;
+use serde_json::json;
+
+use super::components::code_request;
+use super::users::new_key;
+use super::{Answer, Context, Parameters};
+
+pub(crate) async fn list_users(context: Context) -> Result<Answer, Error> {
+    let page = users::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
+    Ok(Answer::page(page.map(UserView::from)))
+}
+
+pub(crate) async fn find_user(context: Context) -> Result<Answer, Error> {
+    let user = users::find(context.caller()?, context.platform(), context.path("id")).await?;
+    Ok(Answer::data(UserView::from(user)))
+}
+
+pub(crate) async fn create_user(context: Context) -> Result<Answer, Error> {
+    let parameters = &context.parameters;
+    let defaults = context.platform().config.default_quotas;
+    let new = NewUser {
+        username: parameters.required_text("username")?,
+        email: parameters.required_text("email")?,
+        role: role(parameters)?.unwrap_or(Role::Member),
+        quotas: quotas(parameters, defaults)?.unwrap_or(defaults),
+    };
+    let (user, key) = users::create(context.caller()?, context.platform(), new).await?;
+    let mut view = json!(UserView::from(user));
+    if let (Some(fields), Some(key)) = (view.as_object_mut(), new_key(key).get("api_key")) {
+        fields.insert("api_key".to_owned(), key.clone());
+    }
+    Ok(Answer::data(view))
+}
+
+pub(crate) async fn update_user(context: Context) -> Result<Answer, Error> {
+    let id = context.path("id");
+    let user = users::find(context.caller()?, context.platform(), id).await?;
+    let change = UserChange { role: role(&context.parameters)?, plan: plan(&context.parameters, user.plan, &context)? };
+    let user = users::update(context.caller()?, context.platform(), id, change).await?;
+    Ok(Answer::data(UserView::from(user)))
+}
+
+pub(crate) async fn create_key(context: Context) -> Result<Answer, Error> {
+    let key = users::create_key(context.caller()?, context.platform(), context.path("id")).await?;
+    Ok(Answer::data(new_key(key)))
+}
+
+pub(crate) async fn put_app(context: Context) -> Result<Answer, Error> {
+    let auth_type = match context.parameters.filled_text("auth_type")?.as_deref() {
+        None | Some("keys") => AuthType::Keys,
+        Some("oauth") => AuthType::Oauth,
+        Some("none") => AuthType::None,
+        Some(_) => return Err(Error::expected("auth_type", "`none`, `keys` or `oauth`")),
+    };
+    let name_slug = context.parameters.required_text("name_slug")?;
+    let new = NewApp { name_slug, name: context.parameters.filled_text("name")?, auth_type };
+    Ok(Answer::data(AppView::from(apps::put(context.caller()?, context.platform(), new).await?)))
+}
+
+pub(crate) async fn delete_app(context: Context) -> Result<Answer, Error> {
+    apps::delete(context.caller()?, context.platform(), context.path("name_slug")).await?;
+    Ok(Answer::no_content())
+}
+
+pub(crate) async fn publish(context: Context) -> Result<Answer, Error> {
+    let request = CodeRequest { component_id: None, key: None, ..code_request(&context.parameters)? };
+    let component = registry::publish(context.caller()?, context.platform(), request).await?;
+    Ok(Answer::data(ComponentView::from(component)))
+}
+
+pub(crate) async fn unpublish(context: Context) -> Result<Answer, Error> {
+    registry::unpublish(context.caller()?, context.platform(), context.path("key")).await?;
+    Ok(Answer::no_content())
+}
+
+fn role(parameters: &Parameters) -> Result<Option<Role>, Error> {
+    match parameters.filled_text("role")?.as_deref() {
+        None => Ok(None),
+        Some("admin") => Ok(Some(Role::Admin)),
+        Some("member") => Ok(Some(Role::Member)),
+        Some(_) => Err(Error::expected("role", "`admin` or `member`")),
+    }
+}
+
+/// The quotas that are given, with `before` for those that are not.
+fn quotas(parameters: &Parameters, before: Quotas) -> Result<Option<Quotas>, Error> {
+    let compute_ms = parameters.whole_number("daily_compute_time_quota")?;
+    let invocations = parameters.whole_number("daily_invocations_quota")?;
+    if compute_ms.is_none() && invocations.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Quotas {
+        daily_compute_ms: compute_ms.unwrap_or(before.daily_compute_ms),
+        daily_invocations: invocations.unwrap_or(before.daily_invocations),
+    }))
+}
+
+fn plan(parameters: &Parameters, before: Plan, context: &Context) -> Result<Option<Plan>, Error> {
+    let defaults = context.platform().config.default_quotas;
+    let quotas_before = if let Plan::Free { quotas } = before { quotas } else { defaults };
+    let quotas = quotas(parameters, quotas_before)?;
+    match parameters.filled_text("plan")?.as_deref() {
+        None => Ok(quotas.map(|quotas| Plan::Free { quotas })),
+        Some("free") => Ok(Some(Plan::Free { quotas: quotas.unwrap_or(quotas_before) })),
+        Some("paid") => {
+            let second = |name: &'static str| {
+                let seconds = parameters.whole_number(name)?.ok_or(Error::Missing { name })?;
+                i64::try_from(seconds)
+                    .ok()
+                    .and_then(|seconds| seconds.checked_mul(1000))
+                    .ok_or(Error::expected(name, "epoch seconds"))
+            };
+            let (period_start_ms, period_end_ms) =
+                (second("billing_period_start_ts")?, second("billing_period_end_ts")?);
+            Ok(Some(Plan::Paid { period_start_ms, period_end_ms, period_invocations: 0 }))
+        }
+        Some(_) => Err(Error::expected("plan", "`free` or `paid`")),
+    }
+}

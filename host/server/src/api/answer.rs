@@ -1,0 +1,82 @@
+//! Envelopes: `{data}`, `{page_info, data}`, or nothing.
+
+use bytes::Bytes;
+use domain::fields::FieldSelection;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Response, StatusCode};
+use platform::manage::paging::PageOf;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::body::{Body, empty, full};
+
+/// What a use case answers with.
+pub(crate) enum Answer {
+    Data {
+        status: StatusCode,
+        data: Value,
+    },
+    Page {
+        page_info: Value,
+        data: Value,
+    },
+    Empty(StatusCode),
+    /// Something that is not JSON of ours: a page, metrics, the OpenAPI document.
+    Text {
+        status: StatusCode,
+        content_type: &'static str,
+        text: Bytes,
+    },
+}
+
+// === impl Answer ===
+
+impl Answer {
+    pub(crate) fn data(data: impl Serialize) -> Self {
+        Self::Data { status: StatusCode::OK, data: json!(data) }
+    }
+
+    pub(crate) fn page<Item: Serialize>(page: PageOf<Item>) -> Self {
+        Self::Page { page_info: json!(page.info), data: json!(page.items) }
+    }
+
+    pub(crate) fn no_content() -> Self {
+        Self::Empty(StatusCode::NO_CONTENT)
+    }
+
+    pub(crate) fn text(content_type: &'static str, text: impl Into<Bytes>) -> Self {
+        Self::Text { status: StatusCode::OK, content_type, text: text.into() }
+    }
+
+    /// `include` and `exclude` select fields of `data`.
+    pub(crate) fn into_response(self, fields: &FieldSelection) -> Response<Body> {
+        match self {
+            Self::Data { status, mut data } => {
+                fields.apply(&mut data);
+                json_response(status, &json!({"data": data}))
+            }
+            Self::Page { page_info, mut data } => {
+                fields.apply(&mut data);
+                json_response(StatusCode::OK, &json!({"page_info": page_info, "data": data}))
+            }
+            Self::Empty(status) => {
+                let mut response = Response::new(empty());
+                *response.status_mut() = status;
+                response
+            }
+            Self::Text { status, content_type, text } => {
+                let mut response = Response::new(full(text));
+                *response.status_mut() = status;
+                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+                response
+            }
+        }
+    }
+}
+
+pub(super) fn json_response(status: StatusCode, value: &Value) -> Response<Body> {
+    let mut response = Response::new(full(value.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

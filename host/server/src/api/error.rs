@@ -1,0 +1,212 @@
+//! The one mapping from what went wrong to HTTP. Codes are stable; messages are sentences for people.
+
+use hyper::header::{ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Response, StatusCode};
+use platform::Error;
+use platform::ports::{Fault, SandboxError};
+use serde_json::{Value, json};
+
+use super::answer::json_response;
+use crate::body::Body;
+
+/// What is refused before a use case is asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("there is nothing at this path")]
+    NoRoute,
+    #[error("this path does not take this method")]
+    Method { allowed: String },
+    #[error("this needs a valid API key: Authorization: Bearer <API_KEY>")]
+    Unauthenticated,
+    #[error("a body must be JSON, and say so: Content-Type: application/json")]
+    NotJsonType,
+    #[error("the body has more than {limit_bytes} bytes")]
+    TooLarge { limit_bytes: usize },
+    #[error("the body did not arrive in time")]
+    TooSlow,
+    #[error("the body did not arrive whole")]
+    BrokenOff,
+    #[error("the body is not JSON: {message}")]
+    MalformedJson { message: String, line: usize, column: usize },
+    #[error("the body must be a JSON object")]
+    NotAnObject,
+    #[error("the {part} is not percent-encoded UTF-8")]
+    NotUtf8 { part: &'static str },
+    #[error("something broke on our side; it has been logged")]
+    Broken,
+    #[error("the server is shutting down")]
+    ShuttingDown,
+}
+
+pub(crate) enum ApiError {
+    Refused(Refusal),
+    Failed(Error),
+}
+
+struct Told {
+    status: StatusCode,
+    code: String,
+    details: Value,
+    retry_after_seconds: Option<u64>,
+}
+
+/// The answer to a request that was refused or failed.
+pub(crate) fn refuse(error: impl Into<ApiError>, now_ms: u64) -> Response<Body> {
+    match error.into() {
+        ApiError::Refused(refusal) => refused(&refusal),
+        ApiError::Failed(error) => failed(&error, now_ms),
+    }
+}
+
+fn refused(refusal: &Refusal) -> Response<Body> {
+    let (status, code) = match refusal {
+        Refusal::NoRoute => (StatusCode::NOT_FOUND, "route_not_found"),
+        Refusal::Method { .. } => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+        Refusal::Unauthenticated => (StatusCode::UNAUTHORIZED, "unauthenticated"),
+        Refusal::NotJsonType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
+        Refusal::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+        Refusal::TooSlow => (StatusCode::REQUEST_TIMEOUT, "request_timeout"),
+        Refusal::BrokenOff => (StatusCode::BAD_REQUEST, "incomplete_body"),
+        Refusal::MalformedJson { .. } => (StatusCode::BAD_REQUEST, "malformed_json"),
+        Refusal::NotAnObject => (StatusCode::BAD_REQUEST, "not_an_object"),
+        Refusal::NotUtf8 { .. } => (StatusCode::BAD_REQUEST, "invalid_utf8"),
+        Refusal::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+        Refusal::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, "shutting_down"),
+    };
+    let details = match refusal {
+        Refusal::MalformedJson { line, column, .. } => json!({"line": line, "column": column}),
+        _ => Value::Null,
+    };
+    let mut response = envelope(status, &refusal.to_string(), code, details);
+    match refusal {
+        Refusal::Unauthenticated => set(&mut response, WWW_AUTHENTICATE, "Bearer"),
+        Refusal::Method { allowed } => set(&mut response, ALLOW, allowed),
+        _ => {}
+    }
+    response
+}
+
+fn failed(error: &Error, now_ms: u64) -> Response<Body> {
+    let told = tell(error, now_ms);
+    if told.status.is_server_error() {
+        // Once, here, with its causes; the caller is told only that it is not their fault.
+        tracing::error!(error.code = told.code, error = %Causes(error), "a request failed");
+    }
+    let mut response = envelope(told.status, &error.to_string(), &told.code, told.details);
+    if let Some(seconds) = told.retry_after_seconds {
+        set(&mut response, RETRY_AFTER, &seconds.to_string());
+    }
+    response
+}
+
+fn tell(error: &Error, now_ms: u64) -> Told {
+    let told =
+        |status, code: &str| Told { status, code: code.to_owned(), details: Value::Null, retry_after_seconds: None };
+    let with = |status, code: &str, details| Told { details, ..told(status, code) };
+    let unavailable = |code: &str| Told { retry_after_seconds: Some(1), ..told(StatusCode::SERVICE_UNAVAILABLE, code) };
+    match error {
+        Error::NotFound { noun, .. } => told(StatusCode::NOT_FOUND, &format!("{}_not_found", noun.as_snake_case())),
+        Error::Missing { name } => with(StatusCode::BAD_REQUEST, "missing_parameter", json!({"parameter": name})),
+        Error::MissingOneOf { names } => with(StatusCode::BAD_REQUEST, "missing_parameter", json!({"one_of": names})),
+        Error::Parameter { name, .. } => with(StatusCode::BAD_REQUEST, "invalid_parameter", json!({"parameter": name})),
+        Error::NotAdmin => told(StatusCode::FORBIDDEN, "admin_only"),
+        Error::TooMany { noun, limit } => {
+            with(StatusCode::FORBIDDEN, "limit_reached", json!({"of": noun.as_snake_case(), "limit": limit}))
+        }
+        Error::Taken { noun, .. } => told(StatusCode::CONFLICT, &format!("{}_taken", noun.as_snake_case())),
+        Error::Busy { noun, .. } => told(StatusCode::CONFLICT, &format!("{}_busy", noun.as_snake_case())),
+        Error::Changed | Error::NoFreeName => told(StatusCode::CONFLICT, "conflict"),
+        Error::Quota(quota) => {
+            let wait_ms = u64::try_from(quota.resets_at_ms()).unwrap_or(0).saturating_sub(now_ms);
+            let retry_after_seconds = Some(wait_ms.div_ceil(1000).max(1));
+            Told { retry_after_seconds, ..told(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded") }
+        }
+        Error::Link(link) if link.is_unavailable => unavailable(link.code),
+        Error::Sandbox(SandboxError::Overloaded) => unavailable("overloaded"),
+        Error::Sandbox(SandboxError::Failed(_)) => unavailable("sandbox_unavailable"),
+        Error::Store(_) => unavailable("store_unavailable"),
+        Error::Batch(_) | Error::Record(_) | Error::Vault(_) => unavailable("unavailable"),
+        unprocessable => {
+            let (code, details) = describe(unprocessable);
+            with(StatusCode::UNPROCESSABLE_ENTITY, code, details)
+        }
+    }
+}
+
+/// Code that does not load, props that do not fit, a hook that threw: everything the author needs to mend it.
+fn describe(error: &Error) -> (&'static str, Value) {
+    match error {
+        Error::Link(link) => (link.code, json!({"file": link.file, "line": link.line, "column": link.column})),
+        Error::Fetch { url, .. } => ("component_not_fetched", json!({"url": url})),
+        Error::Load(failure) => (
+            "component_does_not_load",
+            json!({
+                "name": failure.name, "message": failure.message, "stack": failure.stack,
+                "file": failure.file, "line": failure.line, "column": failure.column,
+            }),
+        ),
+        Error::Component(problems) => {
+            ("invalid_component", json!({"path": problems.first().map(|first| &first.path), "problems": problems}))
+        }
+        Error::WrongKind { is, needs } => ("wrong_component_type", json!({"is": is, "needs": needs})),
+        Error::Props(problems) => {
+            ("invalid_props", json!({"path": problems.first().map(|first| &first.path), "problems": problems}))
+        }
+        Error::Hook { hook, fault } => {
+            let mut details = fault_details(fault);
+            if let Some(fields) = details.as_object_mut() {
+                fields.insert("hook".to_owned(), json!(hook.as_str()));
+            }
+            ("hook_failed", details)
+        }
+        Error::Run(fault) => ("run_failed", fault_details(fault)),
+        _ => ("unprocessable", Value::Null),
+    }
+}
+
+fn fault_details(fault: &Fault) -> Value {
+    json!({"fault": fault.code(), "message": fault.to_string(), "stack": fault.stack()})
+}
+
+fn envelope(status: StatusCode, message: &str, code: &str, details: Value) -> Response<Body> {
+    let mut body = json!({"error": message, "code": code});
+    if let (Some(fields), false) = (body.as_object_mut(), details.is_null()) {
+        fields.insert("details".to_owned(), details);
+    }
+    json_response(status, &body)
+}
+
+fn set(response: &mut Response<Body>, name: hyper::header::HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+/// An error and what caused it, on one line.
+struct Causes<'a>(&'a Error);
+
+impl std::fmt::Display for Causes<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}", self.0)?;
+        let mut cause = std::error::Error::source(self.0);
+        while let Some(error) = cause {
+            write!(formatter, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+// === impl ApiError ===
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}

@@ -1,0 +1,31 @@
+//! Health, metrics, and the API's own description.
+
+use hyper::StatusCode;
+use platform::Error;
+
+use super::{Answer, Context};
+use crate::app::readiness;
+
+/// The process is alive.
+pub(crate) async fn healthz(_context: Context) -> Result<Answer, Error> {
+    Ok(Answer::text("text/plain; charset=utf-8", "ok\n"))
+}
+
+/// The process can be sent work: its store answers, and it is not about to go.
+pub(crate) async fn readyz(context: Context) -> Result<Answer, Error> {
+    let status = readiness(context.app.is_ready().await);
+    let text = if status == StatusCode::OK { "ready\n" } else { "not ready\n" };
+    Ok(Answer::Text { status, content_type: "text/plain; charset=utf-8", text: text.into() })
+}
+
+pub(crate) async fn metrics(context: Context) -> Result<Answer, Error> {
+    Ok(Answer::text("text/plain; version=0.0.4; charset=utf-8", context.app.metrics().render()))
+}
+
+pub(crate) async fn openapi(context: Context) -> Result<Answer, Error> {
+    Ok(Answer::text("application/json", context.app.openapi.clone()))
+}
+
+pub(crate) async fn docs(context: Context) -> Result<Answer, Error> {
+    Ok(Answer::text("text/html; charset=utf-8", context.app.docs.clone()))
+}

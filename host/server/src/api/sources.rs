@@ -1,0 +1,51 @@
+//! Sources: create, read, list, update, delete, run.
+
+use platform::Error;
+use platform::manage::sources::{self, CreateSource, UpdateSource};
+
+use super::components::code_request;
+use super::{Answer, Context};
+
+pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
+    let (caller, platform) = (context.caller()?, context.platform());
+    let request = CreateSource {
+        component: code_request(&context.parameters)?,
+        name: context.parameters.filled_text("name")?,
+        configured_props: context.parameters.object("configured_props")?.unwrap_or_default(),
+    };
+    let source = sources::create(caller, platform, request).await?;
+    Ok(Answer::data(sources::view_created(caller, platform, source)))
+}
+
+pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
+    let source = sources::find(context.caller()?, context.platform(), context.path("id")).await?;
+    Ok(Answer::data(sources::view(context.platform(), source)))
+}
+
+pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
+    let page = sources::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
+    Ok(Answer::page(page.map(|source| sources::view(context.platform(), source))))
+}
+
+pub(crate) async fn update(context: Context) -> Result<Answer, Error> {
+    let request = UpdateSource {
+        component: code_request(&context.parameters)?,
+        name: context.parameters.filled_text("name")?,
+        configured_props: context.parameters.object("configured_props")?,
+        active: context.parameters.flag("active")?,
+        ignore_hook_errors: context.parameters.flag("ignore_hook_errors")?.unwrap_or(false),
+    };
+    let source = sources::update(context.caller()?, context.platform(), context.path("id"), request).await?;
+    Ok(Answer::data(sources::view(context.platform(), source)))
+}
+
+pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
+    let ignore_hook_errors = context.parameters.flag("ignore_hook_errors")?.unwrap_or(false);
+    sources::delete(context.caller()?, context.platform(), context.path("id"), ignore_hook_errors).await?;
+    Ok(Answer::no_content())
+}
+
+pub(crate) async fn run(context: Context) -> Result<Answer, Error> {
+    let event = context.body.clone();
+    Ok(Answer::data(sources::run(context.caller()?, context.platform(), context.path("id"), event).await?))
+}

@@ -1,0 +1,32 @@
+//! Webhooks: create, read, list, delete.
+
+use platform::Error;
+use platform::manage::webhooks::{self, NewWebhook, WebhookView};
+
+use super::{Answer, Context};
+
+pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
+    let new = NewWebhook {
+        url: context.parameters.required_text("url")?,
+        name: context.parameters.text("name")?,
+        description: context.parameters.text("description")?,
+    };
+    let caller = context.caller()?;
+    let created = webhooks::create(caller, context.platform(), new).await?;
+    Ok(Answer::data(WebhookView::of_created(caller, created)))
+}
+
+pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
+    let webhook = webhooks::find(context.caller()?, context.platform(), context.path("id")).await?;
+    Ok(Answer::data(WebhookView::from(webhook)))
+}
+
+pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
+    let page = webhooks::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
+    Ok(Answer::page(page.map(WebhookView::from)))
+}
+
+pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
+    webhooks::delete(context.caller()?, context.platform(), context.path("id")).await?;
+    Ok(Answer::no_content())
+}

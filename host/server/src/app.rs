@@ -1,0 +1,288 @@
+//! From a request to a response: find the route, let the caller in, read the parameters, run the use case.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use domain::users::Role;
+use futures_util::future::BoxFuture;
+use http_body_util::BodyExt;
+use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
+use hyper::http::request;
+use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use platform::manage::keys::authenticate;
+use platform::{Caller, Error, Platform, Secret};
+use serde_json::Value;
+use tokio_util::task::TaskTracker;
+
+use crate::api::{Context, Parameters, Refusal, parse_body, parse_path, parse_query, refuse};
+use crate::body::{Body, empty};
+use crate::metrics::Metrics;
+use crate::plugin::Plugin;
+use crate::route::{Access, RequestBody, Route};
+use crate::{docs, openapi, routes};
+
+/// What an application is made of.
+pub struct Parts {
+    pub platform: Platform,
+    pub plugins: Vec<Arc<dyn Plugin>>,
+    pub metrics: Arc<Metrics>,
+    pub limits: ApiLimits,
+}
+
+/// Bounds of one request to the API; plugins have their own.
+#[derive(Clone, Copy, Debug)]
+pub struct ApiLimits {
+    pub body_bytes: usize,
+    /// From the head to the last byte of the body.
+    pub body_timeout: Duration,
+}
+
+pub struct App {
+    parts: Parts,
+    routes: Vec<Route>,
+    pub(crate) openapi: Bytes,
+    pub(crate) docs: Bytes,
+    /// Use cases under way: they end even when their client goes away, and shutdown waits for them.
+    pub(crate) tasks: TaskTracker,
+    pub(crate) is_draining: AtomicBool,
+}
+
+/// Found in the table: what to do, and with which parts of the path.
+struct Found {
+    route: Route,
+    path: Vec<(&'static str, String)>,
+}
+
+// === impl ApiLimits ===
+
+impl Default for ApiLimits {
+    fn default() -> Self {
+        // Code of a component may be 4 MiB, and JSON escapes can double it.
+        Self { body_bytes: 10 << 20, body_timeout: Duration::from_secs(30) }
+    }
+}
+
+// === impl App ===
+
+impl App {
+    pub fn new(parts: Parts) -> Arc<Self> {
+        let routes = routes::table();
+        let document = openapi::document();
+        Arc::new(Self {
+            openapi: document.to_string().into(),
+            docs: docs::render(&document).into(),
+            parts,
+            routes,
+            tasks: TaskTracker::new(),
+            is_draining: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn platform(&self) -> &Platform {
+        &self.parts.platform
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.parts.metrics
+    }
+
+    /// Never fails: everything that goes wrong is an answer. Boxed, because the layers above must see it is `Send`.
+    pub(crate) fn handle(self: Arc<Self>, request: Request<Body>) -> BoxFuture<'static, Response<Body>> {
+        Box::pin(self.handle_counted(request))
+    }
+
+    async fn handle_counted(self: Arc<Self>, request: Request<Body>) -> Response<Body> {
+        let started = Instant::now();
+        let method = request.method().clone();
+        let (route, mut response) = self.clone().answer(request).await;
+        if method == Method::HEAD {
+            *response.body_mut() = empty();
+        }
+        let status = response.status().as_u16().to_string();
+        let labels = [("method", known_method(&method)), ("route", route), ("status", status.as_str())];
+        self.metrics().count("wellspring_http_requests_total", "Requests answered.", &labels, 1);
+        let labels = [("route", route)];
+        let help = "Time to the head of the answer.";
+        self.metrics().observe("wellspring_http_request_seconds", help, &labels, started.elapsed());
+        response
+    }
+
+    /// The answer, and the route it came from for the metrics.
+    async fn answer(self: Arc<Self>, request: Request<Body>) -> (&'static str, Response<Body>) {
+        let (head, body) = request.into_parts();
+        if let Some((plugin, access)) = self.plugin_for(&head) {
+            let answered = match self.admit(access, presented_key(&head.headers)).await {
+                Ok(caller) => plugin.handle(Request::from_parts(head, body), caller).await,
+                Err(response) => response,
+            };
+            return ("plugin", answered);
+        }
+        match self.find(&head) {
+            Ok(found) => {
+                let path = found.route.path;
+                let answered = self.call(found, head, body).await;
+                (path, answered.unwrap_or_else(|refused| refused))
+            }
+            Err(refusal) => ("none", self.refuse(refusal)),
+        }
+    }
+
+    fn plugin_for(&self, head: &request::Parts) -> Option<(Arc<dyn Plugin>, Access)> {
+        let claims = |plugin: &Arc<dyn Plugin>| Some((plugin.clone(), plugin.claims(head)?));
+        self.parts.plugins.iter().find_map(claims)
+    }
+
+    fn find(&self, head: &request::Parts) -> Result<Found, Refusal> {
+        let segments = parse_path(head.uri.path())?;
+        let method = if head.method == Method::HEAD { &Method::GET } else { &head.method };
+        let mut allowed: Vec<&str> = Vec::new();
+        for route in &self.routes {
+            let Some(path) = route.matches(&segments) else {
+                continue;
+            };
+            if route.method == method {
+                return Ok(Found { route: route.clone(), path });
+            }
+            allowed.push(route.method.as_str());
+        }
+        if allowed.is_empty() {
+            return Err(Refusal::NoRoute);
+        }
+        allowed.sort_unstable();
+        allowed.dedup();
+        Err(Refusal::Method { allowed: allowed.join(", ") })
+    }
+
+    async fn call(
+        self: Arc<Self>,
+        Found { route, path }: Found,
+        head: request::Parts,
+        body: Body,
+    ) -> Result<Response<Body>, Response<Body>> {
+        let caller = self.admit(route.access, presented_key(&head.headers)).await?;
+        let query = parse_query(head.uri.query().unwrap_or_default()).map_err(|refusal| self.refuse(refusal))?;
+        let body = self.read(Announced::of(&head.headers), body).await.map_err(|refusal| self.refuse(refusal))?;
+        let body = if head.method == Method::GET || head.method == Method::HEAD { None } else { body };
+        let of_the_body = body.as_ref().filter(|_| !matches!(route.body, RequestBody::Any));
+        let parameters = Parameters::new(query, of_the_body).map_err(|refusal| self.refuse(refusal))?;
+        let fields = parameters.fields().map_err(|error| self.refuse_error(error))?;
+        let body = body.unwrap_or(Value::Null);
+        let context = Context { app: self.clone(), caller, path, parameters, body };
+        // On a task of its own: a deploy whose client goes away is finished, not left half-way.
+        let answered = self.tasks.spawn((route.handler)(context)).await;
+        match answered {
+            Ok(Ok(answer)) => Ok(answer.into_response(&fields)),
+            Ok(Err(error)) => Err(self.refuse_error(error)),
+            Err(_) => Err(self.refuse(Refusal::Broken)),
+        }
+    }
+
+    /// Lets a request in, or answers 401 or 403.
+    async fn admit(&self, access: Access, key: Option<Secret<String>>) -> Result<Option<Caller>, Response<Body>> {
+        if access == Access::Public {
+            return Ok(None);
+        }
+        let key = key.ok_or_else(|| self.refuse(Refusal::Unauthenticated))?;
+        let caller = authenticate(self.platform(), &key).await.map_err(|error| self.refuse_error(error))?;
+        let caller = caller.ok_or_else(|| self.refuse(Refusal::Unauthenticated))?;
+        if access == Access::Admin && caller.user.role != Role::Admin {
+            return Err(self.refuse_error(Error::NotAdmin));
+        }
+        Ok(Some(caller))
+    }
+
+    /// The JSON body, when there is one.
+    async fn read(&self, announced: Announced, body: Body) -> Result<Option<Value>, Refusal> {
+        let ApiLimits { body_bytes: limit_bytes, body_timeout } = self.parts.limits;
+        if announced.size_bytes.is_some_and(|size_bytes| size_bytes > limit_bytes) {
+            return Err(Refusal::TooLarge { limit_bytes });
+        }
+        let collected = tokio::time::timeout(body_timeout, collect(body, limit_bytes)).await;
+        let bytes = collected.unwrap_or(Err(Refusal::TooSlow))?;
+        if !bytes.is_empty() && !announced.is_json {
+            return Err(Refusal::NotJsonType);
+        }
+        parse_body(&bytes)
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Response<Body> {
+        refuse(refusal, self.platform().clock.now_ms())
+    }
+
+    fn refuse_error(&self, error: Error) -> Response<Body> {
+        refuse(error, self.platform().clock.now_ms())
+    }
+
+    /// Whether new work should be sent here.
+    pub(crate) async fn is_ready(&self) -> bool {
+        /// A load balancer asks every few seconds.
+        const PATIENCE: Duration = Duration::from_secs(2);
+        let asked = tokio::time::timeout(PATIENCE, self.platform().store.look_up("ready")).await;
+        !self.is_draining.load(Ordering::Relaxed) && matches!(asked, Ok(Ok(_)))
+    }
+}
+
+/// The answer to a panic: the connection lives on.
+pub(crate) fn broken() -> Response<Body> {
+    refuse(Refusal::Broken, 0)
+}
+
+/// The answer to a request that came while the server is going.
+pub(crate) fn shutting_down() -> Response<Body> {
+    refuse(Refusal::ShuttingDown, 0)
+}
+
+async fn collect(mut body: Body, limit_bytes: usize) -> Result<Vec<u8>, Refusal> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Refusal::BrokenOff)?;
+        if let Ok(data) = frame.into_data() {
+            if bytes.len() + data.len() > limit_bytes {
+                return Err(Refusal::TooLarge { limit_bytes });
+            }
+            bytes.extend_from_slice(&data);
+        }
+    }
+    Ok(bytes)
+}
+
+fn presented_key(headers: &HeaderMap) -> Option<Secret<String>> {
+    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, key) = value.split_once(' ')?;
+    let key = key.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !key.is_empty()).then(|| Secret::new(key.to_owned()))
+}
+
+/// What the head says about the body.
+struct Announced {
+    size_bytes: Option<usize>,
+    is_json: bool,
+}
+
+// === impl Announced ===
+
+impl Announced {
+    fn of(headers: &HeaderMap) -> Self {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let essence = text(CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
+        Self {
+            size_bytes: text(CONTENT_LENGTH).parse().ok(),
+            is_json: essence.eq_ignore_ascii_case("application/json"),
+        }
+    }
+}
+
+/// Anybody can invent a method; the metrics know a few.
+fn known_method(method: &Method) -> &'static str {
+    const KNOWN: [Method; 7] =
+        [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::HEAD, Method::OPTIONS, Method::PATCH];
+    const NAMES: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"];
+    KNOWN.iter().zip(NAMES).find(|(known, _)| *known == method).map_or("other", |(_, name)| name)
+}
+
+/// For the health of the process, as a status.
+pub(crate) fn readiness(is_ready: bool) -> StatusCode {
+    if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+}

@@ -1,0 +1,212 @@
+//! The front, top to bottom: what happens to a connection and to each request on it before the API sees it.
+//!
+//!     listener          at most `max_connections` at once; more wait in the kernel's queue
+//!     └ connection      HTTP/1.1; bounds on the head and on the time it may take
+//!       └ trace         one span per request, one line per answer
+//!         └ request id  `x-request-id`: the client's own, or a new one; in the span and in the answer
+//!           └ panic     a panic is a 500 with the request id, and the connection lives on
+//!             └ app     route, key, body (limits and timeout), use case
+//!
+//! Shutdown: stop accepting, say so at `/readyz`, finish what is under way, then wait for the use cases.
+
+use std::any::Any;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::header::HeaderValue;
+use hyper::http::HeaderName;
+use hyper::server::conn::http1;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use platform::ports::Entropy;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::{ServiceBuilder, service_fn};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::request_id::{MakeRequestId, PropagateRequestIdLayer, RequestId, SetRequestIdLayer};
+use tower_http::trace::TraceLayer;
+use tracing::Span;
+
+use crate::app::{App, broken, shutting_down};
+use crate::body::{Body, Peer};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Bounds of connections.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    pub max_connections: usize,
+    pub max_headers: usize,
+    /// Of the whole head.
+    pub max_head_bytes: usize,
+    /// How long a head may take, and how long a connection may lie idle.
+    pub head_timeout: Duration,
+    /// How long shutdown waits for what is under way.
+    pub drain_timeout: Duration,
+}
+
+/// Serves until `shutdown` is cancelled, then drains. Returns when nothing is left, or when the time for it is over.
+pub async fn serve(
+    listener: TcpListener,
+    app: Arc<App>,
+    config: Config,
+    shutdown: CancellationToken,
+) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(config.max_connections));
+    let graceful = GracefulShutdown::new();
+    let connections = TaskTracker::new();
+    // Cancel safe: a permit or a connection that was not taken is not lost.
+    while let Some((stream, peer, place)) = tokio::select! {
+        () = shutdown.cancelled() => None,
+        accepted = accept(&listener, &places) => Some(accepted),
+    } {
+        let connection = Connection { app: app.clone(), peer, place, config };
+        connections.spawn(connection.serve(stream, graceful.watcher()));
+    }
+    drop(listener);
+    app.is_draining.store(true, Ordering::Relaxed);
+    connections.close();
+    app.tasks.close();
+    let drained = tokio::time::timeout(config.drain_timeout, async {
+        graceful.shutdown().await;
+        connections.wait().await;
+        app.tasks.wait().await;
+    });
+    if drained.await.is_err() {
+        tracing::warn!("requests were still under way when the time to drain was over");
+    }
+    Ok(())
+}
+
+/// The next connection, when there is a place for it.
+async fn accept(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
+    /// Out of file descriptors, mostly: accepting again at once would only spin.
+    const PAUSE: Duration = Duration::from_millis(100);
+    // The semaphore is never closed.
+    let place = places.clone().acquire_owned().await.ok();
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => return (stream, peer, place),
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+struct Connection {
+    app: Arc<App>,
+    peer: SocketAddr,
+    /// Freed with the connection.
+    place: Option<OwnedSemaphorePermit>,
+    config: Config,
+}
+
+// === impl Connection ===
+
+impl Connection {
+    async fn serve(self, stream: TcpStream, watcher: Watcher) {
+        let Self { app, peer, place, config } = self;
+        // Small answers leave at once; failing to ask for it costs latency only.
+        let _ = stream.set_nodelay(true);
+        let metrics = app.clone();
+        metrics.metrics().gauge("wellspring_http_connections", "Open connections.", &[], 1);
+        let service = TowerToHyperService::new(stack(app, peer));
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .max_headers(config.max_headers)
+            .max_buf_size(config.max_head_bytes)
+            .header_read_timeout(config.head_timeout)
+            .serve_connection(TokioIo::new(stream), service);
+        if let Err(error) = watcher.watch(connection).await {
+            // The client's doing: a head that is none, a connection that broke off.
+            tracing::debug!(%error, "a connection ended early");
+        }
+        metrics.metrics().gauge("wellspring_http_connections", "Open connections.", &[], -1);
+        drop(place);
+    }
+}
+
+type HyperService = tower::util::BoxCloneSyncService<Request<Incoming>, Response<Body>, Infallible>;
+
+/// The layers of one connection, outermost first.
+fn stack(app: Arc<App>, peer: SocketAddr) -> HyperService {
+    let new_request_id = NewRequestId(app.platform().entropy.clone());
+    let api = service_fn(move |mut request: Request<Body>| {
+        request.extensions_mut().insert(Peer(peer));
+        let app = app.clone();
+        async move {
+            let response = match app.is_draining.load(Ordering::Relaxed) && app.tasks.is_empty() {
+                true => shutting_down(),
+                false => app.handle(request).await,
+            };
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let service = ServiceBuilder::new()
+        .map_request(|request: Request<Incoming>| request.map(|body| body.map_err(Into::into).boxed_unsync()))
+        .map_response(|response: Response<_>| {
+            response.map(|body: tower_http::trace::ResponseBody<_, _>| body.map_err(Into::into).boxed_unsync())
+        })
+        .layer(SetRequestIdLayer::new(REQUEST_ID, new_request_id))
+        .layer(TraceLayer::new_for_http().make_span_with(span).on_response(answered).on_request(()))
+        .layer(PropagateRequestIdLayer::new(REQUEST_ID))
+        .layer(CatchPanicLayer::custom(panicked))
+        .service(api);
+    HyperService::new(service)
+}
+
+fn span(request: &Request<Body>) -> Span {
+    let id = request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
+    // Never the query: it may hold what is nobody's business.
+    tracing::info_span!("request", http.method = %request.method(), http.path = request.uri().path(), request.id = id)
+}
+
+fn answered<B>(response: &Response<B>, took: Duration, _span: &Span) {
+    let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    tracing::info!(http.status = response.status().as_u16(), duration_ms, "answered");
+}
+
+fn panicked(_panic: Box<dyn Any + Send>) -> Response<Body> {
+    // The panic hook has written what and where.
+    broken()
+}
+
+/// Taken over from the client when it sends one, so that its logs and ours meet.
+#[derive(Clone)]
+struct NewRequestId(Arc<dyn Entropy>);
+
+impl MakeRequestId for NewRequestId {
+    fn make_request_id<B>(&mut self, _request: &Request<B>) -> Option<RequestId> {
+        let id = format!("{:016x}", u64::from_be_bytes(self.0.bytes()));
+        HeaderValue::from_str(&id).ok().map(RequestId::from)
+    }
+}
+
+// === impl Config ===
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            max_connections: 10_000,
+            max_headers: 100,
+            max_head_bytes: 64 << 10,
+            head_timeout: Duration::from_secs(30),
+            drain_timeout: Duration::from_secs(30),
+        }
+    }
+}

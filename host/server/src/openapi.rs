@@ -1,0 +1,194 @@
+//! The OpenAPI document, made from the route table: what is described is what is served.
+
+use serde_json::{Map, Value, json};
+
+use crate::route::{Access, Documented, Parameter, ParameterKind, RequestBody, Route};
+use crate::routes;
+
+/// The shapes of what the API returns. Data, because that is what it is: the tests compare every answer with it.
+const SCHEMAS: &str = include_str!("openapi/schemas.json");
+
+/// The whole document.
+pub fn document() -> Value {
+    let mut paths = Map::new();
+    for route in routes::table().iter().filter(|route| !route.is_internal) {
+        let path = route.path.strip_prefix("/v1").unwrap_or(route.path);
+        let entry = paths.entry(path).or_insert_with(|| json!({}));
+        if let Some(methods) = entry.as_object_mut() {
+            methods.insert(route.method.as_str().to_lowercase(), operation(route));
+        }
+    }
+    let schemas: Value = serde_json::from_str(SCHEMAS).unwrap_or_default();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Wellspring",
+            "version": env!("CARGO_PKG_VERSION"),
+            "summary": "Event sources: components that receive webhooks or poll APIs and emit events.",
+            "description": "Parameters of a body may be given in the query string instead; the body wins. Paths work with and without a slash at the end.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/v1"}],
+        "security": [{"api_key": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"api_key": {"type": "http", "scheme": "bearer"}},
+            "schemas": schemas,
+        },
+    })
+}
+
+fn operation(route: &Route) -> Value {
+    let mut operation = json!({
+        "operationId": operation_id(route),
+        "tags": [route.tag],
+        "summary": route.summary,
+        "parameters": parameters(route),
+        "responses": responses(route),
+    });
+    if let (Some(body), Some(fields)) = (request_body(route), operation.as_object_mut()) {
+        fields.insert("requestBody".to_owned(), body);
+    }
+    operation
+}
+
+/// `get_sources_id_events`: stable, and readable in generated clients.
+fn operation_id(route: &Route) -> String {
+    let path = route.path.trim_start_matches("/v1").replace(['{', '}', '$', '.'], "");
+    format!("{}{}", route.method.as_str().to_lowercase(), path.replace('/', "_"))
+}
+
+fn parameters(route: &Route) -> Vec<Value> {
+    let in_path = route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+    let in_path = in_path.map(
+        |name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}}),
+    );
+    let in_query = route.query.iter().map(|parameter| {
+        json!({
+            "name": parameter.name, "in": "query", "required": parameter.is_required,
+            "description": parameter.says, "schema": schema(parameter.kind),
+        })
+    });
+    let fields = if matches!(route.body, RequestBody::Parameters(_)) || returns_nothing(route) {
+        Vec::new()
+    } else {
+        FIELDS.iter().map(|(name, says)| {
+            json!({"name": name, "in": "query", "required": false, "description": says, "schema": {"type": "string"}})
+        }).collect()
+    };
+    in_path.chain(in_query).chain(fields).collect()
+}
+
+const FIELDS: [(&str, &str); 2] = [
+    ("include", "Fields of `data` to return, separated by commas"),
+    ("exclude", "Fields of `data` to leave out, separated by commas"),
+];
+
+fn request_body(route: &Route) -> Option<Value> {
+    let (schema, is_required) = match &route.body {
+        RequestBody::None => return None,
+        RequestBody::Any => (json!({}), false),
+        RequestBody::Parameters(parameters) => (object_schema(parameters), true),
+    };
+    let mut media = json!({"schema": schema});
+    if let (Some(example), Some(fields)) = (&route.example, media.as_object_mut()) {
+        fields.insert("example".to_owned(), example.clone());
+    }
+    Some(json!({"required": is_required, "content": {"application/json": media}}))
+}
+
+fn object_schema(parameters: &[Parameter]) -> Value {
+    let mut properties = Map::new();
+    for parameter in parameters {
+        let mut described = schema(parameter.kind);
+        if let Some(fields) = described.as_object_mut() {
+            fields.insert("description".to_owned(), json!(parameter.says));
+        }
+        properties.insert(parameter.name.to_owned(), described);
+    }
+    for (name, says) in FIELDS {
+        properties.insert(name.to_owned(), json!({"type": "string", "description": says}));
+    }
+    let required: Vec<&str> = parameters.iter().filter(|one| one.is_required).map(|one| one.name).collect();
+    let mut object = json!({"type": "object", "properties": properties});
+    if let (Some(fields), false) = (object.as_object_mut(), required.is_empty()) {
+        fields.insert("required".to_owned(), json!(required));
+    }
+    object
+}
+
+fn schema(kind: ParameterKind) -> Value {
+    match kind {
+        ParameterKind::Text => json!({"type": "string"}),
+        ParameterKind::Pattern(pattern) => json!({"type": "string", "pattern": pattern}),
+        ParameterKind::Integer => json!({"type": "integer", "minimum": 0}),
+        ParameterKind::Limit => json!({"type": "integer", "minimum": 1, "default": 10}),
+        ParameterKind::Boolean => json!({"type": "boolean"}),
+        ParameterKind::Object => json!({"type": "object"}),
+        ParameterKind::Texts => json!({"type": "object", "additionalProperties": {"type": "string"}}),
+        ParameterKind::OneOf(values) => json!({"type": "string", "enum": values}),
+    }
+}
+
+fn returns_nothing(route: &Route) -> bool {
+    matches!(route.answer, Documented::Accepted | Documented::NoContent)
+}
+
+fn responses(route: &Route) -> Value {
+    let mut responses = Map::new();
+    let (status, success) = success(route.answer);
+    responses.insert(status.to_owned(), success);
+    let mut refusals: Vec<u16> = vec![400, 401, 408, 413, 503];
+    if route.access == Access::Admin {
+        refusals.push(403);
+    }
+    // Any request may carry a body that is not JSON.
+    refusals.push(415);
+    refusals.extend_from_slice(&route.refusals);
+    refusals.sort_unstable();
+    refusals.dedup();
+    for status in refusals {
+        let content = json!({"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}});
+        responses.insert(status.to_string(), json!({"description": reason(status), "content": content}));
+    }
+    Value::Object(responses)
+}
+
+fn success(answer: Documented) -> (&'static str, Value) {
+    let reference = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let envelope =
+        |schema: Value| json!({"description": "Success", "content": {"application/json": {"schema": schema}}});
+    let of = |data: Value| json!({"type": "object", "required": ["data"], "properties": {"data": data}});
+    match answer {
+        Documented::One(name) => ("200", envelope(of(reference(name)))),
+        Documented::List(name) => ("200", envelope(of(json!({"type": "array", "items": reference(name)})))),
+        Documented::Page(name) => {
+            let properties = json!({
+                "page_info": reference("PageInfo"),
+                "data": {"type": "array", "items": reference(name)},
+            });
+            ("200", envelope(json!({"type": "object", "required": ["page_info", "data"], "properties": properties})))
+        }
+        Documented::Accepted => ("202", json!({"description": "Accepted; it is done soon after"})),
+        Documented::NoContent => ("204", json!({"description": "Done; there is nothing to return"})),
+    }
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        400 => "A parameter or the JSON is wrong",
+        401 => "The API key is missing or wrong",
+        403 => "Not yours to do, or a limit of the account is reached",
+        404 => "There is no such id, or it is somebody else's",
+        408 => "The body did not arrive in time",
+        409 => "Somebody else is changing it, or the name is taken",
+        413 => "The body is too large",
+        415 => "The body is not application/json",
+        422 => "The code does not load, the props do not fit, or a hook threw",
+        429 => "A quota is used up; see Retry-After",
+        _ => "The server cannot do this right now; see Retry-After",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{SCHEMAS, document};
+
+#[test]
+fn the_committed_document_is_the_one_that_is_served() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/openapi.json");
+    let current = format!("{:#}\n", document());
+    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+        std::fs::write(&path, &current).unwrap();
+    }
+
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+
+    assert!(committed == current, "run: UPDATE_SCHEMAS=1 cargo test -p server the_committed_document");
+}
+
+#[test]
+fn every_schema_that_is_referred_to_exists() {
+    let schemas: Value = serde_json::from_str(SCHEMAS).unwrap();
+    let text = document().to_string();
+
+    for reference in text.split("#/components/schemas/").skip(1) {
+        let name = reference.split('"').next().unwrap();
+        assert!(schemas.get(name).is_some(), "{name}");
+    }
+}
+
+#[test]
+fn operation_ids_are_unique() {
+    let document = document();
+    let paths = document["paths"].as_object().unwrap().values();
+    let mut ids: Vec<&str> = paths
+        .flat_map(|methods| methods.as_object().unwrap().values())
+        .map(|operation| operation["operationId"].as_str().unwrap())
+        .collect();
+    let count = ids.len();
+
+    ids.sort_unstable();
+    ids.dedup();
+
+    assert_eq!(ids.len(), count);
+}
+
+#[test]
+fn every_operation_that_takes_parameters_shows_an_example() {
+    let document = document();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let media = &operation["requestBody"]["content"]["application/json"];
+            assert!(media.is_null() || media.get("example").is_some(), "{method} {path}");
+            assert!(!operation["summary"].as_str().unwrap().is_empty(), "{method} {path}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What a route is: how it is reached, who may, what it does, and what is said about it.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use hyper::Method;
+use platform::Error;
+use serde_json::Value;
+
+use crate::api::{Answer, Context};
+
+/// Who may use a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Public,
+    /// Anybody with a key.
+    Key,
+    /// A key of an admin.
+    Admin,
+}
+
+pub(crate) type Handler = Arc<dyn Fn(Context) -> BoxFuture<'static, Result<Answer, Error>> + Send + Sync>;
+
+#[derive(Clone)]
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    /// With the version, and `{names}` for parameters.
+    pub(crate) path: &'static str,
+    pub(crate) access: Access,
+    pub(crate) handler: Handler,
+    pub(crate) tag: &'static str,
+    pub(crate) summary: &'static str,
+    pub(crate) query: Vec<Parameter>,
+    pub(crate) body: RequestBody,
+    pub(crate) answer: Documented,
+    /// Statuses besides those that follow from access and body.
+    pub(crate) refusals: Vec<u16>,
+    pub(crate) example: Option<Value>,
+    /// Not part of the API: health, metrics, the reference itself.
+    pub(crate) is_internal: bool,
+}
+
+/// What a request's body holds.
+#[derive(Clone)]
+pub(crate) enum RequestBody {
+    None,
+    /// An object of these; each may stand in the query string instead.
+    Parameters(Vec<Parameter>),
+    /// Any JSON, such as an event.
+    Any,
+}
+
+/// What a success looks like.
+#[derive(Clone, Copy)]
+pub(crate) enum Documented {
+    /// `{data: <schema>}`
+    One(&'static str),
+    /// `{page_info, data: [<schema>]}`
+    Page(&'static str),
+    /// `{data: [<schema>]}`
+    List(&'static str),
+    Accepted,
+    NoContent,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) kind: ParameterKind,
+    pub(crate) is_required: bool,
+    pub(crate) says: &'static str,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum ParameterKind {
+    Text,
+    /// A text of this shape, as a regular expression.
+    Pattern(&'static str),
+    /// At least 0.
+    Integer,
+    /// The size of a page.
+    Limit,
+    Boolean,
+    Object,
+    /// An object of strings.
+    Texts,
+    OneOf(&'static [&'static str]),
+}
+
+/// One row of the table.
+pub(crate) fn route<Running>(
+    method: Method,
+    path: &'static str,
+    access: Access,
+    handler: impl Fn(Context) -> Running + Send + Sync + 'static,
+) -> Route
+where
+    Running: Future<Output = Result<Answer, Error>> + Send + 'static,
+{
+    Route {
+        method,
+        path,
+        access,
+        handler: Arc::new(move |context| Box::pin(handler(context))),
+        tag: "",
+        summary: "",
+        query: Vec::new(),
+        body: RequestBody::None,
+        answer: Documented::NoContent,
+        refusals: Vec::new(),
+        example: None,
+        is_internal: false,
+    }
+}
+
+pub(crate) const fn optional(name: &'static str, kind: ParameterKind, says: &'static str) -> Parameter {
+    Parameter { name, kind, is_required: false, says }
+}
+
+pub(crate) const fn required(name: &'static str, kind: ParameterKind, says: &'static str) -> Parameter {
+    Parameter { name, kind, is_required: true, says }
+}
+
+// === impl Route ===
+
+impl Route {
+    pub(crate) fn says(mut self, tag: &'static str, summary: &'static str) -> Self {
+        (self.tag, self.summary) = (tag, summary);
+        self
+    }
+
+    pub(crate) fn query(mut self, parameters: &[Parameter]) -> Self {
+        self.query.extend_from_slice(parameters);
+        self
+    }
+
+    pub(crate) fn body(mut self, parameters: &[Parameter]) -> Self {
+        self.body = RequestBody::Parameters(parameters.to_vec());
+        self
+    }
+
+    pub(crate) fn any_body(mut self) -> Self {
+        self.body = RequestBody::Any;
+        self
+    }
+
+    pub(crate) fn answers(mut self, answer: Documented) -> Self {
+        self.answer = answer;
+        self
+    }
+
+    pub(crate) fn refuses(mut self, statuses: &[u16]) -> Self {
+        self.refusals.extend_from_slice(statuses);
+        self
+    }
+
+    pub(crate) fn example(mut self, example: Value) -> Self {
+        self.example = Some(example);
+        self
+    }
+
+    pub(crate) fn internal(mut self) -> Self {
+        self.is_internal = true;
+        self
+    }
+
+    /// The parameters of a path that this route is for; none when it is for another.
+    pub(crate) fn matches(&self, segments: &[String]) -> Option<Vec<(&'static str, String)>> {
+        let pattern = self.path.trim_start_matches('/').split('/');
+        let mut found = Vec::new();
+        let mut given = segments.iter();
+        for wanted in pattern {
+            let segment = given.next()?;
+            match wanted.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+                Some(name) if !segment.is_empty() => found.push((name, segment.clone())),
+                None if wanted == segment => {}
+                _ => return None,
+            }
+        }
+        given.next().is_none().then_some(found)
+    }
+}

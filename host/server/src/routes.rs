@@ -1,0 +1,146 @@
+//! Everything the API answers, on one page. Serving, the OpenAPI document, the reference page and the tenancy test all
+//! read this table: what is not here does not exist.
+
+mod parameters;
+
+use hyper::Method;
+use serde_json::json;
+
+use crate::api::{accounts, admin, components, events, operations, sources, subscriptions, users, webhooks, workflows};
+use crate::route::Access::{Admin, Key, Public};
+use crate::route::Documented::{Accepted, List, NoContent, One, Page};
+use crate::route::{Route, route};
+use parameters::*;
+
+const GET: Method = Method::GET;
+const POST: Method = Method::POST;
+const PUT: Method = Method::PUT;
+const DELETE: Method = Method::DELETE;
+
+/// In the order of the reference page.
+#[rustfmt::skip]
+pub(crate) fn table() -> Vec<Route> {
+    vec![
+        route(POST, "/v1/components", Key, components::create)
+            .says("Components", "Save a component from its code or its address").body(&CODE).answers(One("Component")).refuses(&[422])
+            .example(json!({"component_code": "module.exports = {\n  name: \"Hello\",\n  version: \"0.0.1\",\n  props: {timer: {type: \"$.interface.timer\", default: {intervalSeconds: 60}}},\n  run() { this.$emit({hello: \"world\"}) },\n}"})),
+        route(GET, "/v1/components/registry/{key}", Key, components::find_registered)
+            .says("Components", "Read a globally published component").answers(One("Component")).refuses(&[404]),
+        route(GET, "/v1/components/{key_or_id}", Key, components::find)
+            .says("Components", "Read a component by its id or its key").answers(One("Component")).refuses(&[404]),
+        route(POST, "/v1/components/{key_or_id}/options", Key, components::options)
+            .says("Components", "Run the options of a prop").body(&OPTIONS).answers(One("Options")).refuses(&[404, 422, 429])
+            .example(json!({"prop": "channel", "configured_props": {"slack": {"authProvisionId": "apn_Ab12Cd34Ef56"}}, "page": 0})),
+        route(POST, "/v1/components/{key_or_id}/run", Key, components::run)
+            .says("Components", "Run an action once").body(&ACTION).answers(One("ActionRun")).refuses(&[404, 422, 429])
+            .example(json!({"configured_props": {"text": "hello"}, "steps": {}})),
+        route(GET, "/v1/users/me/components", Key, components::list)
+            .says("Components", "List your components, newest first").query(&PAGING).answers(Page("Component")),
+
+        route(POST, "/v1/sources", Key, sources::create)
+            .says("Sources", "Deploy a source; runs its deploy and activate hooks").body(&NEW_SOURCE).answers(One("Source")).refuses(&[403, 404, 422])
+            .example(json!({"component_id": "sc_Ab12Cd34Ef56", "name": "Every minute", "configured_props": {"timer": {"intervalSeconds": 60}}})),
+        route(GET, "/v1/users/me/sources", Key, sources::list)
+            .says("Sources", "List your sources, newest first").query(&PAGING).answers(Page("Source")),
+        route(GET, "/v1/sources/{id}", Key, sources::find)
+            .says("Sources", "Read a source").answers(One("Source")).refuses(&[404]),
+        route(PUT, "/v1/sources/{id}", Key, sources::update)
+            .says("Sources", "Update a source: deactivate, replace, activate").body(&CHANGED_SOURCE).answers(One("Source")).refuses(&[404, 409, 422])
+            .example(json!({"name": "Every hour", "configured_props": {"timer": {"cron": "0 * * * *"}}})),
+        route(DELETE, "/v1/sources/{id}", Key, sources::delete)
+            .says("Sources", "Delete a source; runs its deactivate hook").query(&[IGNORE_HOOK_ERRORS]).answers(NoContent).refuses(&[404, 409, 422]),
+        route(POST, "/v1/sources/{id}/run", Key, sources::run)
+            .says("Sources", "Run a source by hand; the body is its event").any_body().answers(One("SourceRun")).refuses(&[404, 429])
+            .example(json!({"method": "POST", "body": {"hello": "world"}})),
+        route(GET, "/v1/sources/{id}/logs", Key, events::logs)
+            .says("Sources", "Read the log of a source, newest first").query(&EVENT_PAGING).answers(Page("LogLine")).refuses(&[404]),
+
+        route(GET, "/v1/sources/{id}/event_summaries", Key, events::summaries)
+            .says("Events", "Read the last events of a source").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
+        route(GET, "/v1/sources/{id}/events", Key, events::list)
+            .says("Events", "Read the last events of a source, in short form").query(&EVENTS).answers(Page("Event")).refuses(&[404]),
+        route(DELETE, "/v1/sources/{id}/events", Key, events::delete)
+            .says("Events", "Delete events of a source, all or an inclusive range; answers before it is done").query(&EVENT_RANGE).answers(Accepted).refuses(&[404]),
+        route(GET, "/v1/workflows/{workflow_id}/event_summaries", Key, workflows::events)
+            .says("Events", "Read the last events that a workflow emitted").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
+        route(GET, "/v1/workflows/{workflow_id}/$errors/event_summaries", Key, workflows::errors)
+            .says("Events", "Read the last errors of a workflow").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
+
+        route(POST, "/v1/subscriptions", Key, subscriptions::create)
+            .says("Subscriptions", "Subscribe a listener to a stream of an emitter").body(&SUBSCRIPTION).answers(One("Subscription")).refuses(&[403, 404])
+            .example(json!({"emitter_id": "dc_*", "event_name": "$errors", "listener_id": "wh_Ab12Cd34Ef56"})),
+        route(DELETE, "/v1/subscriptions", Key, subscriptions::delete)
+            .says("Subscriptions", "End a subscription").query(&SUBSCRIPTION).answers(NoContent).refuses(&[404]),
+        route(GET, "/v1/users/me/subscriptions", Key, subscriptions::list)
+            .says("Subscriptions", "List your subscriptions").answers(List("Subscription")),
+        route(POST, "/v1/auto_subscriptions", Key, subscriptions::create_auto)
+            .says("Subscriptions", "Subscribe a listener to everything that is created later").body(&AUTO_SUBSCRIPTION).answers(One("Subscription")).refuses(&[403, 404])
+            .example(json!({"event_name": "$errors", "listener_id": "wh_Ab12Cd34Ef56"})),
+        route(DELETE, "/v1/auto_subscriptions", Key, subscriptions::delete_auto)
+            .says("Subscriptions", "End an auto-subscription").query(&AUTO_SUBSCRIPTION).answers(NoContent).refuses(&[404]),
+        route(GET, "/v1/users/me/auto_subscriptions", Key, subscriptions::list_auto)
+            .says("Subscriptions", "List your auto-subscriptions").answers(List("Subscription")),
+
+        route(POST, "/v1/webhooks", Key, webhooks::create)
+            .says("Webhooks", "Create a webhook; its signing secret is shown this once").body(&WEBHOOK).answers(One("Webhook")).refuses(&[403])
+            .example(json!({"url": "https://example.com/hook", "name": "My hook"})),
+        route(GET, "/v1/users/me/webhooks", Key, webhooks::list)
+            .says("Webhooks", "List your webhooks, newest first").query(&PAGING).answers(Page("Webhook")),
+        route(GET, "/v1/webhooks/{id}", Key, webhooks::find)
+            .says("Webhooks", "Read a webhook").answers(One("Webhook")).refuses(&[404]),
+        route(DELETE, "/v1/webhooks/{id}", Key, webhooks::delete)
+            .says("Webhooks", "Delete a webhook and its subscriptions").answers(NoContent).refuses(&[404]),
+
+        route(GET, "/v1/users/me", Key, users::me)
+            .says("Users", "Read the current user").answers(One("User")),
+        route(GET, "/v1/users/me/workflows", Key, workflows::list)
+            .says("Users", "List your workflows").query(&PAGING).answers(Page("Workflow")),
+        route(GET, "/v1/users/me/keys", Key, users::list_keys)
+            .says("Users", "List your API keys, without the keys themselves").answers(List("Key")),
+        route(POST, "/v1/users/me/keys", Key, users::create_key)
+            .says("Users", "Make a further API key; it is shown this once").answers(One("NewKey")).refuses(&[403]),
+        route(DELETE, "/v1/users/me/keys/{id}", Key, users::revoke_key)
+            .says("Users", "Revoke an API key").answers(NoContent).refuses(&[404]),
+
+        route(GET, "/v1/apps", Key, accounts::list_apps)
+            .says("Accounts", "List the apps that accounts can be connected to").query(&PAGING).answers(Page("App")),
+        route(POST, "/v1/accounts", Key, accounts::create)
+            .says("Accounts", "Connect an account of an app").body(&ACCOUNT).answers(One("Account")).refuses(&[403, 404])
+            .example(json!({"app": "slack", "name": "Work", "credentials": {"oauth_access_token": "xoxb-…"}})),
+        route(GET, "/v1/users/me/accounts", Key, accounts::list)
+            .says("Accounts", "List your connected accounts").query(&PAGING).answers(Page("Account")),
+        route(GET, "/v1/accounts/{id}", Key, accounts::find)
+            .says("Accounts", "Read a connected account, without its credentials").answers(One("Account")).refuses(&[404]),
+        route(DELETE, "/v1/accounts/{id}", Key, accounts::delete)
+            .says("Accounts", "Delete a connected account").answers(NoContent).refuses(&[404]),
+
+        route(GET, "/v1/admin/users", Admin, admin::list_users)
+            .says("Operator", "List all users").query(&PAGING).answers(Page("AdminUser")),
+        route(POST, "/v1/admin/users", Admin, admin::create_user)
+            .says("Operator", "Create a user; their key is shown this once").body(&NEW_USER).answers(One("AdminUser")).refuses(&[409])
+            .example(json!({"username": "ada", "email": "ada@example.com"})),
+        route(GET, "/v1/admin/users/{id}", Admin, admin::find_user)
+            .says("Operator", "Read a user").answers(One("AdminUser")).refuses(&[404]),
+        route(PUT, "/v1/admin/users/{id}", Admin, admin::update_user)
+            .says("Operator", "Change a user's role, plan or quotas").body(&CHANGED_USER).answers(One("AdminUser")).refuses(&[404, 409])
+            .example(json!({"daily_invocations_quota": 5000})),
+        route(POST, "/v1/admin/users/{id}/keys", Admin, admin::create_key)
+            .says("Operator", "Make a further key for a user").answers(One("NewKey")).refuses(&[404]),
+        route(POST, "/v1/admin/apps", Admin, admin::put_app)
+            .says("Operator", "Register an app, or change it").body(&APP).answers(One("App"))
+            .example(json!({"name_slug": "slack", "name": "Slack", "auth_type": "oauth"})),
+        route(DELETE, "/v1/admin/apps/{name_slug}", Admin, admin::delete_app)
+            .says("Operator", "Remove an app").answers(NoContent).refuses(&[404]),
+        route(POST, "/v1/admin/registry", Admin, admin::publish)
+            .says("Operator", "Publish a component to everybody").body(&CODE).answers(One("Component")).refuses(&[409, 422])
+            .example(json!({"component_code": "module.exports = {name: \"Hi\", key: \"demo-hi\", version: \"1.0.0\", run() {}}"})),
+        route(DELETE, "/v1/admin/registry/{key}", Admin, admin::unpublish)
+            .says("Operator", "Unpublish a component; sources made from it go on").answers(NoContent).refuses(&[404, 409]),
+
+        route(GET, "/v1/openapi.json", Public, operations::openapi).internal(),
+        route(GET, "/docs", Public, operations::docs).internal(),
+        route(GET, "/healthz", Public, operations::healthz).internal(),
+        route(GET, "/readyz", Public, operations::readyz).internal(),
+        route(GET, "/metrics", Public, operations::metrics).internal(),
+    ]
+}

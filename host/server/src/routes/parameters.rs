@@ -1,0 +1,113 @@
+//! The parameters that routes share.
+
+use crate::route::ParameterKind::{Boolean, Integer, Limit, Object, OneOf, Pattern, Text, Texts};
+use crate::route::{Parameter, optional, required};
+
+const COMPONENT_ID: &str = "^sc_[0-9A-Za-z]{12}$";
+const LISTENER_ID: &str = "^(dc|p|wh)_[0-9A-Za-z]{12}$";
+const EMITTER_ID: &str = "^(dc_\\*|p_\\*|(dc|p)_[0-9A-Za-z]{12})$";
+const URL: &str = "^https?://[^/?#\\\\\\s]+";
+/// An own channel, or one of the platform's streams.
+const EVENT_NAME: &str = "^(\\$errors|\\$logs|[^$].{0,127})?$";
+const EVENT_ID: &str = "^(0|[1-9][0-9]*)-(0|[1-9][0-9]*)$";
+
+const PAGE_SIZE: Parameter = optional("limit", Limit, "How many, 1 to 100; 10 when absent");
+const AFTER: Parameter = optional("after", Pattern("^[0-9A-Za-z_-]+$"), "A cursor: what comes after it in the list");
+const BEFORE: Parameter = optional("before", Pattern("^[0-9A-Za-z_-]+$"), "A cursor: what comes before it in the list");
+const AFTER_EVENT: Parameter = optional("after", Pattern(EVENT_ID), "An event id: events older than it");
+const BEFORE_EVENT: Parameter = optional("before", Pattern(EVENT_ID), "An event id: events newer than it");
+const EVENT_NAME_OF: Parameter =
+    optional("event_name", Pattern(EVENT_NAME), "A stream: `default`, `$errors`, `$logs` or a channel");
+pub(super) const IGNORE_HOOK_ERRORS: Parameter =
+    optional("ignore_hook_errors", Boolean, "Go on when the deactivate hook fails");
+
+const CODE_TEXT: Parameter = optional("component_code", Text, "The code of the component");
+const CODE_URL: Parameter =
+    optional("component_url", Pattern(URL), "Where the code lives; fetched when there is no code");
+const FILES: Parameter = optional("component_files", Texts, "Further files by their path from the entry's folder");
+const FILENAME: Parameter =
+    optional("filename", Pattern("\\.(js|mjs|cjs|ts|mts|cts|json)$"), "Tells `.mjs` or `.ts` from `.js`");
+const ID: Parameter = optional("component_id", Pattern(COMPONENT_ID), "A saved component; preferred over the others");
+const REGISTRY_KEY: Parameter = optional("key", Text, "The key of a component of the registry");
+const SOURCE_NAME: Parameter = optional("name", Text, "The slug of the component when absent");
+const PROPS: Parameter = optional("configured_props", Object, "Values of the props, by name");
+
+pub(super) const PAGING: [Parameter; 3] = [PAGE_SIZE, AFTER, BEFORE];
+pub(super) const EVENT_PAGING: [Parameter; 3] = [PAGE_SIZE, AFTER_EVENT, BEFORE_EVENT];
+pub(super) const EVENTS: [Parameter; 5] = [
+    PAGE_SIZE,
+    AFTER_EVENT,
+    BEFORE_EVENT,
+    optional("expand", OneOf(&["event"]), "`event` returns events whole, however large"),
+    EVENT_NAME_OF,
+];
+pub(super) const EVENT_RANGE: [Parameter; 3] = [
+    optional("start_id", Pattern(EVENT_ID), "The oldest event to delete; the first one when absent"),
+    optional("end_id", Pattern(EVENT_ID), "The newest event to delete; the last one when absent"),
+    EVENT_NAME_OF,
+];
+
+pub(super) const CODE: [Parameter; 4] = [CODE_TEXT, CODE_URL, FILES, FILENAME];
+pub(super) const NEW_SOURCE: [Parameter; 8] =
+    [ID, CODE_TEXT, CODE_URL, FILES, FILENAME, REGISTRY_KEY, SOURCE_NAME, PROPS];
+pub(super) const CHANGED_SOURCE: [Parameter; 10] = [
+    ID,
+    CODE_TEXT,
+    CODE_URL,
+    FILES,
+    FILENAME,
+    REGISTRY_KEY,
+    SOURCE_NAME,
+    PROPS,
+    optional("active", Boolean, "true when absent"),
+    IGNORE_HOOK_ERRORS,
+];
+pub(super) const OPTIONS: [Parameter; 5] = [
+    required("prop", Text, "The name of the prop"),
+    PROPS,
+    optional("page", Integer, "From 0"),
+    optional("prevContext", Object, "The context of the previous page"),
+    optional("query", Text, "What the user has typed so far"),
+];
+pub(super) const ACTION: [Parameter; 2] = [PROPS, optional("steps", Object, "What earlier steps returned")];
+
+const LISTENER: Parameter = required("listener_id", Pattern(LISTENER_ID), "A source, workflow or webhook");
+pub(super) const SUBSCRIPTION: [Parameter; 3] = [
+    required("emitter_id", Pattern(EMITTER_ID), "A source or workflow, or `dc_*` or `p_*` for all of them"),
+    optional("event_name", Pattern(EVENT_NAME), "A stream; the default one when absent"),
+    LISTENER,
+];
+pub(super) const AUTO_SUBSCRIPTION: [Parameter; 2] =
+    [required("event_name", Pattern("^(\\$errors|\\$logs|[^$].{0,127})$"), "A stream"), LISTENER];
+
+pub(super) const WEBHOOK: [Parameter; 3] = [
+    required("url", Pattern(URL), "http or https, with a hostname"),
+    optional("name", Text, "For you to recognise it"),
+    optional("description", Text, "For you to remember"),
+];
+
+pub(super) const ACCOUNT: [Parameter; 3] = [
+    required("app", Text, "The name slug of a registered app"),
+    optional("name", Text, "The app's name when absent"),
+    required("credentials", Texts, "What components see as `$auth`; never returned"),
+];
+
+pub(super) const APP: [Parameter; 3] = [
+    required("name_slug", Pattern("^[a-z0-9_]{1,64}$"), "What components call it"),
+    optional("name", Text, "The slug when absent"),
+    optional("auth_type", OneOf(&["none", "keys", "oauth"]), "`keys` when absent"),
+];
+
+const ROLE: Parameter = optional("role", OneOf(&["admin", "member"]), "`member` when absent");
+const COMPUTE: Parameter = optional("daily_compute_time_quota", Integer, "Milliseconds of CPU a day");
+const INVOCATIONS: Parameter = optional("daily_invocations_quota", Integer, "Invocations a day");
+pub(super) const NEW_USER: [Parameter; 5] =
+    [required("username", Text, "Unique"), required("email", Pattern("@"), "Unique"), ROLE, COMPUTE, INVOCATIONS];
+pub(super) const CHANGED_USER: [Parameter; 6] = [
+    ROLE,
+    optional("plan", OneOf(&["free", "paid"]), "`paid` needs the billing period"),
+    COMPUTE,
+    INVOCATIONS,
+    optional("billing_period_start_ts", Integer, "Epoch seconds"),
+    optional("billing_period_end_ts", Integer, "Epoch seconds"),
+];

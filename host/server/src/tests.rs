@@ -1,0 +1,1 @@
+//! The API over a real socket, on a platform of stand-ins.
