@@ -6,6 +6,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream, stream::FuturesUnordered};
+use tokio::task::spawn_blocking;
 
 use crate::{
     config::Config,
@@ -35,11 +36,28 @@ pub(crate) async fn resolve(
     requirements.all().for_each(|(folder, text)| crawl.want(folder, text));
     loop {
         crawl.run(client, progress).await?;
-        match plan(requirements, &crawl.shelf, &config.node_version, config.limits.package_count)? {
+        let (shelf, planned) = plan_off_thread(std::mem::take(&mut crawl.shelf), requirements, config).await?;
+        crawl.shelf = shelf;
+        match planned? {
             Planned::Done(plan) => return Ok(plan),
             Planned::Need(names) => crawl.queue.extend(names),
         }
     }
+}
+
+/// Large trees take a while, and the threads that serve requests should not.
+async fn plan_off_thread(
+    shelf: Shelf,
+    requirements: &Requirements,
+    config: &Config,
+) -> Result<(Shelf, Result<Planned, LinkError>), LinkError> {
+    let (requirements, node_version) = (requirements.clone(), config.node_version.clone());
+    let package_limit = config.limits.package_count;
+    let planned = spawn_blocking(move || {
+        let planned = plan(&requirements, &shelf, &node_version, package_limit);
+        (shelf, planned)
+    });
+    planned.await.map_err(|_| LinkError::Interrupted)
 }
 
 /// Follows every dependency to every version it may mean, ahead of the plan: the plan can then be made

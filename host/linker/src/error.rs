@@ -29,8 +29,6 @@ pub enum LinkError {
     Syntax { path: String, line: u32, column: u32, message: String },
     #[error("{path} nests expressions or statements more than {limit} deep")]
     NestingTooDeep { path: String, limit: usize },
-    #[error("{path} is not UTF-8 text")]
-    NotText { path: String },
     #[error("{path}:{line}: await outside of a function is not possible here")]
     TopLevelAwait { path: String, line: u32 },
     #[error("{subject} is over a limit: {limit} at most ({kind})")]
@@ -127,7 +125,6 @@ impl LinkError {
             Self::NativeAddon { .. } => "native_addon",
             Self::Syntax { .. } => "syntax_error",
             Self::NestingTooDeep { .. } => "nesting_too_deep",
-            Self::NotText { .. } => "not_text",
             Self::TopLevelAwait { .. } => "top_level_await",
             Self::OverLimit { .. } => "over_limit",
             Self::LockOutdated { .. } => "lock_outdated",
@@ -173,7 +170,6 @@ impl LinkError {
             Self::NativeAddon { .. } => "use a package written in JavaScript, for example bcryptjs instead of bcrypt",
             Self::Syntax { .. } => "correct the syntax at that place",
             Self::NestingTooDeep { .. } => "put large generated data into a JSON file",
-            Self::NotText { .. } => "save the file as UTF-8",
             Self::TopLevelAwait { .. } => "move the await into run(), a hook or a method",
             Self::OverLimit { .. } => "use a smaller package or a part of it; the operator can raise the limit",
             Self::LockOutdated { .. } => "deploy the component again, so that its packages are resolved anew",

@@ -4,6 +4,7 @@ mod names;
 mod survey;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     sync::{
         Arc,
@@ -116,7 +117,7 @@ impl Walk<'_> {
             return Ok(module(ModuleKind::CommonJs, HELPER_SOURCE));
         }
         let volume = self.resolver.volume().clone();
-        let source = read(&volume, path, &self.terms.limits)?;
+        let source = &*read(&volume, path, &self.terms.limits)?;
         if path.ends_with(".json") {
             return load_json(path, source);
         }
@@ -262,13 +263,14 @@ fn module(kind: ModuleKind, source: &str) -> Module {
     }
 }
 
-fn read<'v>(volume: &'v Volume, path: &str, limits: &Limits) -> Result<&'v str, LinkError> {
+/// As Node, which replaces what is not UTF-8.
+fn read<'v>(volume: &'v Volume, path: &str, limits: &Limits) -> Result<Cow<'v, str>, LinkError> {
     let content = volume.content(path).map(AsRef::as_ref).unwrap_or_default();
     if content.len() > limits.source_bytes {
         let (kind, limit) = (LimitKind::SourceBytes, limits.source_bytes as u64);
         return Err(LinkError::OverLimit { kind, subject: path.to_owned(), limit });
     }
-    std::str::from_utf8(content).map_err(|_| LinkError::NotText { path: path.to_owned() })
+    Ok(String::from_utf8_lossy(content))
 }
 
 fn load_json(path: &str, source: &str) -> Result<Module, LinkError> {

@@ -20,7 +20,7 @@ use crate::{
     linked::{Dependency, Linked, Warning},
     modules::stack,
     progress::{Progress, ProgressFn},
-    registry::Client,
+    registry::{Client, Spec},
     requirements::Requirements,
     tree::Plan,
     volume::Volume,
@@ -71,8 +71,10 @@ impl Linker {
         let job = self.begin(entry).await?;
         for (folder, range) in &job.requirements.required {
             let location = format!("node_modules/{folder}");
+            let spec = Spec::parse(folder, range);
             let covers = |dependency: &Dependency| {
-                dependency.location == location && (!dependency.from.is_empty() || dependency.range == *range)
+                let fits = |spec: &Spec| spec.fits(&dependency.name, &dependency.version);
+                dependency.location == location && spec.as_ref().is_some_and(fits)
             };
             if !lock.iter().any(covers) {
                 return Err(LinkError::LockOutdated { name: folder.clone(), range: range.clone() });

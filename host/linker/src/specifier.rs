@@ -147,6 +147,12 @@ impl PackageSpecifier {
     }
 }
 
+/// Of the whole name, with a scope or an alias's version (`axios@0.21.1`, which the component's own
+/// requests make a folder of).
+pub(crate) fn is_package_name(name: &str) -> bool {
+    PackageSpecifier::parse(name).is_ok_and(|specifier| specifier.subpath.is_empty())
+}
+
 /// Old packages have capitals and a few stranger letters; what is refused never existed.
 fn check_name(name: &str) -> Result<(), NameFault> {
     if name.is_empty() {

@@ -204,8 +204,9 @@ async fn axios_is_linked_cold_and_warm() {
         times.push((started.elapsed(), linked));
     }
     let relinked = {
+        let linker = linker(cache.path());
         let started = Instant::now();
-        let linked = linker(cache.path()).relink(&source, &times[0].1.dependencies, &|_| {}).await.unwrap();
+        let linked = linker.relink(&source, &times[0].1.dependencies, &|_| {}).await.unwrap();
         (started.elapsed(), linked)
     };
 

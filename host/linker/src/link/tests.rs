@@ -106,7 +106,7 @@ async fn linking_twice_gives_the_same_and_relinking_gives_it_elsewhere() {
     let relinked = linker.relink(&component, &stored.dependencies, &|_| {}).await.unwrap();
 
     assert_eq!(relinked, first);
-    let error = linker.relink(&entry("require('a@^1')"), &stored.dependencies, &|_| {}).await.unwrap_err();
+    let error = linker.relink(&entry("require('a@^2')"), &stored.dependencies, &|_| {}).await.unwrap_err();
     assert_eq!(error.code(), "lock_outdated");
 }
 

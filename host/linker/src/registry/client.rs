@@ -47,17 +47,16 @@ impl Client {
     pub(crate) async fn packument(&self, name: &str) -> Result<Option<Packument>, LinkError> {
         let answer = || LinkError::RegistryAnswer { url: name.to_owned() };
         let url = self.registry().packument_url(name).ok_or_else(answer)?;
-        let cached = self.off_thread({
-            let (cache, key) = (self.cache.clone(), url.to_string());
-            move || cache.packument(&key)
+        let (cache, key, fresh_for) = (self.cache.clone(), url.to_string(), self.config.packument_fresh_for);
+        let cached = self.off_thread(move || {
+            let cached = cache.packument(&key)?;
+            let packument = if cached.age < fresh_for { Packument::parse(&cached.body) } else { None };
+            Some((cached, packument))
         });
-        let cached = cached.await?;
-        if let Some(cached) = &cached
-            && cached.age < self.config.packument_fresh_for
-            && let Some(packument) = Packument::parse(&cached.body)
-        {
-            return Ok(Some(packument));
-        }
+        let cached = match cached.await? {
+            Some((_, Some(packument))) => return Ok(Some(packument)),
+            cached => cached.map(|(cached, _)| cached),
+        };
         let mut headers = vec![("accept".to_owned(), ACCEPT.to_owned())];
         if let Some(cached) = cached.as_ref().filter(|cached| !cached.etag.is_empty()) {
             headers.push(("if-none-match".to_owned(), cached.etag.clone()));
@@ -70,11 +69,12 @@ impl Client {
             (200, _) => (response.body.clone(), response.header("etag").unwrap_or_default().to_owned()),
             (status, _) => return Err(LinkError::RegistryStatus { url: shown(&url), status }),
         };
-        let packument = Packument::parse(&body).ok_or_else(|| LinkError::RegistryAnswer { url: shown(&url) })?;
         let (cache, key) = (self.cache.clone(), url.to_string());
-        // Also after a 304: the file's time says when it was last known to be current.
-        self.off_thread(move || cache.keep_packument(&key, &etag, &body)).await?;
-        Ok(Some(packument))
+        let packument = self.off_thread(move || {
+            // Also after a 304: the file's time says when it was last known to be current.
+            Packument::parse(&body).inspect(|_| cache.keep_packument(&key, &etag, &body))
+        });
+        packument.await?.map(Some).ok_or_else(|| LinkError::RegistryAnswer { url: shown(&url) })
     }
 
     /// From the cache alone.

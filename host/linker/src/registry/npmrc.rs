@@ -37,8 +37,10 @@ impl Registry {
     /// Reads the environment and the files that npm reads. What cannot be read or understood is
     /// passed over, as npm does.
     pub fn from_npm_configuration(project_folder: Option<&Path>) -> Self {
-        let variable =
-            |name: &str| std::env::vars().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value);
+        let variable = |name: &str| {
+            let mut variables = std::env::vars_os().filter_map(|(key, value)| Some((key.into_string().ok()?, value)));
+            variables.find(|(key, _)| key.eq_ignore_ascii_case(name)).and_then(|(_, value)| value.into_string().ok())
+        };
         let user_file = variable("npm_config_userconfig")
             .map(Into::into)
             .or_else(|| std::env::home_dir().map(|home| home.join(".npmrc")));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use nodejs_semver::{Range, Version};
 
 use super::packument::{Manifest, Packument};
+use crate::specifier::is_package_name;
 
 /// What a dependency asks for, after its value in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,8 +30,15 @@ const CLOSE_COUNT: usize = 3;
 // === impl Spec ===
 
 impl Spec {
-    /// `None` for what does not come from the registry: git, files, addresses, workspaces.
+    /// `None` for what does not come from the registry (git, files, addresses, workspaces) or has no
+    /// sound name.
     pub(crate) fn parse(name: &str, text: &str) -> Option<Self> {
+        let spec = Self::parse_unchecked(name, text)?;
+        let is_sound = is_package_name(name) && is_package_name(&spec.package);
+        is_sound.then_some(spec)
+    }
+
+    fn parse_unchecked(name: &str, text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(alias) = text.strip_prefix("npm:") {
             let at = alias.get(1..).and_then(|rest| rest.find('@')).map(|at| at + 1);
@@ -42,14 +50,14 @@ impl Spec {
     }
 
     /// Whether a package that is there already will do.
-    pub(crate) fn fits(&self, manifest: &Manifest) -> bool {
-        if self.package != manifest.name {
+    pub(crate) fn fits(&self, package: &str, version: &str) -> bool {
+        if self.package != package {
             return false;
         }
         match &self.wanted {
-            Wanted::Exact(version) => *version == manifest.version,
+            Wanted::Exact(wanted) => wanted == version,
             // As npm: a star takes everything, pre-releases too.
-            Wanted::Range(range) => range == "*" || satisfies(&manifest.version, range),
+            Wanted::Range(range) => range == "*" || satisfies(version, range),
             // As npm: a tag is met by whatever was chosen for it.
             Wanted::Tag(_) => true,
         }

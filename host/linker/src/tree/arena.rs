@@ -248,7 +248,7 @@ impl Edge {
     }
 
     pub(super) fn fits(&self, manifest: &Manifest) -> bool {
-        self.spec.as_ref().is_some_and(|spec| spec.fits(manifest))
+        self.spec.as_ref().is_some_and(|spec| spec.fits(&manifest.name, &manifest.version))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether a package may lie in a given folder.
 
-use std::sync::Arc;
+use std::{cell::LazyCell, collections::BTreeSet, sync::Arc};
 
 use nodejs_semver::Version;
 
@@ -27,6 +27,10 @@ pub(super) struct Verdict {
     pub(super) alone: Place,
     pub(super) together: Place,
 }
+
+/// Names looked at in one check. Each is looked at once: a conflict anywhere is a conflict of the whole,
+/// and peers that all want each other would otherwise be tried in every order.
+pub(super) type Seen = BTreeSet<String>;
 
 /// A package looking for its folder.
 #[derive(Clone, Copy)]
@@ -55,14 +59,14 @@ impl Tree {
         self.ancestry(start).find(|id| *id == ROOT || !self.has_peer_edge(*id, name)).unwrap_or(ROOT)
     }
 
-    pub(super) fn check(&self, candidate: &Candidate<'_>, target: NodeId, path: &[&str]) -> Verdict {
+    pub(super) fn check(&self, candidate: &Candidate<'_>, target: NodeId, seen: &mut Seen) -> Verdict {
         let one = |place| Verdict { alone: place, together: place };
         let target_edge = self.edge(target, candidate.name);
         if target != ROOT && target_edge.is_some_and(Edge::is_peer) {
             return one(Place::Conflict);
         }
         if let Some(current) = self.node(target).children.get(candidate.name) {
-            return self.check_current(candidate, target, *current, path);
+            return self.check_current(candidate, target, *current, seen);
         }
         let is_own_edge = candidate.from == Some(target);
         if target_edge.is_some_and(|edge| !is_own_edge && !edge.fits(candidate.manifest)) {
@@ -71,11 +75,12 @@ impl Tree {
         if self.would_hide(candidate, target) {
             return one(Place::Conflict);
         }
-        self.with_peers(candidate, target, path, Place::Free)
+        self.with_peers(candidate, target, seen, Place::Free)
     }
 
-    fn check_current(&self, candidate: &Candidate<'_>, target: NodeId, current: NodeId, path: &[&str]) -> Verdict {
+    fn check_current(&self, candidate: &Candidate<'_>, target: NodeId, current: NodeId, seen: &mut Seen) -> Verdict {
         let one = |place| Verdict { alone: place, together: place };
+        let replacement = LazyCell::new(|| self.with_peers(candidate, target, seen, Place::Replace));
         let fits = candidate.edge.fits(&self.node(current).manifest);
         let is_override = !candidate.edge.fits(candidate.manifest);
         if self.is_same(current, candidate.name, candidate.manifest) && (fits || is_override) {
@@ -83,26 +88,20 @@ impl Tree {
         }
         let is_newer = is_at_least(&candidate.manifest.version, &self.node(current).manifest.version);
         let can_replace = self.can_be_replaced_by(current, candidate.manifest);
-        if is_newer && can_replace {
-            let verdict = self.with_peers(candidate, target, path, Place::Replace);
-            if verdict.together != Place::Conflict {
-                return verdict;
-            }
+        if is_newer && can_replace && replacement.together != Place::Conflict {
+            return *replacement;
         }
         if fits {
             return one(Place::Keep);
         }
-        if candidate.edge.is_peer() && !is_newer && can_replace {
-            let verdict = self.with_peers(candidate, target, path, Place::Replace);
-            if verdict.together != Place::Conflict {
-                return verdict;
-            }
+        if candidate.edge.is_peer() && !is_newer && can_replace && replacement.together != Place::Conflict {
+            return *replacement;
         }
         // What must lie here, because here is who asks for it, pushes others aside: they go deeper.
         let start = candidate.lineage.map(|lineage| lineage.deepest).or(candidate.from).unwrap_or(target);
         let is_deepest = self.deepest_target(start, candidate.name) == target;
         if is_deepest && !candidate.edge.is_peer() && candidate.from == Some(target) {
-            return self.with_peers(candidate, target, path, Place::Replace);
+            return *replacement;
         }
         one(Place::Conflict)
     }
@@ -123,20 +122,19 @@ impl Tree {
         })
     }
 
-    fn with_peers(&self, candidate: &Candidate<'_>, target: NodeId, path: &[&str], alone: Place) -> Verdict {
-        let mut path = path.to_vec();
-        path.push(candidate.name);
+    fn with_peers(&self, candidate: &Candidate<'_>, target: NodeId, seen: &mut Seen, alone: Place) -> Verdict {
+        seen.insert(candidate.name.to_owned());
         let start = candidate.lineage.map(|lineage| lineage.deepest).or(candidate.from).unwrap_or(target);
         let deepest = self.deepest_target(start, candidate.name);
         let entry_from = candidate.lineage.map(|lineage| lineage.entry_from).or(candidate.from).unwrap_or(target);
         let edges = edges_of(candidate.manifest);
-        let has_conflict =
-            edges.iter().filter(|(name, edge)| edge.is_peer() && !path.contains(&name.as_str())).any(|(name, edge)| {
-                let Some(manifest) = candidate.set.members.get(name) else { return false };
-                let lineage = Some(Lineage { deepest, entry_from });
-                let peer = Candidate { name, manifest, set: candidate.set, edge, from: None, lineage };
-                self.check(&peer, self.deepest_target(target, name), &path).together == Place::Conflict
-            });
+        let mut has_conflict = false;
+        for (name, edge) in edges.iter().filter(|(_, edge)| edge.is_peer()) {
+            let Some(manifest) = candidate.set.members.get(name).filter(|_| !seen.contains(name)) else { continue };
+            let lineage = Some(Lineage { deepest, entry_from });
+            let peer = Candidate { name, manifest, set: candidate.set, edge, from: None, lineage };
+            has_conflict |= self.check(&peer, self.deepest_target(target, name), seen).together == Place::Conflict;
+        }
         Verdict { alone, together: if has_conflict { Place::Conflict } else { alone } }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     arena::{EdgeRef, NodeId, ROOT, Tree},
-    check::{Candidate, Lineage, Place},
+    check::{Candidate, Lineage, Place, Seen},
     peers::PeerSet,
 };
 use crate::registry::Manifest;
@@ -69,7 +69,7 @@ impl Tree {
             if target != ROOT && self.has_peer_edge(target, candidate.name) {
                 continue;
             }
-            let verdict = self.check(candidate, target, &[]);
+            let verdict = self.check(candidate, target, &mut Seen::new());
             if verdict.alone != Place::Conflict {
                 alone = Some((target, verdict.alone));
             }

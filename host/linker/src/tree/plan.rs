@@ -74,6 +74,10 @@ struct Planner<'a> {
     last_sets: HashMap<NodeId, PeerSet>,
 }
 
+/// How often a package may be looked at again, on average, because others were placed or replaced. Real
+/// trees need less than two.
+const MAX_LOOKS: usize = 20;
+
 /// Types only: nothing that could run.
 const TYPES_SCOPE: &str = "@types/";
 
@@ -93,6 +97,7 @@ pub(crate) fn plan(
         last_sets: HashMap::new(),
     };
     planner.enqueue(ROOT);
+    let mut steps = 0_usize;
     while let Some((_, _, id)) = planner.queue.pop_first() {
         if !planner.tree.is_alive(id) || !planner.seen.insert(id) {
             continue;
@@ -101,7 +106,8 @@ pub(crate) fn plan(
         if !need.is_empty() {
             return Ok(Planned::Need(need));
         }
-        if planner.tree.alive().count() > package_limit + 1 {
+        steps += 1;
+        if planner.tree.alive().count() > package_limit + 1 || steps > MAX_LOOKS * (package_limit + 1) {
             let subject = "the component's tree of packages".to_owned();
             return Err(LinkError::OverLimit { kind: LimitKind::Packages, subject, limit: package_limit as u64 });
         }
