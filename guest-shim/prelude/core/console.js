@@ -24,8 +24,8 @@ internal.logLine = (level, line) => host.log(LEVELS[level], toWellFormed(line));
 // Counters, timers and groups of one run say nothing about the next.
 internal.resetConsole = () => {
   groups = '';
-  counts.clear();
-  started.clear();
+  if (counts.size > 0) counts.clear();
+  if (started.size > 0) started.clear();
 };
 
 const since = (label) => `${label}: ${(host.elapsed() - (started.get(label) ?? host.elapsed())).toFixed(3)}ms`;

@@ -18,17 +18,30 @@ const succeed = (json) => {
   host.settle(true, json);
 };
 
-// `await` of a promise never looks up `then`, which a component may have replaced; returning one would.
-const start = async (work) => {
+// Runs `work` to the end of what it returns, and settles with `toJson` of that. A run that returns no object has nothing
+// to wait for, and is spared the promises.
+const start = (work, toJson) => {
   isRunning = true;
-  rejections = new Map();
+  if (rejections.size > 0) rejections = new Map();
   try {
-    succeed(await work());
+    const value = work();
+    if (typeof value === 'object' && value !== null) settleLater(value, toJson);
+    else succeed(toJson(value));
   } catch (error) {
     internal.fail(error);
   }
 };
 
+// `await` of a promise never looks up `then`, which a component may have replaced.
+const settleLater = async (value, toJson) => {
+  try {
+    succeed(toJson(await value));
+  } catch (error) {
+    internal.fail(error);
+  }
+};
+
+const nothing = () => 'null';
 const jsonOf = (value) => stringify(value) ?? 'null';
 
 const requireMethod = (value, what) => {
@@ -36,45 +49,42 @@ const requireMethod = (value, what) => {
   return value;
 };
 
-const runSource = async (call) => {
+const runSource = (call) => {
   const self = internal.makeInstance(component, call);
-  if (component.run === undefined) {
-    self.$emit(call.event, {});
-    return 'null';
-  }
-  await apply(requireMethod(component.run, 'run method'), self, [call.event]);
-  return 'null';
+  // A source without `run` emits what triggered it.
+  if (component.run === undefined) return self.$emit(call.event, {});
+  return apply(requireMethod(component.run, 'run method'), self, [call.event]);
 };
 
-const runHook = async (call) => {
+const runHook = (call) => {
   const hook = component.hooks?.[call.hook];
-  if (hook !== undefined) await apply(requireMethod(hook, `hook named ${call.hook}`), internal.makeInstance(component, call), []);
-  return 'null';
+  if (hook === undefined) return undefined;
+  return apply(requireMethod(hook, `hook named ${call.hook}`), internal.makeInstance(component, call), []);
 };
 
-const runAction = async (call) => {
+const runAction = (call) => {
   const self = internal.makeInstance(component, call);
   const $ = internal.makeActionContext();
   self.$ = $;
   const argument = { steps: call.steps ?? {}, $ };
   if (call.event !== undefined) argument.event = call.event;
-  return jsonOf(await apply(requireMethod(component.run, 'run method'), self, [argument]));
+  return apply(requireMethod(component.run, 'run method'), self, [argument]);
 };
 
 // The options of an inherited prop run on the app; a function as third element computes their input from earlier props.
-const runOptions = async (call) => {
+const runOptions = (call) => {
   const self = internal.makeInstance(component, call);
   const declared = internal.propDefinition(component.props?.[call.prop]);
   if (typeof declared !== 'object' || declared === null) throw new Error(`the component has no prop named ${call.prop}`);
   const found = internal.inheritProp(declared);
   if (found.error !== undefined) throw new Error(found.error);
   const { options } = found.definition;
-  if (typeof options !== 'function') return jsonOf(options ?? []);
+  if (typeof options !== 'function') return options ?? [];
   const isInherited = found.app !== undefined && found.inherited;
   const input = isInherited ? (typeof found.input === 'function' ? apply(found.input, self, [self]) : found.input) : undefined;
   const context = { page: call.page ?? 0, prevContext: call.prevContext ?? {}, query: call.query, ...input };
   const owner = isInherited ? ownerOf(self, found.app) : self;
-  return jsonOf(await apply(options, owner, [context]));
+  return apply(options, owner, [context]);
 };
 
 const ownerOf = (self, app) => {
@@ -82,21 +92,29 @@ const ownerOf = (self, app) => {
   return internal.makeApp(app.app, app);
 };
 
-const KINDS = { run: runSource, hook: runHook, action: runAction, options: runOptions };
+const KINDS = {
+  run: { work: runSource, toJson: nothing },
+  hook: { work: runHook, toJson: nothing },
+  action: { work: runAction, toJson: jsonOf },
+  options: { work: runOptions, toJson: jsonOf },
+};
 
-const load = (text) => void start(() => {
+const load = (text) => start(() => {
   const exported = internal.loadProgram(parse(text));
   // ES modules turned into CommonJS keep their default export under that name.
   component = exported?.__esModule && exported.default !== undefined ? exported.default : exported;
   internal.checkComponent(component);
-  return 'null';
-});
+}, nothing);
 
-const invoke = (text) => void start(() => {
-  const call = parse(text);
-  internal.beginRun(call);
-  return KINDS[call.kind](call);
-});
+const invoke = (text) => {
+  let kind;
+  start(() => {
+    const call = parse(text);
+    internal.beginRun(call);
+    kind = KINDS[call.kind];
+    return kind.work(call);
+  }, (value) => kind.toJson(value));
+};
 
 // Called when no job, timer or completion is left and the call has not settled.
 const stall = () => internal.fail(new Error('the promise can never settle: nothing is running that could settle it'));
@@ -107,7 +125,7 @@ const noteRejection = (promise, reason, isHandled) => {
 };
 
 const finish = () => {
-  for (const reason of rejections.values()) internal.logLine('error', `Unhandled promise rejection: ${internal.describeError(reason).stack}`);
+  if (rejections.size > 0) for (const reason of rejections.values()) internal.logLine('error', `Unhandled promise rejection: ${internal.describeError(reason).stack}`);
   const { timers, requests } = internal.pendingWork();
   if (timers + requests > 0) {
     internal.logLine('warn', `The run ended with work still pending, which was cancelled: ${timers} timers, ${requests} requests`);
@@ -122,7 +140,7 @@ internal.complete = () => {};
 
 internal.entryPoints = {
   load,
-  describe: () => void start(() => internal.describe(component)),
+  describe: () => start(() => internal.describe(component), (json) => json),
   invoke,
   stall,
   finish,

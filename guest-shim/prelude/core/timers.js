@@ -132,10 +132,11 @@ internal.pendingWork = () => {
 
 // Nothing scheduled while a component loads outlives the loading: its clock ends there.
 internal.resetTimers = () => {
+  pendingCompletions = 0;
+  if (heap.length + immediates.length + byId.size === 0) return;
   heap = [];
   immediates = [];
   byId = new Map();
-  pendingCompletions = 0;
 };
 
 class Immediate {
