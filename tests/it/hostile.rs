@@ -177,7 +177,11 @@ attacks! {
 
 #[tokio::test(start_paused = true)]
 async fn garbage_in_cycles_is_collected_before_memory_runs_out() {
-    let image = load(&source("for (let i = 0; i < 2e5; i++) { const a = {}, b = {a}; a.b = b; a.big = [i, 2, 3, 4, 5, 6, 7, 8]; }")).await.unwrap();
+    let image = load(&source(
+        "for (let i = 0; i < 2e5; i++) { const a = {}, b = {a}; a.b = b; a.big = [i, 2, 3, 4, 5, 6, 7, 8]; }",
+    ))
+    .await
+    .unwrap();
 
     let outcome = run_image(&image, Limits { fuel: u64::MAX / 2, ..limits() }, Arc::new(Stage::default())).await;
 

@@ -2,6 +2,14 @@
 //!
 //! `components` makes a test of every folder in `tests/components`; the other modules each hold one theme.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "all of this is test code, where a panic is how to fail"
+)]
+
 mod components;
 mod generated;
 mod hostile;

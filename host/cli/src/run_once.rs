@@ -46,7 +46,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         Err(error) => return Err(error.into()),
     };
     let description: Value = serde_json::from_str(&built.description)?;
-    let kind = if description["type"] == "action" { "action" } else { "run" };
+    let is_action = description.get("type").is_some_and(|kind| kind == "action");
+    let kind = if is_action { "action" } else { "run" };
     let call = json!({"kind": kind, "event": event, "props": props}).to_string();
     let services = Arc::new(LocalServices::new(arguments.network.open()?));
     let task = Task { lane: "local", call: &call, limits: Limits::default() };
@@ -84,11 +85,11 @@ fn to_json(outcome: &Outcome, reply: Option<sandbox::Reply>) -> Value {
 }
 
 fn fault_to_json(fault: &Fault) -> Value {
-    let mut described = json!({"code": fault.code(), "message": fault.to_string()});
-    if let Fault::Threw(thrown) = fault {
-        described["thrown"] = json!(thrown);
-    }
-    described
+    let thrown = match fault {
+        Fault::Threw(thrown) => Some(thrown),
+        _ => None,
+    };
+    json!({"code": fault.code(), "message": fault.to_string(), "thrown": thrown})
 }
 
 fn read_event(path: Option<&Path>) -> Result<Value> {

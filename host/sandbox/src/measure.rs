@@ -74,7 +74,7 @@ impl WithoutImage {
         let mut started = Started::new(&self.sandbox.inner.engine, &self.first, run).await?;
         for function in ["_initialize", INIT] {
             if let Err(fault) = started.call_plain(function).await? {
-                return Err(Error::Start(fault));
+                return Err(Error::Start(Box::new(fault)));
             }
         }
         let loaded = started.call(LOAD, Some(&self.table)).await?;

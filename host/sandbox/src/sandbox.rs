@@ -104,7 +104,7 @@ pub enum Error {
     #[error("the shim is broken: {0}")]
     Shim(&'static str),
     #[error("the shim failed to start: {0}")]
-    Start(Fault),
+    Start(Box<Fault>),
     #[error("too many runs are waiting; try again later")]
     Overloaded,
     #[error(transparent)]
@@ -139,8 +139,8 @@ impl Sandbox {
         drop(loading);
 
         let module = Module::new(&inner.engine.wasmtime, image::encode(&memory)).map_err(Error::Engine)?;
-        let description = self.describe(&inner.image(module.clone(), program.clone())?, limits).await?;
-        let image = inner.image(inner.cache.keep("images", &key, module), program)?;
+        let description = self.describe(&inner.image(&module, program.clone())?, limits).await?;
+        let image = inner.image(&inner.cache.keep("images", &key, module), program)?;
         inner.remember(key, &image);
         Ok(Built { image, description, logs })
     }
@@ -159,7 +159,7 @@ impl Sandbox {
             return Ok(image.clone());
         }
         if let Some(module) = inner.cache.find(&inner.engine.wasmtime, "images", &key) {
-            let image = inner.image(module, program.clone())?;
+            let image = inner.image(&module, program.clone())?;
             inner.remember(key, &image);
             return Ok(image);
         }
@@ -185,8 +185,8 @@ impl Inner {
         hasher.finalize().into()
     }
 
-    fn image(&self, module: Module, program: Arc<Program>) -> Result<Image, Error> {
-        Ok(Image { pre: instance_pre(&self.engine, &module)?, program })
+    fn image(&self, module: &Module, program: Arc<Program>) -> Result<Image, Error> {
+        Ok(Image { pre: instance_pre(&self.engine, module)?, program })
     }
 
     fn remember(&self, key: [u8; 32], image: &Image) {
@@ -230,7 +230,7 @@ async fn first_snapshot(engine: &Engine) -> Result<Vec<u8>, Error> {
     let run = Run::new(Arc::new(Offline), Limits::default(), None);
     let mut starting = Started::new(engine, &instance_pre(engine, &module)?, run).await?;
     for function in ["_initialize", INIT] {
-        starting.call_plain(function).await?.map_err(Error::Start)?;
+        starting.call_plain(function).await?.map_err(|fault| Error::Start(Box::new(fault)))?;
     }
     starting.snapshot()
 }

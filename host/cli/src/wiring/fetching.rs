@@ -42,6 +42,7 @@ fn translate(request: FetchRequest) -> Result<Request, FetchError> {
     Ok(translated)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the form map_err takes")]
 fn fail(error: outbound::Error) -> FetchError {
     FetchError { code: error.code().to_owned(), message: error.to_string() }
 }
