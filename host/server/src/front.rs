@@ -1,11 +1,13 @@
 //! The front, top to bottom: what happens to a connection and to each request on it before the API sees it.
 //!
-//!     listener          at most `max_connections` at once; more wait in the kernel's queue
-//!     └ connection      HTTP/1.1; bounds on the head and on the time it may take
-//!       └ trace         one span per request, one line per answer
-//!         └ request id  `x-request-id`: the client's own, or a new one; in the span and in the answer
-//!           └ panic     a panic is a 500 with the request id, and the connection lives on
-//!             └ app     route, key, body (limits and timeout), use case
+//! ```text
+//! listener          at most `max_connections` at once; more wait in the kernel's queue
+//! └ connection      HTTP/1.1; bounds on the head and on the time it may take
+//!   └ trace         one span per request, one line per answer
+//!     └ request id  `x-request-id`: the client's own, or a new one; in the span and in the answer
+//!       └ panic     a panic is a 500 with the request id, and the connection lives on
+//!         └ app     route, key, body (limits and timeout), use case
+//! ```
 //!
 //! Shutdown: stop accepting, say so at `/readyz`, finish what is under way, then wait for the use cases.
 

@@ -1,1 +1,15 @@
-//! The API over a real socket, on a platform of stand-ins.
+//! The API over a real socket, on a platform of stand-ins. Every answer is compared with what the OpenAPI document says
+//! about it, so a test of anything is also a test of the document.
+
+mod access;
+mod bad_input;
+mod components;
+mod documented;
+mod events;
+mod front;
+mod rules;
+mod sources;
+mod subscriptions;
+mod tenancy;
+mod users;
+mod wire;

@@ -24,7 +24,7 @@ pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
     let page = accounts::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
-    Ok(Answer::page(page.map(AccountView::from)))
+    Ok(Answer::page(&page.map(AccountView::from)))
 }
 
 pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
@@ -34,5 +34,5 @@ pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn list_apps(context: Context) -> Result<Answer, Error> {
     let page = apps::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
-    Ok(Answer::page(page.map(AppView::from)))
+    Ok(Answer::page(&page.map(AppView::from)))
 }

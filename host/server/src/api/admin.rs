@@ -15,7 +15,7 @@ use super::{Answer, Context, Parameters};
 
 pub(crate) async fn list_users(context: Context) -> Result<Answer, Error> {
     let page = users::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
-    Ok(Answer::page(page.map(UserView::from)))
+    Ok(Answer::page(&page.map(UserView::from)))
 }
 
 pub(crate) async fn find_user(context: Context) -> Result<Answer, Error> {

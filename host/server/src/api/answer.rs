@@ -36,7 +36,7 @@ impl Answer {
         Self::Data { status: StatusCode::OK, data: json!(data) }
     }
 
-    pub(crate) fn page<Item: Serialize>(page: PageOf<Item>) -> Self {
+    pub(crate) fn page<Item: Serialize>(page: &PageOf<Item>) -> Self {
         Self::Page { page_info: json!(page.info), data: json!(page.items) }
     }
 

@@ -15,7 +15,7 @@ pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
     let page = components::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
-    Ok(Answer::page(page.map(ComponentView::from)))
+    Ok(Answer::page(&page.map(ComponentView::from)))
 }
 
 pub(crate) async fn find(context: Context) -> Result<Answer, Error> {

@@ -20,7 +20,7 @@ struct ShortEvent {
 
 pub(crate) async fn summaries(context: Context) -> Result<Answer, Error> {
     let query = event_query(&context.parameters)?;
-    Ok(Answer::page(events::of_source(context.caller()?, context.platform(), context.path("id"), &query).await?))
+    Ok(Answer::page(&events::of_source(context.caller()?, context.platform(), context.path("id"), &query).await?))
 }
 
 pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
@@ -32,7 +32,7 @@ pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
         ts: indexed_at_ms,
         id,
     };
-    Ok(Answer::page(page.map(short)))
+    Ok(Answer::page(&page.map(short)))
 }
 
 pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
@@ -47,7 +47,7 @@ pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn logs(context: Context) -> Result<Answer, Error> {
     let query = event_query(&context.parameters)?;
-    Ok(Answer::page(logs::of_source(context.caller()?, context.platform(), context.path("id"), query).await?))
+    Ok(Answer::page(&logs::of_source(context.caller()?, context.platform(), context.path("id"), query).await?))
 }
 
 pub(crate) fn event_query(parameters: &Parameters) -> Result<EventQuery, Error> {

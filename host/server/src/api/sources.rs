@@ -24,7 +24,7 @@ pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
     let page = sources::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
-    Ok(Answer::page(page.map(|source| sources::view(context.platform(), source))))
+    Ok(Answer::page(&page.map(|source| sources::view(context.platform(), source))))
 }
 
 pub(crate) async fn update(context: Context) -> Result<Answer, Error> {

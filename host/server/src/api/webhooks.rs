@@ -23,7 +23,7 @@ pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
     let page = webhooks::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
-    Ok(Answer::page(page.map(WebhookView::from)))
+    Ok(Answer::page(&page.map(WebhookView::from)))
 }
 
 pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {

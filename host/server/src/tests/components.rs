@@ -1,0 +1,67 @@
+use platform::fake::component;
+use serde_json::json;
+
+use super::wire::{id, wire};
+
+#[tokio::test]
+async fn a_component_is_saved_and_read_by_id_and_by_key() {
+    let wire = wire().await;
+    let code = component(
+        "My Component",
+        json!({"key": "my-key", "props": {"a": {"type": "string", "label": "A", "default": "x"}}}),
+    );
+
+    let saved = wire.component(code.clone()).await;
+    let by_id = wire.get(&format!("/v1/components/{}", id(&saved))).await.data();
+    let by_key = wire.get("/v1/components/my-key").await.data();
+
+    assert!(id(&saved).starts_with("sc_"));
+    assert_eq!(
+        (&saved["code"], &saved["name"], &saved["version"]),
+        (&json!(code), &json!("My Component"), &json!("0.0.1"))
+    );
+    assert_eq!(saved["code_hash"].as_str().unwrap().len(), 64);
+    assert_eq!(saved["configurable_props"], json!([{"name": "a", "type": "string", "label": "A", "default": "x"}]));
+    assert_eq!((saved["created_at"].as_u64(), &by_id, &by_key), (Some(1_750_593_600), &saved, &saved));
+}
+
+#[tokio::test]
+async fn code_or_a_url_is_required() {
+    let wire = wire().await;
+
+    let reply = wire.post("/v1/components", json!({})).await;
+
+    assert_eq!(reply.refusal(), (400, "missing_parameter".into()));
+    assert_eq!(reply.json()["details"]["one_of"], json!(["component_code", "component_url"]));
+}
+
+#[tokio::test]
+async fn a_published_component_is_read_by_everybody() {
+    let wire = wire().await;
+    let stranger = wire.world.user(&wire.admin, "stranger").await;
+    let code = component("P", json!({"key": "app-p", "version": "1.0.0"}));
+    wire.post("/v1/admin/registry", json!({"component_code": code})).await.data();
+
+    let found = wire.call("GET", "/v1/components/registry/app-p", &stranger, None).await.data();
+    let deployed = wire.call("POST", "/v1/sources", &stranger, Some(json!({"key": "app-p"}))).await.data();
+    let unpublished = wire.delete("/v1/admin/registry/app-p").await;
+
+    assert_eq!((&found["key"], unpublished.status), (&json!("app-p"), 204));
+    assert_eq!(deployed["component_id"], found["id"]);
+}
+
+#[tokio::test]
+async fn options_and_actions_are_run() {
+    let wire = wire().await;
+    let props = json!({"a": {"type": "string", "options": ["x"]}});
+    let action = wire.component(component("act", json!({"type": "action", "props": props}))).await;
+    let path = format!("/v1/components/{}", id(&action));
+
+    let options = wire.post(&format!("{path}/options"), json!({"prop": "a"})).await.data();
+    let run = wire.post(&format!("{path}/run"), json!({"configured_props": {"a": "x"}, "steps": {}})).await.data();
+    let unfit = wire.post(&format!("{path}/run"), json!({"configured_props": {"a": "y"}})).await;
+
+    assert_eq!(options["options"], json!(["x"]));
+    assert_eq!((&run["ok"], &run["return_value"]), (&json!(true), &json!(null)));
+    assert_eq!(unfit.refusal(), (422, "invalid_props".into()));
+}

@@ -1,0 +1,117 @@
+use platform::fake::component;
+use serde_json::{Value, json};
+
+use super::wire::{Wire, id, wire};
+
+async fn counted(wire: &Wire, count: u64) -> String {
+    let source = wire.source(component("counts", json!({})), json!({})).await;
+    for number in 1..=count {
+        wire.world.clock.advance(1);
+        wire.post(&format!("/v1/sources/{}/run", id(&source)), json!({"n": number})).await.data();
+    }
+    format!("/v1/sources/{}", id(&source))
+}
+
+#[tokio::test]
+async fn event_summaries_have_the_fields_of_the_specification() {
+    let wire = wire().await;
+    let source = counted(&wire, 2).await;
+
+    let page = wire.get(&format!("{source}/event_summaries")).await.json();
+
+    let newest = &page["data"][0];
+    assert_eq!((&newest["id"], &newest["indexed_at_ms"]), (&json!("1750593600002-0"), &json!(1_750_593_600_002_u64)));
+    assert_eq!((&newest["event"], &newest["metadata"]["name"]), (&json!({"n": 2}), &json!("")));
+    assert_eq!(newest["metadata"]["emit_id"].as_str().unwrap().len(), 27);
+    assert_eq!(
+        page["page_info"],
+        json!({"total_count": 2, "count": 2, "start_cursor": "1750593600002-0", "end_cursor": "1750593600001-0"})
+    );
+}
+
+#[tokio::test]
+async fn expand_takes_event_and_nothing_else() {
+    let wire = wire().await;
+    let source = counted(&wire, 1).await;
+
+    assert_eq!(wire.get(&format!("{source}/event_summaries?expand=event")).await.status, 200);
+    assert_eq!(wire.get(&format!("{source}/event_summaries?expand=all")).await.status, 400);
+}
+
+#[tokio::test]
+async fn events_in_short_form_are_e_k_ts_and_id() {
+    let wire = wire().await;
+    let source = counted(&wire, 1).await;
+
+    let events = wire.get(&format!("{source}/events")).await.data();
+
+    assert_eq!(events, json!([{"e": {"n": 1}, "k": "emit", "ts": 1_750_593_600_001_u64, "id": "1750593600001-0"}]));
+}
+
+#[tokio::test]
+async fn deleting_events_answers_202_without_a_body() {
+    let wire = wire().await;
+    let source = counted(&wire, 3).await;
+    let left = async || wire.get(&format!("{source}/event_summaries")).await.data().as_array().unwrap().len();
+
+    let one = wire.delete(&format!("{source}/events?start_id=1750593600002-0&end_id=1750593600002-0")).await;
+    let two_left = left().await;
+    let all = wire.delete(&format!("{source}/events")).await;
+
+    assert_eq!((one.status, one.text.as_str(), two_left, all.status, left().await), (202, "", 2, 202, 0));
+}
+
+#[tokio::test]
+async fn logs_and_errors_are_streams_of_a_source() {
+    let wire = wire().await;
+    let source = counted(&wire, 0).await;
+    wire.world.sandbox.script("counts", |_| platform::fake::threw("boom"));
+    wire.post(&format!("{source}/run"), json!({})).await.data();
+
+    let errors = wire.get(&format!("{source}/event_summaries?event_name=$errors")).await.data();
+    let logs = wire.get(&format!("{source}/logs")).await.data();
+    let as_events = wire.get(&format!("{source}/event_summaries?event_name=%24logs")).await.data();
+    let default = wire.get(&format!("{source}/event_summaries")).await.data();
+
+    assert_eq!(errors[0]["metadata"]["name"], "$errors");
+    assert_eq!((&logs[0]["level"], &as_events[0]["metadata"]["name"]), (&json!("error"), &json!("$logs")));
+    assert_eq!(default, json!([]));
+}
+
+#[tokio::test]
+async fn a_workflow_has_summaries_of_its_events_and_errors() {
+    use platform::records::{Event, Metadata, Workflow, shelf};
+    use store::{Batch, Op, Store};
+    let wire = wire().await;
+    let workflow = domain::ids::WorkflowId::parse("p_Ab12Cd34Ef56").unwrap();
+    let record = Workflow { id: workflow.clone(), name: "w".into(), is_active: true, created_at: 0, updated_at: 0 };
+    let event = |name: &str, event: Value| {
+        let metadata = Metadata {
+            emit_id: "e".into(),
+            name: name.into(),
+            emitter_id: workflow.to_string(),
+            id: None,
+            summary: None,
+            ts: None,
+        };
+        Event { event, metadata }.encode().unwrap()
+    };
+    let append =
+        |stream: &str, value| Op::Append { emitter: workflow.to_string(), stream: stream.into(), value, keep: 100 };
+    let batch = Batch::new(&wire.admin.tenant, 5)
+        .then(shelf::put(&record).unwrap())
+        .then(append("default", event("", json!({"raw_event": {"a": 1}}))))
+        .then(append("$errors", event("$errors", json!({"error": {"code": "x"}}))));
+    wire.world.store.commit(batch).await.unwrap();
+
+    let events = wire.get("/v1/workflows/p_Ab12Cd34Ef56/event_summaries").await.data();
+    let errors = wire.get("/v1/workflows/p_Ab12Cd34Ef56/$errors/event_summaries").await.data();
+    let listed = wire.get("/v1/users/me/workflows").await.data();
+
+    assert_eq!(events[0]["event"], json!({"raw_event": {"a": 1}}));
+    assert_eq!(
+        (&errors[0]["event"]["error"]["code"], &errors[0]["metadata"]["name"]),
+        (&json!("x"), &json!("$errors"))
+    );
+    assert_eq!(listed[0]["name"], "w");
+}

@@ -1,0 +1,177 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hyper::http::request;
+use hyper::{Request, Response};
+use platform::Caller;
+use platform::fake::World;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::wire::{Wire, wire};
+use crate::front::Config;
+use crate::{Access, ApiLimits, Body, Peer, Plugin, full};
+
+#[tokio::test]
+async fn health_readiness_metrics_and_the_reference_need_no_key() {
+    let wire = wire().await;
+
+    let get = async |path: &str| wire.send("GET", path, "", b"").await;
+
+    assert_eq!(get("/healthz").await.text, "ok\n");
+    assert_eq!(get("/readyz").await.text, "ready\n");
+    assert!(
+        get("/metrics")
+            .await
+            .text
+            .contains("wellspring_http_requests_total{method=\"GET\",route=\"/readyz\",status=\"200\"} 1")
+    );
+    assert!(get("/docs").await.text.starts_with("<!doctype html>"));
+    assert_eq!(get("/v1/openapi.json").await.json()["openapi"], "3.1.0");
+}
+
+#[tokio::test]
+async fn metrics_have_no_series_that_a_client_can_invent() {
+    let wire = wire().await;
+    wire.send("BREW", "/coffee/1", "", b"").await;
+    wire.send("GET", "/v1/sources/dc_x", "", b"").await;
+
+    let text = wire.send("GET", "/metrics", "", b"").await.text;
+
+    assert!(text.contains("method=\"other\",route=\"none\",status=\"404\""));
+    assert!(text.contains("route=\"/v1/sources/{id}\",status=\"401\""));
+    assert!(!text.contains("coffee") && !text.contains("dc_x"));
+}
+
+#[tokio::test]
+async fn a_request_id_is_taken_over_or_made() {
+    let wire = wire().await;
+
+    let own = wire.send("GET", "/healthz", "x-request-id: mine-1\r\n", b"").await;
+    let made = wire.send("GET", "/healthz", "", b"").await;
+
+    assert_eq!(own.header("x-request-id").as_deref(), Some("mine-1"));
+    assert_eq!(made.header("x-request-id").unwrap().len(), 16);
+}
+
+#[tokio::test]
+async fn head_is_get_without_its_body() {
+    let wire = wire().await;
+
+    let reply = wire.send("HEAD", "/healthz", "", b"").await;
+
+    assert_eq!((reply.status, reply.text.as_str()), (200, ""));
+}
+
+#[tokio::test]
+async fn connections_are_kept_alive_and_serve_request_after_request() {
+    let wire = wire().await;
+    let mut stream = TcpStream::connect(wire.address).await.unwrap();
+
+    for _ in 0..3 {
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"ok\n") {
+            assert_ne!(stream.read_buf(&mut answer).await.unwrap(), 0);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_head_that_never_ends_is_cut_off() {
+    let config = Config { head_timeout: Duration::from_millis(20), ..Config::default() };
+    let wire = Wire::start(World::default(), ApiLimits::default(), config, Vec::new()).await;
+    let mut stream = TcpStream::connect(wire.address).await.unwrap();
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost").await.unwrap();
+
+    let mut answer = Vec::new();
+    let ended = stream.read_to_end(&mut answer).await;
+
+    assert!(ended.is_ok() || ended.is_err(), "the server ends the connection");
+    assert!(!answer.starts_with(b"HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn a_connection_over_the_limit_waits_for_a_place() {
+    let config = Config { max_connections: 1, ..Config::default() };
+    let wire = Wire::start(World::default(), ApiLimits::default(), config, Vec::new()).await;
+    let mut first = TcpStream::connect(wire.address).await.unwrap();
+    first.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"ok\n") {
+        first.read_buf(&mut answer).await.unwrap();
+    }
+    let mut second = TcpStream::connect(wire.address).await.unwrap();
+    second.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+
+    let waits = tokio::time::timeout(Duration::from_millis(30), second.readable()).await;
+    drop(first);
+    let mut answer = Vec::new();
+    second.read_to_end(&mut answer).await.unwrap();
+
+    assert!(waits.is_err(), "no answer while the only place is taken");
+    assert!(answer.ends_with(b"ok\n"));
+}
+
+/// Answers everything under `/e/`, streams included; panics when asked to.
+struct Endpoint;
+
+#[async_trait]
+impl Plugin for Endpoint {
+    fn claims(&self, head: &request::Parts) -> Option<Access> {
+        match head.uri.path() {
+            "/e/private" => Some(Access::Key),
+            path => path.starts_with("/e/").then_some(Access::Public),
+        }
+    }
+
+    async fn handle(&self, request: Request<Body>, caller: Option<Caller>) -> Response<Body> {
+        assert_ne!(request.uri().path(), "/e/panic");
+        let peer = request.extensions().get::<Peer>().unwrap().0.ip();
+        let name = caller.map_or_else(|| "nobody".to_owned(), |caller| caller.user.username);
+        Response::new(full(format!("{} {peer} {name}", request.method())))
+    }
+}
+
+async fn with_plugin() -> Wire {
+    Wire::start(World::default(), ApiLimits::default(), Config::default(), vec![Arc::new(Endpoint)]).await
+}
+
+#[tokio::test]
+async fn a_plugin_answers_what_it_claims_with_the_access_it_asks_for() {
+    let wire = with_plugin().await;
+    let key = format!("authorization: Bearer {}\r\n", wire.admin.presented_key.expose());
+
+    assert_eq!(wire.send("BREW", "/e/x", "", b"").await.text, "BREW 127.0.0.1 nobody");
+    assert_eq!(wire.send("GET", "/e/private", &key, b"").await.text, "GET 127.0.0.1 admin");
+    assert_eq!(wire.send("GET", "/e/private", "", b"").await.status, 401);
+    assert_eq!(wire.send("GET", "/healthz", "", b"").await.text, "ok\n");
+}
+
+#[tokio::test]
+async fn a_panic_is_a_500_and_the_server_lives_on() {
+    let wire = with_plugin().await;
+
+    let broken = wire.send("GET", "/e/panic", "", b"").await;
+
+    assert_eq!(broken.refusal(), (500, "internal".into()));
+    assert_eq!(wire.send("GET", "/healthz", "", b"").await.status, 200);
+}
+
+#[tokio::test]
+async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
+    let wire = wire().await;
+    let mut idle = TcpStream::connect(wire.address).await.unwrap();
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"ok\n") {
+        idle.read_buf(&mut answer).await.unwrap();
+    }
+
+    wire.shutdown.cancel();
+    wire.serving.await.unwrap().unwrap();
+
+    assert_eq!(idle.read(&mut [0; 16]).await.unwrap_or(0), 0, "idle connections are closed");
+    assert!(TcpStream::connect(wire.address).await.is_err());
+}

@@ -1,0 +1,68 @@
+use platform::fake::component;
+use serde_json::json;
+
+use super::wire::{id, wire};
+
+#[tokio::test]
+async fn parameters_are_read_from_the_query_string_and_the_body() {
+    let wire = wire().await;
+    let listener = wire.webhook().await;
+    let query = format!("/v1/subscriptions?emitter_id=dc_*&event_name=&listener_id={}", id(&listener));
+
+    let by_query = wire.call("POST", &query, &wire.admin, None).await.data();
+    let by_body =
+        wire.post("/v1/subscriptions", json!({"emitter_id": "dc_*", "listener_id": id(&listener)})).await.data();
+    let body_wins = wire.post(&query, json!({"emitter_id": "p_*"})).await.data();
+
+    assert_eq!((&by_query["event_name"], &by_query), (&json!(""), &by_body));
+    assert_eq!(body_wins["emitter_id"], "p_*");
+}
+
+#[tokio::test]
+async fn subscriptions_are_listed_without_page_info_and_deleted_by_their_three_names() {
+    let wire = wire().await;
+    let listener = wire.webhook().await;
+    let source = wire.source(component("s", json!({})), json!({})).await;
+    wire.post("/v1/subscriptions", json!({"emitter_id": id(&source), "listener_id": id(&listener)})).await.data();
+
+    let listed = wire.get("/v1/users/me/subscriptions").await.json();
+    let query = format!("/v1/subscriptions?emitter_id={}&listener_id={}&event_name=", id(&source), id(&listener));
+    let deleted = wire.delete(&query).await;
+
+    assert_eq!((listed.get("page_info"), listed["data"].as_array().unwrap().len()), (None, 1));
+    assert!(id(&listed["data"][0]).starts_with("sub_"));
+    assert_eq!((deleted.status, deleted.text.as_str()), (204, ""));
+    assert_eq!(wire.delete(&query).await.refusal(), (404, "subscription_not_found".into()));
+}
+
+#[tokio::test]
+async fn an_auto_subscription_is_made_listed_and_ended() {
+    let wire = wire().await;
+    let listener = wire.webhook().await;
+    let path = format!("/v1/auto_subscriptions?event_name=default&listener_id={}", id(&listener));
+
+    let made = wire.call("POST", &path, &wire.admin, None).await.data();
+    let again = wire.call("POST", &path, &wire.admin, None).await.data();
+    let listed = wire.get("/v1/users/me/auto_subscriptions").await.data();
+
+    assert_eq!((&made, &json!([made])), (&again, &listed));
+    assert_eq!(wire.delete(&path).await.status, 204);
+    assert_eq!(wire.get("/v1/users/me/auto_subscriptions").await.data(), json!([]));
+}
+
+#[tokio::test]
+async fn a_webhook_is_created_read_listed_and_deleted() {
+    let wire = wire().await;
+
+    let created =
+        wire.call("POST", "/v1/webhooks?url=https%3A%2F%2Fexample.com%2Fhook&name=N", &wire.admin, None).await.data();
+    let path = format!("/v1/webhooks/{}", id(&created));
+    let read = wire.get(&path).await.data();
+    let listed = wire.get("/v1/users/me/webhooks").await.data();
+
+    assert!(id(&created).starts_with("wh_") && created["signing_secret"].as_str().unwrap().starts_with("whsec_"));
+    assert_eq!((&created["user_id"], &created["description"]), (&json!(wire.admin.user.id), &json!(null)));
+    assert_eq!((&read["name"], read.get("signing_secret"), read.get("user_id")), (&json!("N"), None, None));
+    assert_eq!(listed, json!([read]));
+    assert_eq!((wire.delete(&path).await.status, wire.get(&path).await.status), (204, 404));
+}
