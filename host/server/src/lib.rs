@@ -22,6 +22,8 @@ mod body;
 mod metrics;
 mod plugin;
 
+pub mod ingress;
+
 mod api;
 mod route;
 pub mod routes;

@@ -1,0 +1,151 @@
+//! The endpoints of sources: `/e/<key>/…`, and `<key>.<domain>/…` where the operator has a wildcard domain.
+//!
+//! Translation only: whether a request may run, and what it is answered, is for the data plane to say. Whoever asks for
+//! an endpoint that is not there is told so before the body is read.
+
+mod answer;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use domain::http_event;
+use http_body_util::BodyExt;
+use hyper::header::{CONTENT_LENGTH, HOST};
+use hyper::http::request;
+use hyper::{Method, Request, Response};
+use platform::flow::Handle;
+use platform::{Caller, Platform};
+use serde_json::Value;
+
+use crate::api::{Refusal, refuse};
+use crate::body::{Body, Peer};
+use crate::plugin::Plugin;
+use crate::route::Access;
+
+pub struct Ingress {
+    platform: Platform,
+    handle: Handle,
+    config: Config,
+}
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Endpoints are also found at `<key>.<domain>`.
+    pub wildcard_domain: Option<String>,
+    /// From the head to the last byte of the body.
+    pub body_timeout: Duration,
+}
+
+/// Which endpoint a request is for, and how it looks from there.
+struct Target<'a> {
+    key: &'a str,
+    path: &'a str,
+    url: String,
+}
+
+// === impl Config ===
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { wildcard_domain: None, body_timeout: Duration::from_secs(30) }
+    }
+}
+
+#[async_trait]
+impl Plugin for Ingress {
+    fn claims(&self, head: &request::Parts) -> Option<Access> {
+        self.target(head).map(|_| Access::Public)
+    }
+
+    async fn handle(&self, request: Request<Body>, _caller: Option<Caller>) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        self.answer(&head, body).await.unwrap_or_else(|refused| refused)
+    }
+}
+
+// === impl Ingress ===
+
+impl Ingress {
+    pub fn new(platform: Platform, handle: Handle, config: Config) -> Self {
+        Self { platform, handle, config }
+    }
+
+    async fn answer(&self, head: &request::Parts, body: Body) -> Result<Response<Body>, Response<Body>> {
+        let target = self.target(head).ok_or_else(|| self.refuse(Refusal::NoRoute))?;
+        let now_ms = self.platform.clock.now_ms();
+        let admitted = self.handle.admit(target.key).await.map_err(|refusal| answer::refused(refusal, now_ms))?;
+        // Design: "OPTIONS answers CORS unless the component handles it".
+        if head.method == Method::OPTIONS && !admitted.has_custom_response() {
+            return Ok(answer::preflight(&head.headers));
+        }
+        let body = self.read(head, body).await.map_err(|refusal| self.refuse(refusal))?;
+        let event = event(head, &target, &body);
+        let answered = self.handle.trigger(admitted, event).await;
+        Ok(answered.map_or_else(|refusal| answer::refused(refusal, now_ms), answer::answered))
+    }
+
+    fn target<'a>(&self, head: &'a request::Parts) -> Option<Target<'a>> {
+        let (path, query) = (head.uri.path(), head.uri.query().map(|query| format!("?{query}")).unwrap_or_default());
+        let public_url = self.platform.config.public_url.as_str();
+        if let Some(rest) = path.strip_prefix("/e/") {
+            let (key, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let url = format!("{public_url}/e/{key}{path}{query}");
+            return Some(Target { key, path: if path.is_empty() { "/" } else { path }, url });
+        }
+        let domain = self.config.wildcard_domain.as_deref()?;
+        let host = head.uri.host().or_else(|| head.headers.get(HOST)?.to_str().ok())?;
+        let name = host.split(':').next().unwrap_or_default();
+        // Case is kept: keys tell upper from lower.
+        let (key, rest) = name.split_once('.')?;
+        let scheme = public_url.split("://").next().unwrap_or("https");
+        let url = format!("{scheme}://{host}{path}{query}");
+        rest.eq_ignore_ascii_case(domain).then_some(Target { key, path, url })
+    }
+
+    async fn read(&self, head: &request::Parts, body: Body) -> Result<Vec<u8>, Refusal> {
+        let limit_bytes = self.platform.config.limits.body_bytes;
+        let announced = head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+        if announced.is_some_and(|size_bytes| size_bytes > limit_bytes) {
+            return Err(Refusal::TooLarge { limit_bytes });
+        }
+        let collected = tokio::time::timeout(self.config.body_timeout, collect(body, limit_bytes)).await;
+        collected.unwrap_or(Err(Refusal::TooSlow))
+    }
+
+    fn refuse(&self, refusal: Refusal) -> Response<Body> {
+        refuse(refusal, self.platform.clock.now_ms())
+    }
+}
+
+async fn collect(mut body: Body, limit_bytes: usize) -> Result<Vec<u8>, Refusal> {
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| Refusal::BrokenOff)?.into_data() else {
+            continue;
+        };
+        if bytes.len() + data.len() > limit_bytes {
+            return Err(Refusal::TooLarge { limit_bytes });
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes)
+}
+
+fn event(head: &request::Parts, target: &Target<'_>, body: &[u8]) -> Value {
+    let headers: Vec<(&str, &[u8])> =
+        head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+    let peer = head.extensions.get::<Peer>().map(|Peer(address)| SocketAddr::ip(address).to_string());
+    http_event::event(&http_event::Request {
+        method: head.method.as_str(),
+        path: target.path,
+        query: head.uri.query().unwrap_or_default(),
+        headers: &headers,
+        body,
+        url: &target.url,
+        client_ip: peer.as_deref().unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests;
