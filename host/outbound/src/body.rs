@@ -68,29 +68,18 @@ impl ResponseBody {
         deadline: Deadline,
     ) -> Self {
         let declared_bytes = incoming.size_hint().lower();
-        let raw = BodyDataStream::new(incoming)
-            .map(move |item| item.map_err(|error| read_error(&origin, error)));
+        let raw = BodyDataStream::new(incoming).map(move |item| item.map_err(|error| read_error(&origin, error)));
         let stream: BytesStream = if !codings.is_empty() {
-            let encoded_bytes = limit_bytes
-                .saturating_add(limit_bytes / 8)
-                .saturating_add(ENCODING_OVERHEAD_BYTES);
+            let encoded_bytes = limit_bytes.saturating_add(limit_bytes / 8).saturating_add(ENCODING_OVERHEAD_BYTES);
             let encoded = Box::pin(limit(raw, encoded_bytes, limit_bytes));
-            Box::pin(limit(
-                decode::decode(encoded, codings),
-                limit_bytes,
-                limit_bytes,
-            ))
+            Box::pin(limit(decode::decode(encoded, codings), limit_bytes, limit_bytes))
         } else if declared_bytes > limit_bytes {
             // Here and not before: the status and the headers are worth having all the same.
             Box::pin(stream::iter([Err(Error::ResponseTooLarge { limit_bytes })]))
         } else {
             Box::pin(limit(raw, limit_bytes, limit_bytes))
         };
-        Self {
-            stream: Some(stream),
-            timer: Box::pin(sleep_until(deadline.at)),
-            after: deadline.after,
-        }
+        Self { stream: Some(stream), timer: Box::pin(sleep_until(deadline.at)), after: deadline.after }
     }
 
     /// The next piece, or `None` at the end.
@@ -123,10 +112,7 @@ impl Stream for ResponseBody {
         let item = match item {
             // A body that is over in time stays so, however late its end is read.
             Poll::Ready(None) => None,
-            _ if is_late => Some(Err(Error::Timeout {
-                phase: Phase::Body,
-                after: self.after,
-            })),
+            _ if is_late => Some(Err(Error::Timeout { phase: Phase::Body, after: self.after })),
             Poll::Ready(item) => item,
             Poll::Pending => return Poll::Pending,
         };
@@ -139,11 +125,7 @@ impl Stream for ResponseBody {
 }
 
 /// `reported_bytes` is the limit the caller knows.
-fn limit<S>(
-    stream: S,
-    limit_bytes: u64,
-    reported_bytes: u64,
-) -> impl Stream<Item = Result<Bytes, Error>> + Send
+fn limit<S>(stream: S, limit_bytes: u64, reported_bytes: u64) -> impl Stream<Item = Result<Bytes, Error>> + Send
 where
     S: Stream<Item = Result<Bytes, Error>> + Send,
 {
@@ -152,9 +134,7 @@ where
         let bytes = item?;
         read_bytes = read_bytes.saturating_add(bytes.len() as u64);
         if read_bytes > limit_bytes {
-            return Err(Error::ResponseTooLarge {
-                limit_bytes: reported_bytes,
-            });
+            return Err(Error::ResponseTooLarge { limit_bytes: reported_bytes });
         }
         Ok(bytes)
     })
@@ -165,8 +145,5 @@ fn read_error(origin: &Origin, error: hyper::Error) -> Error {
     if let Some(fault) = origin.fault.get() {
         return fault.clone();
     }
-    Error::Protocol {
-        host: origin.host.clone(),
-        cause: Cause::new(error),
-    }
+    Error::Protocol { host: origin.host.clone(), cause: Cause::new(error) }
 }

@@ -80,21 +80,11 @@ impl Outbound {
 
     pub(crate) fn with_dial(config: Config, dial: Arc<dyn Dial>) -> Result<Self, Error> {
         warn_of_dangers(&config);
-        let user_agent =
-            HeaderValue::try_from(&config.user_agent).map_err(|_| Error::InvalidHeader {
-                name: "user-agent".to_owned(),
-                fault: HeaderFault::Value,
-            })?;
+        let user_agent = HeaderValue::try_from(&config.user_agent)
+            .map_err(|_| Error::InvalidHeader { name: "user-agent".to_owned(), fault: HeaderFault::Value })?;
         let tasks = Tasks::default();
         let client = build_client(&config, Connector::new(&config, dial)?, tasks.clone());
-        Ok(Self {
-            inner: Arc::new(Inner {
-                config,
-                user_agent,
-                client,
-                tasks,
-            }),
-        })
+        Ok(Self { inner: Arc::new(Inner { config, user_agent, client, tasks }) })
     }
 
     /// Resolves when the headers of the answer are there. Dropping the future, or later the body,
@@ -105,21 +95,14 @@ impl Outbound {
         let terms = Terms {
             redirect: request.redirect,
             decompress: request.decompress,
-            max_response_bytes: request
-                .max_response_bytes
-                .unwrap_or(config.max_response_bytes),
-            max_request_bytes: request
-                .max_request_bytes
-                .unwrap_or(config.max_request_bytes),
+            max_response_bytes: request.max_response_bytes.unwrap_or(config.max_response_bytes),
+            max_request_bytes: request.max_request_bytes.unwrap_or(config.max_request_bytes),
             deadline: Deadline::start(after),
         };
         let hop = self.first_hop(request)?;
         timeout_at(terms.deadline.at, Box::pin(self.follow(hop, &terms)))
             .await
-            .unwrap_or(Err(Error::Timeout {
-                phase: Phase::Response,
-                after,
-            }))
+            .unwrap_or(Err(Error::Timeout { phase: Phase::Response, after }))
     }
 
     /// The decoded body of a GET that is answered with 200, redirects followed.
@@ -147,32 +130,11 @@ impl Outbound {
     }
 
     fn first_hop(&self, request: Request) -> Result<Hop, Error> {
-        let Request {
-            method,
-            mut url,
-            headers: given,
-            body,
-            decompress,
-            ..
-        } = request;
-        let Inner {
-            config, user_agent, ..
-        } = &*self.inner;
-        let mut headers = headers::prepare(
-            &given,
-            &url,
-            user_agent,
-            decompress,
-            config.max_header_bytes,
-        )?;
+        let Request { method, mut url, headers: given, body, decompress, .. } = request;
+        let Inner { config, user_agent, .. } = &*self.inner;
+        let mut headers = headers::prepare(&given, &url, user_agent, decompress, config.max_header_bytes)?;
         headers::take_credentials(&mut url, &mut headers, false);
-        Ok(Hop {
-            method,
-            url,
-            headers,
-            body,
-            fault: Fault::default(),
-        })
+        Ok(Hop { method, url, headers, body, fault: Fault::default() })
     }
 
     async fn follow(&self, mut hop: Hop, terms: &Terms) -> Result<Response, Error> {
@@ -199,22 +161,14 @@ impl Outbound {
     }
 
     /// One request and the head of its answer.
-    async fn exchange(
-        &self,
-        hop: &mut Hop,
-        terms: &Terms,
-    ) -> Result<http::Response<Incoming>, Error> {
+    async fn exchange(&self, hop: &mut Hop, terms: &Terms) -> Result<http::Response<Incoming>, Error> {
         if self.inner.tasks.is_stopped() {
             return Err(Error::ShutDown);
         }
         let request = wire_request(hop, terms.max_request_bytes)?;
         let limit_bytes = self.inner.config.max_header_bytes;
-        let response = self
-            .inner
-            .client
-            .request(request)
-            .await
-            .map_err(|error| exchange_error(hop, error, limit_bytes))?;
+        let response =
+            self.inner.client.request(request).await.map_err(|error| exchange_error(hop, error, limit_bytes))?;
         headers::check_size(response.headers(), limit_bytes)?;
         Ok(response)
     }
@@ -249,23 +203,11 @@ fn wire_request(hop: &mut Hop, max_request_bytes: u64) -> Result<http::Request<P
     Ok(request)
 }
 
-fn finish(
-    response: http::Response<Incoming>,
-    hop: Hop,
-    is_redirected: bool,
-    terms: &Terms,
-) -> Response {
+fn finish(response: http::Response<Incoming>, hop: Hop, is_redirected: bool, terms: &Terms) -> Response {
     let (head, incoming) = response.into_parts();
-    let codings = if terms.decompress {
-        decode::codings(&head.headers)
-    } else {
-        Vec::new()
-    };
+    let codings = if terms.decompress { decode::codings(&head.headers) } else { Vec::new() };
     let limit_bytes = terms.max_response_bytes;
-    let origin = Origin {
-        host: host_of(&hop.url),
-        fault: hop.fault,
-    };
+    let origin = Origin { host: host_of(&hop.url), fault: hop.fault };
     Response {
         status: head.status,
         status_text: status_text(&head),
@@ -279,10 +221,7 @@ fn finish(
 
 fn header_list(headers: &HeaderMap) -> Vec<(String, Bytes)> {
     let pair = |(name, value): (&http::HeaderName, &HeaderValue)| {
-        (
-            name.as_str().to_owned(),
-            Bytes::copy_from_slice(value.as_bytes()),
-        )
+        (name.as_str().to_owned(), Bytes::copy_from_slice(value.as_bytes()))
     };
     headers.iter().map(pair).collect()
 }
@@ -293,20 +232,13 @@ fn status_text(head: &http::response::Parts) -> String {
     }
     match head.extensions.get::<ReasonPhrase>() {
         Some(phrase) => String::from_utf8_lossy(phrase.as_bytes()).into_owned(),
-        None => head
-            .status
-            .canonical_reason()
-            .unwrap_or_default()
-            .to_owned(),
+        None => head.status.canonical_reason().unwrap_or_default().to_owned(),
     }
 }
 
 /// Everything but the fragment, which never leaves the client.
 fn request_uri(url: &Url) -> Result<Uri, Error> {
-    let invalid = |_| Error::InvalidUrl {
-        url: host_of(url),
-        fault: UrlFault::NotSendable,
-    };
+    let invalid = |_| Error::InvalidUrl { url: host_of(url), fault: UrlFault::NotSendable };
     Uri::try_from(&url[..Position::AfterQuery]).map_err(invalid)
 }
 
@@ -317,10 +249,7 @@ fn exchange_error(hop: &Hop, error: legacy::Error, limit_bytes: usize) -> Error 
     if hyper_error(&error).is_some_and(hyper::Error::is_parse_too_large) {
         return Error::HeadersTooLarge { limit_bytes };
     }
-    Error::Protocol {
-        host: host_of(&hop.url),
-        cause: Cause::new(error),
-    }
+    Error::Protocol { host: host_of(&hop.url), cause: Cause::new(error) }
 }
 
 fn hyper_error(error: &legacy::Error) -> Option<&hyper::Error> {
@@ -333,9 +262,7 @@ fn host_of(url: &Url) -> String {
 
 fn warn_of_dangers(config: &Config) {
     if config.dangerous_allow_private_networks {
-        tracing::warn!(
-            "components may reach private networks and this machine (--dangerous-allow-private-networks)"
-        );
+        tracing::warn!("components may reach private networks and this machine (--dangerous-allow-private-networks)");
     }
     for item in &config.dangerous_host_overrides {
         tracing::warn!(host_override = %item, "requests are sent elsewhere in plain HTTP (--dangerous-host-override)");

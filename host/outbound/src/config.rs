@@ -50,15 +50,11 @@ pub struct HostOverride {
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HostOverrideError {
-    #[error(
-        "{text:?} is not a host override; write HOST=ADDRESS:PORT, for example api.example.com=127.0.0.1:9001"
-    )]
+    #[error("{text:?} is not a host override; write HOST=ADDRESS:PORT, for example api.example.com=127.0.0.1:9001")]
     MissingAddress { text: String },
     #[error("{host:?} is not a host; write a name, an address or * for every host")]
     Host { host: String },
-    #[error(
-        "{address:?} is not an address with a port; write it like 127.0.0.1:9001 or [::1]:9001"
-    )]
+    #[error("{address:?} is not an address with a port; write it like 127.0.0.1:9001 or [::1]:9001")]
     Address { address: String },
 }
 
@@ -92,9 +88,7 @@ impl Default for Config {
 impl HostOverride {
     pub(crate) fn find(overrides: &[Self], host: &Host) -> Option<SocketAddr> {
         let host = without_trailing_dot(host.clone());
-        let named = overrides
-            .iter()
-            .find(|item| item.host.as_ref() == Some(&host));
+        let named = overrides.iter().find(|item| item.host.as_ref() == Some(&host));
         let any = || overrides.iter().find(|item| item.host.is_none());
         named.or_else(any).map(|item| item.address)
     }
@@ -105,26 +99,13 @@ impl FromStr for HostOverride {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (host, address) =
-            text.split_once('=')
-                .ok_or_else(|| HostOverrideError::MissingAddress {
-                    text: text.to_owned(),
-                })?;
-        let address = address.parse().map_err(|_| HostOverrideError::Address {
-            address: address.to_owned(),
-        })?;
+            text.split_once('=').ok_or_else(|| HostOverrideError::MissingAddress { text: text.to_owned() })?;
+        let address = address.parse().map_err(|_| HostOverrideError::Address { address: address.to_owned() })?;
         if host == "*" {
-            return Ok(Self {
-                host: None,
-                address,
-            });
+            return Ok(Self { host: None, address });
         }
-        let host = Host::parse(host).map_err(|_| HostOverrideError::Host {
-            host: host.to_owned(),
-        })?;
-        Ok(Self {
-            host: Some(without_trailing_dot(host)),
-            address,
-        })
+        let host = Host::parse(host).map_err(|_| HostOverrideError::Host { host: host.to_owned() })?;
+        Ok(Self { host: Some(without_trailing_dot(host)), address })
     }
 }
 

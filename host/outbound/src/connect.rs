@@ -108,28 +108,16 @@ impl Service<Uri> for Connector {
 impl Door {
     async fn open(&self, target: &Target) -> Result<Link, Error> {
         let slot = self.take_slot().await?;
-        timeout(self.connect_timeout, self.connect(target, slot))
-            .await
-            .unwrap_or_else(|_| Err(self.timed_out()))
+        timeout(self.connect_timeout, self.connect(target, slot)).await.unwrap_or_else(|_| Err(self.timed_out()))
     }
 
     fn timed_out(&self) -> Error {
-        Error::Timeout {
-            phase: Phase::Connect,
-            after: self.connect_timeout,
-        }
+        Error::Timeout { phase: Phase::Connect, after: self.connect_timeout }
     }
 
     async fn take_slot(&self) -> Result<OwnedSemaphorePermit, Error> {
-        let full = Error::TooManyConnections {
-            limit: self.max_connections,
-        };
-        match timeout(
-            self.connect_timeout,
-            Arc::clone(&self.slots).acquire_owned(),
-        )
-        .await
-        {
+        let full = Error::TooManyConnections { limit: self.max_connections };
+        match timeout(self.connect_timeout, Arc::clone(&self.slots).acquire_owned()).await {
             Ok(Ok(slot)) => Ok(slot),
             _ => Err(full),
         }
@@ -156,17 +144,12 @@ impl Door {
     async fn checked_addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, Error> {
         let addresses = self.resolve(&target.host).await?;
         if addresses.is_empty() {
-            return Err(Error::NoAddress {
-                host: target.host.to_string(),
-            });
+            return Err(Error::NoAddress { host: target.host.to_string() });
         }
         for &address in &addresses {
             self.check(target, address)?;
         }
-        Ok(addresses
-            .into_iter()
-            .map(|address| SocketAddr::new(address, target.port))
-            .collect())
+        Ok(addresses.into_iter().map(|address| SocketAddr::new(address, target.port)).collect())
     }
 
     fn check(&self, target: &Target, address: IpAddr) -> Result<(), Error> {
@@ -174,11 +157,7 @@ impl Door {
             return Ok(());
         }
         let host = || target.host.to_string();
-        filter::check(address).map_err(|refusal| Error::RefusedAddress {
-            host: host(),
-            address,
-            refusal,
-        })
+        filter::check(address).map_err(|refusal| Error::RefusedAddress { host: host(), address, refusal })
     }
 
     async fn resolve(&self, host: &Host) -> Result<Vec<IpAddr>, Error> {
@@ -188,25 +167,17 @@ impl Door {
             Host::Domain(name) if filter::is_localhost(name) => {
                 Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
             }
-            Host::Domain(name) => {
-                self.resolver
-                    .resolve(name)
-                    .await
-                    .map_err(|error| Error::DnsFailure {
-                        host: name.clone(),
-                        cause: Cause::new(error),
-                    })
-            }
+            Host::Domain(name) => self
+                .resolver
+                .resolve(name)
+                .await
+                .map_err(|error| Error::DnsFailure { host: name.clone(), cause: Cause::new(error) }),
         }
     }
 
     /// In the order of the answer. Each address gets an equal share of the time that is left, so one
     /// that swallows packets cannot use up the time of those behind it.
-    async fn connect_any(
-        &self,
-        target: &Target,
-        addresses: &[SocketAddr],
-    ) -> Result<TcpStream, Error> {
+    async fn connect_any(&self, target: &Target, addresses: &[SocketAddr]) -> Result<TcpStream, Error> {
         let deadline = Instant::now() + self.connect_timeout;
         let attempts = addresses.len().min(MAX_ATTEMPTS);
         let mut failure = io::Error::from(io::ErrorKind::TimedOut);
@@ -222,28 +193,14 @@ impl Door {
         if failure.kind() == io::ErrorKind::TimedOut {
             return Err(self.timed_out());
         }
-        Err(Error::ConnectFailed {
-            host: target.to_string(),
-            cause: Cause::new(failure),
-        })
+        Err(Error::ConnectFailed { host: target.to_string(), cause: Cause::new(failure) })
     }
 
-    async fn handshake(
-        &self,
-        target: &Target,
-        stream: TcpStream,
-        slot: OwnedSemaphorePermit,
-    ) -> Result<Link, Error> {
-        let failed = |error| Error::TlsFailed {
-            host: target.to_string(),
-            cause: Cause::new(error),
-        };
-        let name = tls::server_name(&target.host)
-            .ok_or_else(|| failed(io::Error::from(io::ErrorKind::InvalidInput)))?;
-        let stream = TlsConnector::from(Arc::clone(&self.tls))
-            .connect(name, stream)
-            .await
-            .map_err(failed)?;
+    async fn handshake(&self, target: &Target, stream: TcpStream, slot: OwnedSemaphorePermit) -> Result<Link, Error> {
+        let failed = |error| Error::TlsFailed { host: target.to_string(), cause: Cause::new(error) };
+        let name =
+            tls::server_name(&target.host).ok_or_else(|| failed(io::Error::from(io::ErrorKind::InvalidInput)))?;
+        let stream = TlsConnector::from(Arc::clone(&self.tls)).connect(name, stream).await.map_err(failed)?;
         Ok(Link::tls(stream, slot))
     }
 }
@@ -253,18 +210,11 @@ impl Door {
 impl Target {
     /// Reads the host with the URL parser again, so that no spelling of an address is taken for a name.
     fn parse(uri: &Uri) -> Result<Self, Error> {
-        let invalid = |error| Error::InvalidUrl {
-            url: uri.to_string(),
-            fault: UrlFault::Syntax(error),
-        };
+        let invalid = |error| Error::InvalidUrl { url: uri.to_string(), fault: UrlFault::Syntax(error) };
         let host = Host::parse(uri.host().unwrap_or_default()).map_err(invalid)?;
         let has_tls = uri.scheme() == Some(&Scheme::HTTPS);
         let port = uri.port_u16().unwrap_or(if has_tls { 443 } else { 80 });
-        Ok(Self {
-            host,
-            port,
-            has_tls,
-        })
+        Ok(Self { host, port, has_tls })
     }
 }
 

@@ -42,19 +42,12 @@ pub(crate) fn codings(headers: &HeaderMap) -> Vec<Coding> {
             }
         }
     }
-    if codings.len() > MAX_CODINGS {
-        Vec::new()
-    } else {
-        codings
-    }
+    if codings.len() > MAX_CODINGS { Vec::new() } else { codings }
 }
 
 /// Undoes the codings, the last one first.
 pub(crate) fn decode(encoded: BytesStream, codings: &[Coding]) -> BytesStream {
-    codings
-        .iter()
-        .rev()
-        .fold(encoded, |stream, coding| decode_one(stream, *coding))
+    codings.iter().rev().fold(encoded, |stream, coding| decode_one(stream, *coding))
 }
 
 // === impl Coding ===
@@ -77,11 +70,7 @@ fn decode_one(mut encoded: BytesStream, coding: Coding) -> BytesStream {
         };
         let reader = reader(coding, first, encoded);
         let pieces = ReaderStream::with_capacity(reader, CHUNK_BYTES);
-        Ok::<_, Error>(
-            pieces
-                .map_err(move |error| decode_error(coding, error))
-                .boxed(),
-        )
+        Ok::<_, Error>(pieces.map_err(move |error| decode_error(coding, error)).boxed())
     });
     Box::pin(decoded.try_flatten())
 }
@@ -117,9 +106,6 @@ fn reader(coding: Coding, first: Bytes, rest: BytesStream) -> Pin<Box<dyn AsyncR
 fn decode_error(coding: Coding, error: io::Error) -> Error {
     match error.downcast::<Error>() {
         Ok(own) => own,
-        Err(error) => Error::DecodeFailed {
-            coding: coding.name(),
-            cause: Cause::new(error),
-        },
+        Err(error) => Error::DecodeFailed { coding: coding.name(), cause: Cause::new(error) },
     }
 }

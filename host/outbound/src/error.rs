@@ -14,27 +14,19 @@ use crate::filter::Refusal;
 pub enum Error {
     #[error("{url:?} is not a URL that can be requested: {fault}")]
     InvalidUrl { url: String, fault: UrlFault },
-    #[error(
-        "{method:?} is not a method that can be sent; use GET, POST, PUT, PATCH, DELETE, HEAD or OPTIONS"
-    )]
+    #[error("{method:?} is not a method that can be sent; use GET, POST, PUT, PATCH, DELETE, HEAD or OPTIONS")]
     InvalidMethod { method: String },
     #[error("header {name:?} cannot be sent: {fault}")]
     InvalidHeader { name: String, fault: HeaderFault },
     #[error("{} is {refusal}; start with --dangerous-allow-private-networks to allow it", Named { host, address })]
-    RefusedAddress {
-        host: String,
-        address: IpAddr,
-        refusal: Refusal,
-    },
+    RefusedAddress { host: String, address: IpAddr, refusal: Refusal },
     #[error("port {port} belongs to another protocol than HTTP; use another port")]
     RefusedPort { port: u16 },
     #[error("{host} could not be resolved: {cause}; check the name and this machine's DNS")]
     DnsFailure { host: String, cause: Cause },
     #[error("{host} has no address; check the name")]
     NoAddress { host: String },
-    #[error(
-        "could not connect to {host}: {cause}; check that the service is up and the port is right"
-    )]
+    #[error("could not connect to {host}: {cause}; check that the service is up and the port is right")]
     ConnectFailed { host: String, cause: Cause },
     #[error(
         "the TLS handshake with {host} failed: {cause}; a private certificate authority must be \
@@ -45,27 +37,17 @@ pub enum Error {
     TooManyConnections { limit: usize },
     #[error("{phase} took longer than {after:?}; try again or raise the timeout")]
     Timeout { phase: Phase, after: Duration },
-    #[error(
-        "the response is larger than {limit_bytes} bytes; ask for less, page by page, or raise max_response_bytes"
-    )]
+    #[error("the response is larger than {limit_bytes} bytes; ask for less, page by page, or raise max_response_bytes")]
     ResponseTooLarge { limit_bytes: u64 },
-    #[error(
-        "the request body is larger than {limit_bytes} bytes; send less or raise max_request_bytes"
-    )]
+    #[error("the request body is larger than {limit_bytes} bytes; send less or raise max_request_bytes")]
     RequestTooLarge { limit_bytes: u64 },
-    #[error(
-        "the headers are more than 256 or larger than {limit_bytes} bytes; send fewer or raise max_header_bytes"
-    )]
+    #[error("the headers are more than 256 or larger than {limit_bytes} bytes; send fewer or raise max_header_bytes")]
     HeadersTooLarge { limit_bytes: usize },
     #[error("gave up after {limit} redirects; the server may be redirecting in a circle")]
     TooManyRedirects { limit: u32 },
-    #[error(
-        "the server redirects ({status}) and the request forbids it; use redirect \"follow\" or \"manual\""
-    )]
+    #[error("the server redirects ({status}) and the request forbids it; use redirect \"follow\" or \"manual\"")]
     RedirectRefused { status: StatusCode },
-    #[error(
-        "the server redirects ({status}) but the streamed body is already spent; send the body whole"
-    )]
+    #[error("the server redirects ({status}) but the streamed body is already spent; send the body whole")]
     BodyNotReplayable { status: StatusCode },
     #[error("the {coding} response could not be decoded: {cause}")]
     DecodeFailed { coding: &'static str, cause: Cause },
@@ -133,9 +115,7 @@ impl Error {
             Self::TlsFailed { .. } => "tls_failed",
             Self::TooManyConnections { .. } => "too_many_connections",
             Self::Timeout { .. } => "timeout",
-            Self::ResponseTooLarge { .. }
-            | Self::RequestTooLarge { .. }
-            | Self::HeadersTooLarge { .. } => "too_large",
+            Self::ResponseTooLarge { .. } | Self::RequestTooLarge { .. } | Self::HeadersTooLarge { .. } => "too_large",
             Self::TooManyRedirects { .. } => "too_many_redirects",
             Self::RedirectRefused { .. } => "redirect_refused",
             Self::BodyNotReplayable { .. } => "body_not_replayable",
@@ -206,8 +186,6 @@ impl fmt::Display for Named<'_> {
     }
 }
 
-fn chain<'a>(
-    error: &'a (dyn StdError + 'static),
-) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+fn chain<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     std::iter::successors(Some(error), |error| (*error).source())
 }

@@ -105,11 +105,7 @@ const REFUSED_V6: &[(Ipv6Addr, u32, Refusal)] = &[
     // IPv4-compatible: withdrawn, yet some stacks still route it to the IPv4 address.
     (v6(0, 0, 0), 96, Refusal::Tunnel),
     (v6(0x64, 0xff9b, 1), 48, Refusal::Tunnel),
-    (
-        Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
-        128,
-        Refusal::Metadata,
-    ),
+    (Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), 128, Refusal::Metadata),
     (v6(0xfc00, 0, 0), 7, Refusal::Private),
     (v6(0xfe80, 0, 0), 10, Refusal::LinkLocal),
     (v6(0xfec0, 0, 0), 10, Refusal::Private),
@@ -157,11 +153,7 @@ fn check_v6(address: Ipv6Addr) -> Result<(), Refusal> {
         return Err(Refusal::Tunnel);
     }
     let is_global_unicast = u128::from(address) >> 125 == 0b001;
-    if is_global_unicast {
-        Ok(())
-    } else {
-        Err(Refusal::Reserved)
-    }
+    if is_global_unicast { Ok(()) } else { Err(Refusal::Reserved) }
 }
 
 /// The IPv4 destination of a mapped address (::ffff:0:0/96) or of well-known NAT64 (64:ff9b::/96).
@@ -171,9 +163,7 @@ fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
         return Some(mapped);
     }
     match address.segments() {
-        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {
-            Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)))
-        }
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low))),
         _ => None,
     }
 }

@@ -57,16 +57,10 @@ pub(crate) fn prepare(
             headers.try_append(name, value).map_err(|_| too_large())?;
         }
     }
-    headers
-        .entry(USER_AGENT)
-        .or_insert_with(|| user_agent.clone());
-    headers
-        .entry(ACCEPT)
-        .or_insert(HeaderValue::from_static("*/*"));
+    headers.entry(USER_AGENT).or_insert_with(|| user_agent.clone());
+    headers.entry(ACCEPT).or_insert(HeaderValue::from_static("*/*"));
     if decompress {
-        headers
-            .entry(ACCEPT_ENCODING)
-            .or_insert(HeaderValue::from_static("gzip, deflate, br"));
+        headers.entry(ACCEPT_ENCODING).or_insert(HeaderValue::from_static("gzip, deflate, br"));
     }
     check_size(&headers, limit_bytes)?;
     Ok(headers)
@@ -74,10 +68,7 @@ pub(crate) fn prepare(
 
 pub(crate) fn check_size(headers: &HeaderMap, limit_bytes: usize) -> Result<(), Error> {
     let line_bytes = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len();
-    let size_bytes: usize = headers
-        .iter()
-        .map(|line| line_bytes(line) + LINE_OVERHEAD_BYTES)
-        .sum();
+    let size_bytes: usize = headers.iter().map(|line| line_bytes(line) + LINE_OVERHEAD_BYTES).sum();
     if size_bytes > limit_bytes {
         return Err(Error::HeadersTooLarge { limit_bytes });
     }
@@ -87,19 +78,10 @@ pub(crate) fn check_size(headers: &HeaderMap, limit_bytes: usize) -> Result<(), 
 /// Whether the server takes the whole connection for the caller after this request, as NTLM and
 /// Negotiate do. Such a connection must not be reused: the next request may be another tenant's.
 pub(crate) fn authenticates_connection(headers: &HeaderMap) -> bool {
-    let scheme = |value: &HeaderValue| {
-        value
-            .as_bytes()
-            .split(|byte| *byte == b' ')
-            .next()
-            .map(<[u8]>::to_ascii_lowercase)
-    };
-    let schemes =
-        [AUTHORIZATION, PROXY_AUTHORIZATION].map(|name| headers.get(name).and_then(scheme));
-    schemes
-        .iter()
-        .flatten()
-        .any(|scheme| matches!(&scheme[..], b"ntlm" | b"negotiate"))
+    let scheme =
+        |value: &HeaderValue| value.as_bytes().split(|byte| *byte == b' ').next().map(<[u8]>::to_ascii_lowercase);
+    let schemes = [AUTHORIZATION, PROXY_AUTHORIZATION].map(|name| headers.get(name).and_then(scheme));
+    schemes.iter().flatten().any(|scheme| matches!(&scheme[..], b"ntlm" | b"negotiate"))
 }
 
 /// Moves `user:password@` out of the URL into `Authorization`, as node's `http` does. `has_priority`
@@ -123,10 +105,7 @@ pub(crate) fn take_credentials(url: &mut Url, headers: &mut HeaderMap, has_prior
 }
 
 fn parse(name: &str, value: &Bytes) -> Result<(HeaderName, HeaderValue), Error> {
-    let invalid = |fault| Error::InvalidHeader {
-        name: name.to_owned(),
-        fault,
-    };
+    let invalid = |fault| Error::InvalidHeader { name: name.to_owned(), fault };
     let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid(HeaderFault::Name))?;
     // Checked before it is trimmed: trimming would also take line breaks off the ends.
     let value = HeaderValue::from_bytes(value)
@@ -138,10 +117,7 @@ fn parse(name: &str, value: &Bytes) -> Result<(HeaderName, HeaderValue), Error> 
 /// `Host` picks the site on a shared server. One that differs from the URL would let a component pass
 /// through a name-based allow list in front of us, so it must be the URL's.
 fn check_host(value: &HeaderValue, url: &Url) -> Result<(), Error> {
-    let foreign = || Error::InvalidHeader {
-        name: "host".to_owned(),
-        fault: HeaderFault::ForeignHost,
-    };
+    let foreign = || Error::InvalidHeader { name: "host".to_owned(), fault: HeaderFault::ForeignHost };
     let given = value.to_str().map_err(|_| foreign())?;
     let given = Url::parse(&format!("{}://{given}/", url.scheme())).map_err(|_| foreign())?;
     if given.origin() != url.origin() || given.path() != "/" || !given.username().is_empty() {

@@ -25,17 +25,11 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn plain(stream: TcpStream, slot: OwnedSemaphorePermit) -> Self {
-        Self {
-            stream: Either::Left(stream),
-            _slot: slot,
-        }
+        Self { stream: Either::Left(stream), _slot: slot }
     }
 
     pub(crate) fn tls(stream: TlsStream<TcpStream>, slot: OwnedSemaphorePermit) -> Self {
-        Self {
-            stream: Either::Right(stream),
-            _slot: slot,
-        }
+        Self { stream: Either::Right(stream), _slot: slot }
     }
 }
 
@@ -45,11 +39,7 @@ impl Connection for Link {
             Either::Left(_) => false,
             Either::Right(tls) => tls.get_ref().1.alpn_protocol() == Some(b"h2"),
         };
-        if has_http2 {
-            Connected::new().negotiated_h2()
-        } else {
-            Connected::new()
-        }
+        if has_http2 { Connected::new().negotiated_h2() } else { Connected::new() }
     }
 }
 
@@ -64,11 +54,7 @@ impl AsyncRead for Link {
 }
 
 impl AsyncWrite for Link {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 

@@ -3,8 +3,8 @@
 use http::{
     HeaderMap, HeaderName, Method, StatusCode,
     header::{
-        AUTHORIZATION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LOCATION, CONTENT_TYPE, COOKIE,
-        LOCATION, PROXY_AUTHORIZATION,
+        AUTHORIZATION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LOCATION, CONTENT_TYPE, COOKIE, LOCATION,
+        PROXY_AUTHORIZATION,
     },
 };
 use url::Url;
@@ -29,19 +29,10 @@ pub(crate) struct Hop {
 const CREDENTIALS: [HeaderName; 3] = [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION];
 
 /// They describe a body and go when it goes.
-const BODY_HEADERS: [HeaderName; 4] = [
-    CONTENT_ENCODING,
-    CONTENT_LANGUAGE,
-    CONTENT_LOCATION,
-    CONTENT_TYPE,
-];
+const BODY_HEADERS: [HeaderName; 4] = [CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LOCATION, CONTENT_TYPE];
 
 /// Where the answer points to. `None` when it is no redirect.
-pub(crate) fn location(
-    status: StatusCode,
-    headers: &HeaderMap,
-    current: &Url,
-) -> Result<Option<Url>, Error> {
+pub(crate) fn location(status: StatusCode, headers: &HeaderMap, current: &Url) -> Result<Option<Url>, Error> {
     if !matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
@@ -62,17 +53,13 @@ impl Hop {
         if becomes_get(status, &self.method) {
             self.method = Method::GET;
             self.body = Body::empty();
-            BODY_HEADERS
-                .iter()
-                .for_each(|name| drop(self.headers.remove(name)));
+            BODY_HEADERS.iter().for_each(|name| drop(self.headers.remove(name)));
         }
         if self.body.is_spent() {
             return Err(Error::BodyNotReplayable { status });
         }
         if target.origin() != self.url.origin() {
-            CREDENTIALS
-                .iter()
-                .for_each(|name| drop(self.headers.remove(name)));
+            CREDENTIALS.iter().for_each(|name| drop(self.headers.remove(name)));
         }
         self.url = target;
         take_credentials(&mut self.url, &mut self.headers, true);

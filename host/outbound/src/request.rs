@@ -107,9 +107,7 @@ impl Body {
         S: Stream<Item = Result<Bytes, E>> + Send + 'static,
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
-        Self(Content::Stream(Box::pin(
-            stream.map(|item| item.map_err(Into::into)),
-        )))
+        Self(Content::Stream(Box::pin(stream.map(|item| item.map_err(Into::into)))))
     }
 
     pub(crate) fn is_spent(&self) -> bool {
@@ -122,19 +120,13 @@ impl Body {
             Content::Stream(stream) => {
                 let fault = Arc::clone(fault);
                 let note = move |error: &Error| drop(fault.set(error.clone()));
-                let frames = limit_stream(stream, limit_bytes)
-                    .inspect_err(note)
-                    .map_ok(Frame::data);
+                let frames = limit_stream(stream, limit_bytes).inspect_err(note).map_ok(Frame::data);
                 Ok(StreamBody::new(frames).boxed_unsync())
             }
-            Content::Whole(bytes) if bytes.len() as u64 > limit_bytes => {
-                Err(Error::RequestTooLarge { limit_bytes })
-            }
+            Content::Whole(bytes) if bytes.len() as u64 > limit_bytes => Err(Error::RequestTooLarge { limit_bytes }),
             Content::Whole(bytes) => {
                 self.0 = Content::Whole(bytes.clone());
-                Ok(Full::new(bytes)
-                    .map_err(|never| match never {})
-                    .boxed_unsync())
+                Ok(Full::new(bytes).map_err(|never| match never {}).boxed_unsync())
             }
             Content::Empty | Content::Spent => {
                 self.0 = Content::Empty;
@@ -152,18 +144,10 @@ impl<B: Into<Bytes>> From<B> for Body {
 
 /// Also used for the `Location` of a redirect, which may be relative to `base`.
 pub(crate) fn parse_url(text: &str, base: Option<&Url>) -> Result<Url, Error> {
-    let invalid = |fault| Error::InvalidUrl {
-        url: without_secrets(text),
-        fault,
-    };
-    let url = Url::options()
-        .base_url(base)
-        .parse(text)
-        .map_err(|error| invalid(error.into()))?;
+    let invalid = |fault| Error::InvalidUrl { url: without_secrets(text), fault };
+    let url = Url::options().base_url(base).parse(text).map_err(|error| invalid(error.into()))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(invalid(UrlFault::Scheme {
-            scheme: url.scheme().to_owned(),
-        }));
+        return Err(invalid(UrlFault::Scheme { scheme: url.scheme().to_owned() }));
     }
     Ok(url)
 }
@@ -184,9 +168,7 @@ fn without_secrets(text: &str) -> String {
 /// open a tunnel or echo credentials.
 fn parse_method(text: &str) -> Result<Method, Error> {
     let upper = text.to_ascii_uppercase();
-    let invalid = || Error::InvalidMethod {
-        method: text.to_owned(),
-    };
+    let invalid = || Error::InvalidMethod { method: text.to_owned() };
     match upper.as_str() {
         "CONNECT" | "TRACE" | "TRACK" => Err(invalid()),
         "DELETE" | "GET" | "HEAD" | "OPTIONS" | "POST" | "PUT" => {
@@ -196,15 +178,10 @@ fn parse_method(text: &str) -> Result<Method, Error> {
     }
 }
 
-fn limit_stream(
-    stream: BodyStream,
-    limit_bytes: u64,
-) -> impl Stream<Item = Result<Bytes, Error>> + Send {
+fn limit_stream(stream: BodyStream, limit_bytes: u64) -> impl Stream<Item = Result<Bytes, Error>> + Send {
     let mut sent_bytes: u64 = 0;
     stream.map(move |item| {
-        let bytes = item.map_err(|error| Error::RequestBodyFailed {
-            cause: Cause::new(error),
-        })?;
+        let bytes = item.map_err(|error| Error::RequestBodyFailed { cause: Cause::new(error) })?;
         sent_bytes = sent_bytes.saturating_add(bytes.len() as u64);
         if sent_bytes > limit_bytes {
             return Err(Error::RequestTooLarge { limit_bytes });

@@ -31,19 +31,14 @@ pub struct SystemResolver {
 
 impl Default for SystemResolver {
     fn default() -> Self {
-        Self {
-            lookups: Arc::new(Semaphore::new(MAX_CONCURRENT_LOOKUPS)),
-        }
+        Self { lookups: Arc::new(Semaphore::new(MAX_CONCURRENT_LOOKUPS)) }
     }
 }
 
 #[async_trait]
 impl Resolve for SystemResolver {
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        let permit = Arc::clone(&self.lookups)
-            .acquire_owned()
-            .await
-            .map_err(io::Error::other)?;
+        let permit = Arc::clone(&self.lookups).acquire_owned().await.map_err(io::Error::other)?;
         let host = host.to_owned();
         spawn_blocking(move || {
             // Held by the thread, not by the future: a caller who gave up does not free the thread.

@@ -35,7 +35,6 @@ where
 {
     fn execute(&self, task: F) {
         let stop = self.stop.clone();
-        self.tracker
-            .spawn(async move { stop.run_until_cancelled_owned(task).await.map(drop) });
+        self.tracker.spawn(async move { stop.run_until_cancelled_owned(task).await.map(drop) });
     }
 }

@@ -113,11 +113,7 @@ impl Server {
                 open.spawn(handler(stream));
             }
         });
-        Self {
-            address,
-            connections,
-            _tasks: tasks,
-        }
+        Self { address, connections, _tasks: tasks }
     }
 
     pub(crate) fn connections(&self) -> usize {
@@ -126,10 +122,7 @@ impl Server {
 
     /// Every host of the internet is this server.
     pub(crate) fn config(&self) -> Config {
-        Config {
-            dangerous_host_overrides: vec![format!("*={}", self.address).parse().unwrap()],
-            ..Config::default()
-        }
+        Config { dangerous_host_overrides: vec![format!("*={}", self.address).parse().unwrap()], ..Config::default() }
     }
 
     pub(crate) fn outbound(&self) -> Outbound {
@@ -145,12 +138,7 @@ impl Server {
 
 impl Answers {
     pub(crate) fn new(answers: &[&[&str]]) -> Arc<Self> {
-        let parse = |answer: &&[&str]| {
-            answer
-                .iter()
-                .map(|address| address.parse().unwrap())
-                .collect()
-        };
+        let parse = |answer: &&[&str]| answer.iter().map(|address| address.parse().unwrap()).collect();
         Arc::new(Self(Mutex::new(answers.iter().map(parse).collect())))
     }
 }
@@ -171,19 +159,11 @@ impl Resolve for Answers {
 
 impl Recorder {
     pub(crate) fn new(target: SocketAddr) -> Arc<Self> {
-        Arc::new(Self {
-            dialled: Mutex::default(),
-            target,
-        })
+        Arc::new(Self { dialled: Mutex::default(), target })
     }
 
     pub(crate) fn dialled(&self) -> Vec<String> {
-        self.dialled
-            .lock()
-            .unwrap()
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        self.dialled.lock().unwrap().iter().map(ToString::to_string).collect()
     }
 }
 
@@ -200,32 +180,17 @@ pub(crate) fn reply(status: u16, headers: &[(&str, &str)], body: impl Into<Bytes
     for (name, value) in headers {
         answer = answer.header(*name, *value);
     }
-    answer
-        .body(
-            Full::new(body.into())
-                .map_err(|never| match never {})
-                .boxed(),
-        )
-        .unwrap()
+    answer.body(Full::new(body.into()).map_err(|never| match never {}).boxed()).unwrap()
 }
 
 /// The request as text: `METHOD target`, the headers, an empty line and the body.
 pub(crate) async fn echo(asked: Asked) -> Answer {
-    let target = asked
-        .uri()
-        .path_and_query()
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let target = asked.uri().path_and_query().map(ToString::to_string).unwrap_or_default();
     let mut text = format!("{} {target}\n", asked.method());
     for (name, value) in asked.headers() {
         text += &format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes()));
     }
-    let body = asked
-        .into_body()
-        .collect()
-        .await
-        .map(|body| body.to_bytes())
-        .unwrap_or_default();
+    let body = asked.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     text += &format!("\n{}", String::from_utf8_lossy(&body));
     reply(200, &[], text)
 }
@@ -259,9 +224,7 @@ where
     F: Future<Output = Answer> + Send + 'static,
 {
     let service = service_fn(move |asked| answer(handler(asked)));
-    let _ = hyper::server::conn::http1::Builder::new()
-        .serve_connection(stream, service)
-        .await;
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(stream, service).await;
 }
 
 async fn answer(answer: impl Future<Output = Answer>) -> Result<Answer, Infallible> {

@@ -21,27 +21,17 @@ use crate::error::{Cause, Error};
 pub fn parse_pem_roots(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, Error> {
     CertificateDer::pem_slice_iter(pem)
         .collect::<Result<_, _>>()
-        .map_err(|error| Error::InvalidRoot {
-            cause: Cause::new(error),
-        })
+        .map_err(|error| Error::InvalidRoot { cause: Cause::new(error) })
 }
 
-pub(crate) fn client_config(
-    extra_roots: &[CertificateDer<'static>],
-) -> Result<Arc<ClientConfig>, Error> {
+pub(crate) fn client_config(extra_roots: &[CertificateDer<'static>]) -> Result<Arc<ClientConfig>, Error> {
     let mut roots = system_roots();
     for root in extra_roots {
-        roots
-            .add(root.clone())
-            .map_err(|error| Error::InvalidRoot {
-                cause: Cause::new(error),
-            })?;
+        roots.add(root.clone()).map_err(|error| Error::InvalidRoot { cause: Cause::new(error) })?;
     }
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| Error::TlsSetup {
-            cause: Cause::new(error),
-        })?
+        .map_err(|error| Error::TlsSetup { cause: Cause::new(error) })?
         .with_root_certificates(roots)
         .with_no_client_auth();
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
@@ -63,9 +53,7 @@ fn system_roots() -> RootCertStore {
     // A trust store often holds an odd certificate that no one can parse: skip it, as others do.
     roots.add_parsable_certificates(found.certs);
     if roots.is_empty() {
-        tracing::info!(
-            "no system trust store found; using the built-in list of certificate authorities"
-        );
+        tracing::info!("no system trust store found; using the built-in list of certificate authorities");
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     }
     roots

@@ -4,12 +4,7 @@ use super::*;
 
 #[test]
 fn overrides_are_read_as_written_on_the_command_line() {
-    for text in [
-        "api.example.com=127.0.0.1:9001",
-        "*=127.0.0.1:9001",
-        "[::1]=[::1]:80",
-        "10.0.0.1=127.0.0.1:1",
-    ] {
+    for text in ["api.example.com=127.0.0.1:9001", "*=127.0.0.1:9001", "[::1]=[::1]:80", "10.0.0.1=127.0.0.1:1"] {
         assert_eq!(text.parse::<HostOverride>().unwrap().to_string(), text);
     }
 }
@@ -27,23 +22,12 @@ fn a_broken_override_says_how_to_write_one() {
 
 #[test]
 fn a_named_host_wins_over_the_star() {
-    let overrides = [
-        "*=127.0.0.1:1",
-        "Api.Example.com.=127.0.0.1:2",
-        "api.example.com=127.0.0.1:3",
-    ]
-    .map(|text| text.parse().unwrap());
-    let port = |host: &str| {
-        HostOverride::find(&overrides, &Host::parse(host).unwrap())
-            .unwrap()
-            .port()
-    };
+    let overrides = ["*=127.0.0.1:1", "Api.Example.com.=127.0.0.1:2", "api.example.com=127.0.0.1:3"]
+        .map(|text| text.parse().unwrap());
+    let port = |host: &str| HostOverride::find(&overrides, &Host::parse(host).unwrap()).unwrap().port();
 
     assert_eq!(port("api.example.com"), 2);
     assert_eq!(port("api.example.com."), 2);
     assert_eq!(port("www.api.example.com"), 1);
-    assert_eq!(
-        HostOverride::find(&overrides[1..], &Host::parse("example.com").unwrap()),
-        None
-    );
+    assert_eq!(HostOverride::find(&overrides[1..], &Host::parse("example.com").unwrap()), None);
 }

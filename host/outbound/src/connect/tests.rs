@@ -16,14 +16,7 @@ async fn closing_server() -> Server {
 }
 
 fn outbound(resolver: Arc<dyn Resolve>, dial: Arc<dyn Dial>) -> Outbound {
-    Outbound::with_dial(
-        Config {
-            resolver,
-            ..Config::default()
-        },
-        dial,
-    )
-    .unwrap()
+    Outbound::with_dial(Config { resolver, ..Config::default() }, dial).unwrap()
 }
 
 async fn get(outbound: &Outbound, url: &str) -> Result<crate::Response, Error> {
@@ -36,14 +29,8 @@ async fn a_name_that_turns_private_is_refused_at_the_next_connection() {
     let recorder = Recorder::new(server.address);
     let outbound = outbound(Answers::new(&[&[PUBLIC], &["127.0.0.1"]]), recorder.clone());
 
-    assert_eq!(
-        text(get(&outbound, "http://rebind.example/").await.unwrap()).await,
-        "hello"
-    );
-    let error = get(&outbound, "http://rebind.example/")
-        .await
-        .err()
-        .unwrap();
+    assert_eq!(text(get(&outbound, "http://rebind.example/").await.unwrap()).await, "hello");
+    let error = get(&outbound, "http://rebind.example/").await.err().unwrap();
 
     assert_eq!(
         error.to_string(),
@@ -55,18 +42,10 @@ async fn a_name_that_turns_private_is_refused_at_the_next_connection() {
 #[tokio::test]
 async fn one_private_address_refuses_the_whole_answer() {
     let server = closing_server().await;
-    for answer in [
-        &[PUBLIC, "10.0.0.1"][..],
-        &["fd00::1", PUBLIC],
-        &[PUBLIC, "::ffff:127.0.0.1"],
-    ] {
+    for answer in [&[PUBLIC, "10.0.0.1"][..], &["fd00::1", PUBLIC], &[PUBLIC, "::ffff:127.0.0.1"]] {
         let recorder = Recorder::new(server.address);
 
-        let result = get(
-            &outbound(Answers::new(&[answer]), recorder.clone()),
-            "http://mixed.example/",
-        )
-        .await;
+        let result = get(&outbound(Answers::new(&[answer]), recorder.clone()), "http://mixed.example/").await;
 
         assert_eq!(code(result), "refused_address", "{answer:?}");
         assert!(recorder.dialled().is_empty());
@@ -131,14 +110,8 @@ async fn the_message_for_a_literal_address_names_it_once() {
 
 #[tokio::test]
 async fn a_redirect_into_the_private_network_is_refused() {
-    for target in [
-        "http://169.254.169.254/latest/meta-data/",
-        "http://localhost/",
-        "http://[::1]/",
-        "http://0x7f.1/",
-    ] {
-        let server =
-            Server::start(move |_| async move { reply(302, &[("location", target)], "") }).await;
+    for target in ["http://169.254.169.254/latest/meta-data/", "http://localhost/", "http://[::1]/", "http://0x7f.1/"] {
+        let server = Server::start(move |_| async move { reply(302, &[("location", target)], "") }).await;
         let recorder = Recorder::new(server.address);
         let outbound = outbound(Answers::new(&[&[PUBLIC]]), recorder.clone());
 
@@ -151,28 +124,18 @@ async fn a_redirect_into_the_private_network_is_refused() {
 
 #[tokio::test]
 async fn each_hop_to_another_name_is_resolved_and_checked() {
-    let server =
-        Server::start(|_| async { reply(302, &[("location", "http://inner.example/")], "") }).await;
+    let server = Server::start(|_| async { reply(302, &[("location", "http://inner.example/")], "") }).await;
     let recorder = Recorder::new(server.address);
-    let outbound = outbound(
-        Answers::new(&[&[PUBLIC], &["192.168.1.1"]]),
-        recorder.clone(),
-    );
+    let outbound = outbound(Answers::new(&[&[PUBLIC], &["192.168.1.1"]]), recorder.clone());
 
-    assert_eq!(
-        code(get(&outbound, "http://outer.example/").await),
-        "refused_address"
-    );
+    assert_eq!(code(get(&outbound, "http://outer.example/").await), "refused_address");
     assert_eq!(recorder.dialled(), ["93.184.216.34:80"]);
 }
 
 #[tokio::test]
 async fn private_networks_are_reached_only_when_the_operator_says_so() {
     let server = Server::start(echo).await;
-    let config = Config {
-        dangerous_allow_private_networks: true,
-        ..Config::default()
-    };
+    let config = Config { dangerous_allow_private_networks: true, ..Config::default() };
     let open = Outbound::new(config).unwrap();
     let strict = Outbound::new(Config::default()).unwrap();
     let port = server.address.port();
@@ -188,23 +151,14 @@ async fn private_networks_are_reached_only_when_the_operator_says_so() {
 #[tokio::test]
 async fn an_override_opens_the_named_host_and_no_other() {
     let server = Server::start(echo).await;
-    let item = format!("api.example.com={}", server.address)
-        .parse()
-        .unwrap();
-    let outbound = Outbound::new(Config {
-        dangerous_host_overrides: vec![item],
-        ..Config::default()
-    })
-    .unwrap();
+    let item = format!("api.example.com={}", server.address).parse().unwrap();
+    let outbound = Outbound::new(Config { dangerous_host_overrides: vec![item], ..Config::default() }).unwrap();
 
     let echoed = text(get(&outbound, "https://api.example.com/x?y").await.unwrap()).await;
 
     assert!(echoed.starts_with("GET /x?y\n"));
     assert!(echoed.contains("host: api.example.com\n"));
-    assert_eq!(
-        code(get(&outbound, &format!("http://{}/", server.address)).await),
-        "refused_address"
-    );
+    assert_eq!(code(get(&outbound, &format!("http://{}/", server.address)).await), "refused_address");
 }
 
 #[tokio::test]
@@ -212,10 +166,7 @@ async fn names_without_an_address_are_dns_failures() {
     let server = closing_server().await;
     for answers in [Answers::new(&[]), Answers::new(&[&[]])] {
         let outbound = outbound(answers, Recorder::new(server.address));
-        assert_eq!(
-            code(get(&outbound, "http://nowhere.example/").await),
-            "dns_failure"
-        );
+        assert_eq!(code(get(&outbound, "http://nowhere.example/").await), "dns_failure");
     }
 }
 
@@ -229,10 +180,7 @@ struct Unreachable {
 #[async_trait]
 impl Dial for Unreachable {
     async fn dial(&self, address: SocketAddr) -> io::Result<TcpStream> {
-        self.dialled
-            .lock()
-            .unwrap()
-            .push((address.ip().to_string(), self.start.elapsed()));
+        self.dialled.lock().unwrap().push((address.ip().to_string(), self.start.elapsed()));
         if self.is_silent {
             std::future::pending::<()>().await;
         }
@@ -241,16 +189,9 @@ impl Dial for Unreachable {
 }
 
 async fn dial_unreachable(is_silent: bool, addresses: &[&str]) -> (Error, Vec<(String, Duration)>) {
-    let dial = Arc::new(Unreachable {
-        is_silent,
-        dialled: Mutex::default(),
-        start: Instant::now(),
-    });
+    let dial = Arc::new(Unreachable { is_silent, dialled: Mutex::default(), start: Instant::now() });
     let outbound = outbound(Answers::new(&[addresses]), dial.clone());
-    let error = get(&outbound, "http://down.example:81/")
-        .await
-        .err()
-        .unwrap();
+    let error = get(&outbound, "http://down.example:81/").await.err().unwrap();
     (error, dial.dialled.lock().unwrap().clone())
 }
 
@@ -259,19 +200,10 @@ async fn silent_addresses_share_the_time_to_connect() {
     let (error, dialled) = dial_unreachable(true, &["1.1.1.1", "2606:4700::1", "8.8.8.8"]).await;
 
     assert_eq!(error.code(), "timeout");
-    assert_eq!(
-        error.to_string(),
-        "connecting took longer than 10s; try again or raise the timeout"
-    );
-    let order: Vec<_> = dialled
-        .iter()
-        .map(|(address, _)| address.as_str())
-        .collect();
+    assert_eq!(error.to_string(), "connecting took longer than 10s; try again or raise the timeout");
+    let order: Vec<_> = dialled.iter().map(|(address, _)| address.as_str()).collect();
     assert_eq!(order, ["1.1.1.1", "2606:4700::1", "8.8.8.8"]);
-    let seconds: Vec<_> = dialled
-        .iter()
-        .map(|(_, at)| (at.as_secs_f64() * 3.0).round())
-        .collect();
+    let seconds: Vec<_> = dialled.iter().map(|(_, at)| (at.as_secs_f64() * 3.0).round()).collect();
     assert_eq!(seconds, [0.0, 10.0, 20.0]);
 }
 
@@ -302,21 +234,12 @@ async fn resolving_counts_as_connecting() {
 
     let error = get(&outbound, "http://slow.example/").await.err().unwrap();
 
-    assert!(matches!(
-        error,
-        Error::Timeout {
-            phase: Phase::Connect,
-            ..
-        }
-    ));
+    assert!(matches!(error, Error::Timeout { phase: Phase::Connect, .. }));
 }
 
 #[tokio::test]
 async fn the_system_resolver_knows_this_machine() {
-    let addresses = crate::SystemResolver::default()
-        .resolve("127.0.0.1")
-        .await
-        .unwrap();
+    let addresses = crate::SystemResolver::default().resolve("127.0.0.1").await.unwrap();
 
     assert_eq!(addresses, [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
 }

@@ -168,13 +168,7 @@ fn zone_ids_are_no_urls() {
 
 #[test]
 fn localhost_is_known_in_every_spelling() {
-    for name in [
-        "localhost",
-        "LOCALHOST",
-        "localhost.",
-        "a.localhost",
-        "a.b.LocalHost.",
-    ] {
+    for name in ["localhost", "LOCALHOST", "localhost.", "a.localhost", "a.b.LocalHost."] {
         assert!(is_localhost(name), "{name}");
     }
     for name in ["localhost.example.com", "notlocalhost", "localhosts", ""] {

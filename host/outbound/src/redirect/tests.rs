@@ -6,24 +6,11 @@ use super::*;
 
 fn hop(method: &str, body: Body) -> Hop {
     let mut headers = HeaderMap::new();
-    for name in [
-        "authorization",
-        "cookie",
-        "proxy-authorization",
-        "content-type",
-        "content-encoding",
-        "x-kept",
-    ] {
+    for name in ["authorization", "cookie", "proxy-authorization", "content-type", "content-encoding", "x-kept"] {
         headers.insert(name, HeaderValue::from_static("v"));
     }
     let method = Method::from_bytes(method.as_bytes()).unwrap();
-    Hop {
-        method,
-        url: "https://a.example/dir/page?q#part".parse().unwrap(),
-        headers,
-        body,
-        fault: Fault::default(),
-    }
+    Hop { method, url: "https://a.example/dir/page?q#part".parse().unwrap(), headers, body, fault: Fault::default() }
 }
 
 #[test]
@@ -45,15 +32,11 @@ fn the_method_changes_as_the_fetch_standard_says() {
     ] {
         let mut hop = hop(method, Body::from("x"));
 
-        hop.advance(
-            StatusCode::from_u16(status).unwrap(),
-            "https://a.example/".parse().unwrap(),
-        )
-        .unwrap();
+        hop.advance(StatusCode::from_u16(status).unwrap(), "https://a.example/".parse().unwrap()).unwrap();
 
         assert_eq!(hop.method.as_str(), next, "{status} {method}");
-        let has_content_headers = hop.headers.contains_key("content-type")
-            && hop.headers.contains_key("content-encoding");
+        let has_content_headers =
+            hop.headers.contains_key("content-type") && hop.headers.contains_key("content-encoding");
         assert_eq!(has_content_headers, method == next, "{status} {method}");
     }
 }
@@ -71,15 +54,10 @@ fn credentials_stay_with_their_origin() {
     ] {
         let mut hop = hop("GET", Body::empty());
 
-        hop.advance(StatusCode::FOUND, target.parse().unwrap())
-            .unwrap();
+        hop.advance(StatusCode::FOUND, target.parse().unwrap()).unwrap();
 
         for name in CREDENTIALS {
-            assert_eq!(
-                hop.headers.contains_key(&name),
-                is_same_origin,
-                "{target} {name}"
-            );
+            assert_eq!(hop.headers.contains_key(&name), is_same_origin, "{target} {name}");
         }
         assert!(hop.headers.contains_key("x-kept"));
     }
@@ -89,11 +67,7 @@ fn credentials_stay_with_their_origin() {
 fn credentials_in_the_location_are_used_and_taken_out_of_the_url() {
     let mut hop = hop("GET", Body::empty());
 
-    hop.advance(
-        StatusCode::FOUND,
-        "https://user:pw@b.example/".parse().unwrap(),
-    )
-    .unwrap();
+    hop.advance(StatusCode::FOUND, "https://user:pw@b.example/".parse().unwrap()).unwrap();
 
     assert_eq!(hop.headers["authorization"], "Basic dXNlcjpwdw==");
     assert_eq!(hop.url.as_str(), "https://b.example/");
@@ -101,22 +75,14 @@ fn credentials_in_the_location_are_used_and_taken_out_of_the_url() {
 
 #[test]
 fn a_spent_stream_cannot_be_sent_again() {
-    let stream = || {
-        Body::stream(futures_util::stream::empty::<
-            Result<bytes::Bytes, std::io::Error>,
-        >())
-    };
+    let stream = || Body::stream(futures_util::stream::empty::<Result<bytes::Bytes, std::io::Error>>());
     let check = |status, method| {
         let mut hop = hop(method, stream());
         hop.body.payload(10, &Fault::default()).unwrap();
-        hop.advance(status, "https://a.example/".parse().unwrap())
-            .map_err(|error| error.code())
+        hop.advance(status, "https://a.example/".parse().unwrap()).map_err(|error| error.code())
     };
 
-    assert_eq!(
-        check(StatusCode::TEMPORARY_REDIRECT, "POST"),
-        Err("body_not_replayable")
-    );
+    assert_eq!(check(StatusCode::TEMPORARY_REDIRECT, "POST"), Err("body_not_replayable"));
     assert_eq!(check(StatusCode::FOUND, "PUT"), Err("body_not_replayable"));
     assert_eq!(check(StatusCode::SEE_OTHER, "POST"), Ok(()));
 }
@@ -125,28 +91,16 @@ fn a_spent_stream_cannot_be_sent_again() {
 fn the_location_is_read_relative_to_the_page_and_keeps_the_fragment() {
     let check = |location: &str| {
         let mut headers = HeaderMap::new();
-        headers.insert(
-            LOCATION,
-            HeaderValue::from_bytes(location.as_bytes()).unwrap(),
-        );
+        headers.insert(LOCATION, HeaderValue::from_bytes(location.as_bytes()).unwrap());
         super::location(StatusCode::FOUND, &headers, &hop("GET", Body::empty()).url)
             .map(|url| url.unwrap().to_string())
             .map_err(|error| error.code())
     };
 
-    assert_eq!(
-        check("next").as_deref(),
-        Ok("https://a.example/dir/next#part")
-    );
+    assert_eq!(check("next").as_deref(), Ok("https://a.example/dir/next#part"));
     assert_eq!(check("/x#own").as_deref(), Ok("https://a.example/x#own"));
-    assert_eq!(
-        check("//b.example").as_deref(),
-        Ok("https://b.example/#part")
-    );
-    assert_eq!(
-        check("").as_deref(),
-        Ok("https://a.example/dir/page?q#part")
-    );
+    assert_eq!(check("//b.example").as_deref(), Ok("https://b.example/#part"));
+    assert_eq!(check("").as_deref(), Ok("https://a.example/dir/page?q#part"));
     assert_eq!(check("/ü").as_deref(), Ok("https://a.example/%C3%BC#part"));
     assert_eq!(check("ftp://b.example/"), Err("invalid_url"));
     assert_eq!(check("file:///etc/passwd"), Err("invalid_url"));

@@ -7,54 +7,23 @@ use crate::testing::code;
 
 #[test]
 fn common_methods_are_written_in_capitals_and_others_kept() {
-    for (given, sent) in [
-        ("get", "GET"),
-        ("Post", "POST"),
-        ("patch", "patch"),
-        ("PROPFIND", "PROPFIND"),
-    ] {
-        assert_eq!(
-            Request::new(given, "http://example.com")
-                .unwrap()
-                .method
-                .as_str(),
-            sent
-        );
+    for (given, sent) in [("get", "GET"), ("Post", "POST"), ("patch", "patch"), ("PROPFIND", "PROPFIND")] {
+        assert_eq!(Request::new(given, "http://example.com").unwrap().method.as_str(), sent);
     }
 }
 
 #[test]
 fn methods_that_open_tunnels_or_echo_are_refused() {
-    for method in [
-        "CONNECT",
-        "trace",
-        "TRACK",
-        "",
-        "GET /x HTTP/1.1\r\nA: b",
-        "a b",
-    ] {
-        assert_eq!(
-            code(Request::new(method, "http://example.com")),
-            "invalid_method",
-            "{method:?}"
-        );
+    for method in ["CONNECT", "trace", "TRACK", "", "GET /x HTTP/1.1\r\nA: b", "a b"] {
+        assert_eq!(code(Request::new(method, "http://example.com")), "invalid_method", "{method:?}");
     }
 }
 
 #[test]
 fn only_http_and_https_are_urls() {
-    for url in [
-        "ftp://a/",
-        "file:///etc/passwd",
-        "data:,x",
-        "javascript:1",
-        "ws://a",
-        "gopher://a",
-        "",
-        "x",
-        "/a",
-        "http://",
-    ] {
+    for url in
+        ["ftp://a/", "file:///etc/passwd", "data:,x", "javascript:1", "ws://a", "gopher://a", "", "x", "/a", "http://"]
+    {
         assert_eq!(code(Request::get(url)), "invalid_url", "{url:?}");
     }
 }
@@ -69,19 +38,9 @@ fn messages_about_urls_hold_no_secrets() {
         "?secret",
     ] {
         let message = Request::get(url).err().unwrap().to_string();
-        assert!(
-            !message.contains("secret") && !message.contains("se@"),
-            "{message}"
-        );
+        assert!(!message.contains("secret") && !message.contains("se@"), "{message}");
     }
-    assert!(
-        Request::get(&"x".repeat(1 << 20))
-            .err()
-            .unwrap()
-            .to_string()
-            .len()
-            < 300
-    );
+    assert!(Request::get(&"x".repeat(1 << 20)).err().unwrap().to_string().len() < 300);
 }
 
 proptest! {

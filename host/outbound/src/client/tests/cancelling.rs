@@ -47,8 +47,7 @@ async fn dropping_the_request_closes_the_connection() {
 
 #[tokio::test]
 async fn dropping_the_body_closes_the_connection() {
-    let (server, _, closed) =
-        watching_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\npart").await;
+    let (server, _, closed) = watching_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\npart").await;
     let mut response = server.get("http://a.example/").await.unwrap();
     assert_eq!(response.body.chunk().await.unwrap().unwrap(), "part");
 
@@ -59,21 +58,14 @@ async fn dropping_the_body_closes_the_connection() {
 
 #[tokio::test]
 async fn shutting_down_closes_what_is_in_use() {
-    let (server, _, closed) =
-        watching_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\npart").await;
+    let (server, _, closed) = watching_server(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\npart").await;
     let outbound = server.outbound();
-    let mut response = outbound
-        .send(Request::get("http://a.example/").unwrap())
-        .await
-        .unwrap();
+    let mut response = outbound.send(Request::get("http://a.example/").unwrap()).await.unwrap();
     assert_eq!(response.body.chunk().await.unwrap().unwrap(), "part");
 
     outbound.shutdown().await;
 
     closed.notified().await;
-    assert_eq!(
-        response.body.chunk().await.unwrap().unwrap_err().code(),
-        "protocol_error"
-    );
+    assert_eq!(response.body.chunk().await.unwrap().unwrap_err().code(), "protocol_error");
     assert!(response.body.chunk().await.is_none());
 }

@@ -38,17 +38,9 @@ async fn each_coding_is_decoded() {
         ("X-GZip", gzip.clone(), TEXT.to_vec()),
         ("gzip", twice, TEXT.repeat(2)),
         ("deflate", read(ZlibEncoder::new(TEXT)).await, TEXT.to_vec()),
-        (
-            "deflate",
-            read(DeflateEncoder::new(TEXT)).await,
-            TEXT.to_vec(),
-        ),
+        ("deflate", read(DeflateEncoder::new(TEXT)).await, TEXT.to_vec()),
         ("br", read(BrotliEncoder::new(TEXT)).await, TEXT.to_vec()),
-        (
-            "gzip, br",
-            read(BrotliEncoder::new(&gzip[..])).await,
-            TEXT.to_vec(),
-        ),
+        ("gzip, br", read(BrotliEncoder::new(&gzip[..])).await, TEXT.to_vec()),
         ("identity", TEXT.to_vec(), TEXT.to_vec()),
         ("gzip", Vec::new(), Vec::new()),
     ] {
@@ -62,12 +54,7 @@ async fn what_is_unknown_or_unwanted_is_passed_on_as_it_is() {
 
     assert_eq!(decode("zstd", TEXT.to_vec()).await.unwrap(), TEXT);
     assert_eq!(decode("gzip, unknown", gzip.clone()).await.unwrap(), gzip);
-    assert_eq!(
-        decode("gzip, gzip, gzip, gzip", gzip.clone())
-            .await
-            .unwrap(),
-        gzip
-    );
+    assert_eq!(decode("gzip, gzip, gzip, gzip", gzip.clone()).await.unwrap(), gzip);
     let server = serve("gzip", gzip.clone()).await;
     let mut request = Request::get("http://a.example/").unwrap();
     request.decompress = false;
@@ -91,32 +78,17 @@ async fn broken_data_is_an_error_and_no_short_body() {
     let gzip = read(GzipEncoder::new(TEXT)).await;
     let brotli = read(BrotliEncoder::new(TEXT)).await;
 
-    assert_eq!(
-        code(decode("gzip", gzip[..gzip.len() - 9].to_vec()).await),
-        "decode_failed"
-    );
+    assert_eq!(code(decode("gzip", gzip[..gzip.len() - 9].to_vec()).await), "decode_failed");
     assert_eq!(code(decode("gzip", TEXT.to_vec()).await), "decode_failed");
-    assert_eq!(
-        code(decode("br", brotli[..brotli.len() / 2].to_vec()).await),
-        "decode_failed"
-    );
+    assert_eq!(code(decode("br", brotli[..brotli.len() / 2].to_vec()).await), "decode_failed");
 }
 
 #[tokio::test]
 async fn an_answer_to_head_names_a_coding_and_has_no_body() {
     let server = serve("gzip", read(GzipEncoder::new(TEXT)).await).await;
 
-    let response = server
-        .outbound()
-        .send(Request::new("HEAD", "http://a.example/").unwrap())
-        .await
-        .unwrap();
+    let response = server.outbound().send(Request::new("HEAD", "http://a.example/").unwrap()).await.unwrap();
 
-    assert!(
-        response
-            .headers
-            .iter()
-            .any(|(name, value)| name == "content-encoding" && value == "gzip")
-    );
+    assert!(response.headers.iter().any(|(name, value)| name == "content-encoding" && value == "gzip"));
     assert_eq!(text(response).await, "");
 }

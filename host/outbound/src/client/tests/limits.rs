@@ -19,11 +19,7 @@ const LIMIT: usize = 1000;
 /// Chunked: nobody knows the length beforehand.
 fn chunked(size: usize) -> Answer {
     let pieces = vec![Bytes::from_static(b"x"); size];
-    let frames = stream::iter(
-        pieces
-            .into_iter()
-            .map(|piece| Ok::<_, io::Error>(Frame::data(piece))),
-    );
+    let frames = stream::iter(pieces.into_iter().map(|piece| Ok::<_, io::Error>(Frame::data(piece))));
     http::Response::new(BodyExt::boxed(StreamBody::new(frames)))
 }
 
@@ -37,8 +33,7 @@ async fn read_limited(server: &Server) -> Result<usize, Error> {
 #[tokio::test]
 async fn a_response_may_have_exactly_the_limit() {
     for (size, expected) in [(LIMIT, "ok"), (LIMIT + 1, "too_large")] {
-        let with_length =
-            Server::start(move |_| async move { reply(200, &[], vec![b'x'; size]) }).await;
+        let with_length = Server::start(move |_| async move { reply(200, &[], vec![b'x'; size]) }).await;
         let without_length = Server::start(move |_| async move { chunked(size) }).await;
         let packed = read(GzipEncoder::new(&vec![b'x'; size][..])).await;
         let decoded = Server::start(move |_| {
@@ -82,20 +77,8 @@ async fn data_that_decodes_to_nothing_is_limited_too() {
 #[tokio::test]
 async fn collecting_and_fetching_have_limits_of_their_own() {
     let server = Server::start(|_| async { reply(200, &[], vec![b'x'; LIMIT]) }).await;
-    let collect = async |limit_bytes| {
-        server
-            .get("http://a.example/")
-            .await?
-            .body
-            .collect(limit_bytes)
-            .await
-    };
-    let fetch = async |limit_bytes| {
-        server
-            .outbound()
-            .fetch_bytes("http://a.example/", limit_bytes)
-            .await
-    };
+    let collect = async |limit_bytes| server.get("http://a.example/").await?.body.collect(limit_bytes).await;
+    let fetch = async |limit_bytes| server.outbound().fetch_bytes("http://a.example/", limit_bytes).await;
 
     assert_eq!(code(collect(LIMIT as u64).await), "ok");
     assert_eq!(code(collect(LIMIT as u64 - 1).await), "too_large");
@@ -116,10 +99,7 @@ async fn a_request_may_have_exactly_the_limit() {
     let streamed = |size| Body::stream(stream::iter((0..size).map(piece)));
 
     assert_eq!(code(send(Body::from(vec![b'x'; LIMIT])).await), "ok");
-    assert_eq!(
-        code(send(Body::from(vec![b'x'; LIMIT + 1])).await),
-        "too_large"
-    );
+    assert_eq!(code(send(Body::from(vec![b'x'; LIMIT + 1])).await), "too_large");
     assert_eq!(code(send(streamed(LIMIT)).await), "ok");
     assert_eq!(code(send(streamed(LIMIT + 1)).await), "too_large");
 }
@@ -129,20 +109,11 @@ async fn response_headers_may_have_exactly_the_limit() {
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nx-padding: ";
     let fixed_bytes = "content-length0x-padding".len() + 8;
     let limit_bytes = 200;
-    for (padding, expected) in [
-        (limit_bytes - fixed_bytes, "ok"),
-        (limit_bytes - fixed_bytes + 1, "too_large"),
-    ] {
+    for (padding, expected) in [(limit_bytes - fixed_bytes, "ok"), (limit_bytes - fixed_bytes + 1, "too_large")] {
         let server = Server::start_raw(format!("{head}{}\r\n\r\n", "x".repeat(padding))).await;
-        let config = Config {
-            max_header_bytes: limit_bytes,
-            ..server.config()
-        };
+        let config = Config { max_header_bytes: limit_bytes, ..server.config() };
 
-        let result = Outbound::new(config)
-            .unwrap()
-            .send(Request::get("http://a.example/").unwrap())
-            .await;
+        let result = Outbound::new(config).unwrap().send(Request::get("http://a.example/").unwrap()).await;
 
         assert_eq!(code(result), expected, "{padding}");
     }
@@ -150,15 +121,9 @@ async fn response_headers_may_have_exactly_the_limit() {
 
 #[tokio::test]
 async fn endless_response_headers_are_cut_off_while_they_arrive() {
-    let long = Server::start_raw(format!(
-        "HTTP/1.1 200 OK\r\nx: {}\r\n\r\n",
-        "x".repeat(100 << 10)
-    ))
-    .await;
-    let many =
-        Server::start_raw(format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(257))).await;
-    let enough =
-        Server::start_raw(format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(256))).await;
+    let long = Server::start_raw(format!("HTTP/1.1 200 OK\r\nx: {}\r\n\r\n", "x".repeat(100 << 10))).await;
+    let many = Server::start_raw(format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(257))).await;
+    let enough = Server::start_raw(format!("HTTP/1.1 200 OK\r\n{}\r\n", "x: y\r\n".repeat(256))).await;
 
     assert_eq!(code(long.get("http://a.example/").await), "too_large");
     assert_eq!(code(many.get("http://a.example/").await), "too_large");
@@ -169,27 +134,15 @@ async fn endless_response_headers_are_cut_off_while_they_arrive() {
 async fn connections_are_limited_and_given_back() {
     let server = Server::start(|asked: Asked| async move {
         let body = StreamBody::new(stream::pending::<Result<Frame<Bytes>, io::Error>>());
-        if asked.uri().path() == "/" {
-            http::Response::new(BodyExt::boxed(body))
-        } else {
-            reply(200, &[], "")
-        }
+        if asked.uri().path() == "/" { http::Response::new(BodyExt::boxed(body)) } else { reply(200, &[], "") }
     })
     .await;
     let timeout = Duration::from_millis(300);
-    let outbound = Outbound::new(Config {
-        max_connections: 1,
-        connect_timeout: timeout,
-        ..server.config()
-    })
-    .unwrap();
+    let outbound = Outbound::new(Config { max_connections: 1, connect_timeout: timeout, ..server.config() }).unwrap();
     let send = async |url| outbound.send(Request::get(url).unwrap()).await;
 
     let held = send("http://a.example/").await.unwrap();
-    assert_eq!(
-        code(send("http://b.example/x").await),
-        "too_many_connections"
-    );
+    assert_eq!(code(send("http://b.example/x").await), "too_many_connections");
     drop(held);
 
     assert_eq!(code(send("http://b.example/x").await), "ok");

@@ -37,32 +37,18 @@ async fn framing_belongs_to_us_whatever_the_caller_says() {
             .header("Connection", "upgrade, x-a")
             .header("x-a", "1")
     };
-    let defaults =
-        "user-agent: wellspring/0.1.0\r\naccept: */*\r\naccept-encoding: gzip, deflate, br\r\n";
+    let defaults = "user-agent: wellspring/0.1.0\r\naccept: */*\r\naccept-encoding: gzip, deflate, br\r\n";
 
     assert_eq!(
         head_of(request(Body::from("abc"))).await,
-        format!(
-            "POST /p?q=1 HTTP/1.1\r\nx-a: 1\r\n{defaults}host: a.example\r\ncontent-length: 3\r\n\r\n"
-        )
+        format!("POST /p?q=1 HTTP/1.1\r\nx-a: 1\r\n{defaults}host: a.example\r\ncontent-length: 3\r\n\r\n")
     );
     let empty = head_of(request(Body::empty())).await;
     assert!(empty.contains("content-length: 0\r\n"), "{empty}");
-    assert!(
-        !empty.contains("99") && !empty.contains("chunked"),
-        "{empty}"
-    );
+    assert!(!empty.contains("99") && !empty.contains("chunked"), "{empty}");
     let stream = futures_util::stream::empty::<Result<bytes::Bytes, std::io::Error>>();
-    assert!(
-        head_of(request(Body::stream(stream)))
-            .await
-            .ends_with("transfer-encoding: chunked\r\n\r\n")
-    );
-    assert!(
-        !head_of(Request::get("http://a.example/").unwrap())
-            .await
-            .contains("content-length")
-    );
+    assert!(head_of(request(Body::stream(stream))).await.ends_with("transfer-encoding: chunked\r\n\r\n"));
+    assert!(!head_of(Request::get("http://a.example/").unwrap()).await.contains("content-length"));
 }
 
 #[tokio::test]
@@ -71,13 +57,8 @@ async fn a_line_break_in_a_url_or_header_adds_no_line() {
     assert!(!head.contains("\nx-evil"), "{head}");
 
     let server = Server::start(echo).await;
-    let request = Request::get("http://a.example/")
-        .unwrap()
-        .header("x-a", "1\r\nx-evil: 1");
-    assert_eq!(
-        code(server.outbound().send(request).await),
-        "invalid_header"
-    );
+    let request = Request::get("http://a.example/").unwrap().header("x-a", "1\r\nx-evil: 1");
+    assert_eq!(code(server.outbound().send(request).await), "invalid_header");
     assert_eq!(server.connections(), 0);
 }
 
@@ -90,37 +71,23 @@ async fn the_port_stands_in_host_only_when_it_is_unusual() {
         ("http://A.Example/", "host: a.example\r\n"),
         ("http://[::1]:81/", "host: [::1]:81\r\n"),
     ] {
-        assert!(
-            head_of(Request::get(url).unwrap()).await.contains(host),
-            "{url}"
-        );
+        assert!(head_of(Request::get(url).unwrap()).await.contains(host), "{url}");
     }
 }
 
 #[tokio::test]
 async fn headers_come_back_in_order_with_duplicates_and_the_status_text() {
-    let raw = "HTTP/1.1 299 Quite Fine\r\nset-cookie: a=1\r\nx-z: \u{e9}\r\nset-cookie: b=2\r\ncontent-length: 2\r\n\r\nok";
+    let raw =
+        "HTTP/1.1 299 Quite Fine\r\nset-cookie: a=1\r\nx-z: \u{e9}\r\nset-cookie: b=2\r\ncontent-length: 2\r\n\r\nok";
     let server = Server::start_raw(raw).await;
 
     let response = server.get("http://a.example/").await.unwrap();
 
-    assert_eq!(
-        (response.status.as_u16(), response.status_text.as_str()),
-        (299, "Quite Fine")
-    );
-    let lines: Vec<_> = response
-        .headers
-        .iter()
-        .map(|(name, value)| (name.as_str(), &value[..]))
-        .collect();
+    assert_eq!((response.status.as_u16(), response.status_text.as_str()), (299, "Quite Fine"));
+    let lines: Vec<_> = response.headers.iter().map(|(name, value)| (name.as_str(), &value[..])).collect();
     assert_eq!(
         lines,
-        [
-            ("set-cookie", &b"a=1"[..]),
-            ("set-cookie", b"b=2"),
-            ("x-z", "\u{e9}".as_bytes()),
-            ("content-length", b"2")
-        ]
+        [("set-cookie", &b"a=1"[..]), ("set-cookie", b"b=2"), ("x-z", "\u{e9}".as_bytes()), ("content-length", b"2")]
     );
     assert_eq!(text(response).await, "ok");
 }
@@ -129,12 +96,7 @@ async fn headers_come_back_in_order_with_duplicates_and_the_status_text() {
 async fn servers_that_do_not_speak_http_are_protocol_errors() {
     let read = async |raw: &str| {
         let server = Server::start_raw(raw).await;
-        server
-            .get("http://a.example/")
-            .await?
-            .body
-            .collect(1 << 20)
-            .await
+        server.get("http://a.example/").await?.body.collect(1 << 20).await
     };
 
     for raw in [
@@ -147,26 +109,14 @@ async fn servers_that_do_not_speak_http_are_protocol_errors() {
     ] {
         assert_eq!(code(read(raw).await), "protocol_error", "{raw:?}");
     }
-    assert_eq!(
-        code(read("HTTP/1.0 200 OK\r\n\r\nuntil the end").await),
-        "ok"
-    );
+    assert_eq!(code(read("HTTP/1.0 200 OK\r\n\r\nuntil the end").await), "ok");
 }
 
 #[tokio::test]
 async fn connections_are_kept_alive_and_shared_by_clones() {
     let server = Server::start(echo).await;
     let outbound = server.outbound();
-    let get = async |url: &str| {
-        text(
-            outbound
-                .clone()
-                .send(Request::get(url).unwrap())
-                .await
-                .unwrap(),
-        )
-        .await
-    };
+    let get = async |url: &str| text(outbound.clone().send(Request::get(url).unwrap()).await.unwrap()).await;
 
     get("http://a.example/1").await;
     get("http://a.example/2").await;
@@ -183,9 +133,7 @@ async fn a_connection_that_was_authenticated_as_a_whole_is_not_reused() {
     let outbound = server.outbound();
     let get = async |authorization: &'static str| {
         let request = Request::get("http://a.example/").unwrap();
-        let response = outbound
-            .send(request.header("authorization", authorization))
-            .await;
+        let response = outbound.send(request.header("authorization", authorization)).await;
         text(response.unwrap()).await;
         server.connections()
     };
@@ -219,42 +167,20 @@ async fn fetching_bytes_wants_a_200() {
     .await;
     let outbound = server.outbound();
 
-    assert_eq!(
-        outbound
-            .fetch_bytes("https://a.example/moved", 5)
-            .await
-            .unwrap(),
-        "found"
-    );
-    let error = outbound
-        .fetch_bytes("https://user:pw@a.example/x?token=1", 5)
-        .await
-        .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "https://a.example/x answered 404 Not Found, not 200"
-    );
+    assert_eq!(outbound.fetch_bytes("https://a.example/moved", 5).await.unwrap(), "found");
+    let error = outbound.fetch_bytes("https://user:pw@a.example/x?token=1", 5).await.unwrap_err();
+    assert_eq!(error.to_string(), "https://a.example/x answered 404 Not Found, not 200");
 }
 
 #[tokio::test]
 async fn after_a_shutdown_nothing_runs_and_nothing_is_sent() {
     let server = Server::start(echo).await;
     let outbound = server.outbound();
-    let response: Response = outbound
-        .send(Request::get("http://a.example/").unwrap())
-        .await
-        .unwrap();
+    let response: Response = outbound.send(Request::get("http://a.example/").unwrap()).await.unwrap();
     text(response).await;
 
     outbound.shutdown().await;
 
     assert_eq!(outbound.open_tasks(), 0);
-    assert_eq!(
-        code(
-            outbound
-                .send(Request::get("http://a.example/").unwrap())
-                .await
-        ),
-        "shut_down"
-    );
+    assert_eq!(code(outbound.send(Request::get("http://a.example/").unwrap()).await), "shut_down");
 }

@@ -41,18 +41,12 @@ async fn both_directions_flow_at_once() {
 async fn a_body_that_breaks_off_breaks_the_request() {
     let server = Server::start(crate::testing::echo).await;
     let mut request = Request::new("POST", "http://a.example/").unwrap();
-    request.body = Body::stream(stream::iter([
-        Ok(Bytes::from("part")),
-        Err(io::Error::other("disk on fire")),
-    ]));
+    request.body = Body::stream(stream::iter([Ok(Bytes::from("part")), Err(io::Error::other("disk on fire"))]));
 
     let error = server.outbound().send(request).await.err().unwrap();
 
     assert_eq!(error.code(), "request_body_failed");
-    assert_eq!(
-        error.to_string(),
-        "the request body broke off: disk on fire"
-    );
+    assert_eq!(error.to_string(), "the request body broke off: disk on fire");
 }
 
 #[tokio::test]
@@ -65,8 +59,5 @@ async fn a_streamed_body_is_not_sent_twice() {
     let mut request = Request::new("POST", "http://a.example/").unwrap();
     request.body = Body::stream(stream::iter([Ok::<_, io::Error>(Bytes::from("once"))]));
 
-    assert_eq!(
-        code(server.outbound().send(request).await),
-        "body_not_replayable"
-    );
+    assert_eq!(code(server.outbound().send(request).await), "body_not_replayable");
 }

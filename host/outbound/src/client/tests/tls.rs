@@ -19,19 +19,8 @@ async fn tell_version(asked: Asked) -> Answer {
         let _ = asked.into_body().collect().await;
         return reply(200, &[], "");
     }
-    let host = asked
-        .headers()
-        .get("host")
-        .map(|host| host.to_str().unwrap().to_owned());
-    reply(
-        200,
-        &[],
-        format!(
-            "{:?} host={host:?} authority={:?}",
-            asked.version(),
-            asked.uri().authority()
-        ),
-    )
+    let host = asked.headers().get("host").map(|host| host.to_str().unwrap().to_owned());
+    reply(200, &[], format!("{:?} host={host:?} authority={:?}", asked.version(), asked.uri().authority()))
 }
 
 /// A server for `api.example.com`, and the PEM of the authority that vouches for it.
@@ -43,25 +32,16 @@ async fn serve(protocols: &[&[u8]]) -> (Server, String) {
     let issuer = Issuer::new(params, authority_key);
     let key = KeyPair::generate().unwrap();
     let names = vec!["api.example.com".to_owned()];
-    let certificate = CertificateParams::new(names)
-        .unwrap()
-        .signed_by(&key, &issuer)
-        .unwrap();
+    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
 
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(
-            vec![certificate.der().clone()],
-            PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
-        )
+        .with_single_cert(vec![certificate.der().clone()], PrivateKeyDer::try_from(key.serialize_der()).unwrap())
         .unwrap();
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-    (
-        Server::start_tls(config, tell_version).await,
-        authority.pem(),
-    )
+    (Server::start_tls(config, tell_version).await, authority.pem())
 }
 
 fn outbound(server: &Server, pem: &str) -> Outbound {
@@ -85,10 +65,7 @@ async fn http2_is_spoken_when_the_server_offers_it() {
     let response = get(&outbound, "https://api.example.com/").await.unwrap();
 
     assert_eq!(response.status_text, "");
-    assert_eq!(
-        text(response).await,
-        "HTTP/2.0 host=None authority=Some(api.example.com)"
-    );
+    assert_eq!(text(response).await, "HTTP/2.0 host=None authority=Some(api.example.com)");
     get(&outbound, "https://api.example.com/").await.unwrap();
     assert_eq!(server.connections(), 1);
 }
@@ -113,15 +90,10 @@ async fn http1_is_spoken_otherwise() {
     for protocols in [&[][..], &[&b"http/1.1"[..]]] {
         let (server, pem) = serve(protocols).await;
 
-        let response = get(&outbound(&server, &pem), "https://api.example.com/")
-            .await
-            .unwrap();
+        let response = get(&outbound(&server, &pem), "https://api.example.com/").await.unwrap();
 
         assert_eq!(response.status_text, "OK");
-        assert_eq!(
-            text(response).await,
-            "HTTP/1.1 host=Some(\"api.example.com\") authority=None"
-        );
+        assert_eq!(text(response).await, "HTTP/1.1 host=Some(\"api.example.com\") authority=None");
     }
 }
 
@@ -129,30 +101,21 @@ async fn http1_is_spoken_otherwise() {
 async fn a_trailing_dot_does_not_change_the_certificate() {
     let (server, pem) = serve(&[b"http/1.1"]).await;
 
-    assert_eq!(
-        code(get(&outbound(&server, &pem), "https://api.example.com./").await),
-        "ok"
-    );
+    assert_eq!(code(get(&outbound(&server, &pem), "https://api.example.com./").await), "ok");
 }
 
 #[tokio::test]
 async fn unknown_authorities_and_wrong_names_are_tls_failures() {
     let (server, pem) = serve(&[b"h2"]).await;
 
-    let unknown = get(&outbound(&server, ""), "https://api.example.com/")
-        .await
-        .err()
-        .unwrap();
+    let unknown = get(&outbound(&server, ""), "https://api.example.com/").await.err().unwrap();
     let wrong_name = get(&outbound(&server, &pem), "https://www.example.com/").await;
 
     assert_eq!(unknown.code(), "tls_failed");
     assert!(unknown.to_string().contains("UnknownIssuer"), "{unknown}");
     assert!(unknown.to_string().contains("SSL_CERT_FILE"), "{unknown}");
     assert_eq!(code(wrong_name), "tls_failed");
-    assert_eq!(
-        code(get(&outbound(&server, &pem), "https://93.184.216.34/").await),
-        "tls_failed"
-    );
+    assert_eq!(code(get(&outbound(&server, &pem), "https://93.184.216.34/").await), "tls_failed");
 }
 
 #[tokio::test]
@@ -162,23 +125,15 @@ async fn a_server_without_tls_is_a_tls_failure() {
     })
     .await;
 
-    assert_eq!(
-        code(get(&outbound(&server, ""), "https://api.example.com/").await),
-        "tls_failed"
-    );
+    assert_eq!(code(get(&outbound(&server, ""), "https://api.example.com/").await), "tls_failed");
 }
 
 #[test]
 fn roots_that_are_no_certificates_are_refused() {
     assert_eq!(
-        code(parse_pem_roots(
-            b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n"
-        )),
+        code(parse_pem_roots(b"-----BEGIN CERTIFICATE-----\n!!\n-----END CERTIFICATE-----\n")),
         "invalid_configuration"
     );
-    let config = Config {
-        extra_roots: vec![b"junk".to_vec().into()],
-        ..Config::default()
-    };
+    let config = Config { extra_roots: vec![b"junk".to_vec().into()], ..Config::default() };
     assert_eq!(code(Outbound::new(config)), "invalid_configuration");
 }

@@ -40,9 +40,7 @@ async fn a_server_that_never_answers_times_out() {
     let (result, ()) = tokio::join!(outbound.send(request), stop_clock);
 
     let error = result.err().unwrap();
-    assert!(
-        matches!(error, Error::Timeout { phase: Phase::Response, after } if after.as_secs() == 7)
-    );
+    assert!(matches!(error, Error::Timeout { phase: Phase::Response, after } if after.as_secs() == 7));
 }
 
 #[tokio::test]
@@ -97,10 +95,7 @@ async fn a_tls_handshake_that_stalls_counts_as_connecting() {
         }
     })
     .await;
-    let config = Config {
-        resolver: Answers::new(&[&["93.184.216.34"]]),
-        ..Config::default()
-    };
+    let config = Config { resolver: Answers::new(&[&["93.184.216.34"]]), ..Config::default() };
     let outbound = Outbound::with_dial(config, Recorder::new(server.address)).unwrap();
     let stop_clock = async {
         accepted.notified().await;
@@ -110,11 +105,5 @@ async fn a_tls_handshake_that_stalls_counts_as_connecting() {
     let request = Request::get("https://a.example/").unwrap();
     let (result, ()) = tokio::join!(outbound.send(request), stop_clock);
 
-    assert!(matches!(
-        result,
-        Err(Error::Timeout {
-            phase: Phase::Connect,
-            ..
-        })
-    ));
+    assert!(matches!(result, Err(Error::Timeout { phase: Phase::Connect, .. })));
 }
