@@ -18,6 +18,8 @@ mod gate;
 
 pub mod dead_letters;
 
+mod follow;
+
 mod deliver;
 mod perform;
 mod schedule;
@@ -29,6 +31,7 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
+pub use follow::{Follower, Following};
 pub use handle::{Config, Flow, Handle};
 pub use instance::Instance;
 pub(crate) use instance::{open_props, secrets_context};

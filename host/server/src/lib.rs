@@ -23,6 +23,7 @@ mod metrics;
 mod plugin;
 
 pub mod ingress;
+pub mod stream;
 
 mod api;
 mod route;

@@ -1,6 +1,7 @@
 //! The data plane on stand-ins and a clock that is moved by hand.
 
 mod deliver;
+mod follow;
 mod recover;
 mod schedule;
 mod trigger;
