@@ -1,5 +1,6 @@
 //! The data plane on stand-ins and a clock that is moved by hand.
 
+mod crash;
 mod deliver;
 mod follow;
 mod recover;

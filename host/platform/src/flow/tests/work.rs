@@ -132,3 +132,40 @@ async fn the_worker_does_what_is_due_and_ends_when_it_is_told_to() {
 
     assert_eq!(stage.stream(&second, "default").await, [json!(1)]);
 }
+
+#[tokio::test]
+async fn of_runs_that_end_together_each_is_judged_by_what_the_others_remembered() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script_async("unique", |call, _| async move {
+        tokio::task::yield_now().await;
+        let metadata = json!({"id": call["event"]["id"]});
+        Outcome { emits: vec![emit_with(&call["event"], metadata)], ..returned(&json!(null)) }
+    });
+    let source = stage.endpoint("unique", json!({"dedupe": "unique"})).await;
+
+    let asking: Vec<_> = (0..20).map(|number| stage.post_aside(&source, json!({"id": number % 10}))).collect();
+    for asked in asking {
+        asked.await.unwrap().unwrap();
+    }
+
+    assert_eq!(stage.stream(&source, "default").await.len(), 10);
+    assert_eq!(stage.world.sandbox.called().len(), 20);
+}
+
+#[tokio::test]
+async fn a_run_whose_deliveries_do_not_fit_one_batch_is_an_error_and_not_a_part_of_it() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("many", |_| Outcome {
+        emits: (0..10_000).map(|number| emit(&json!(number))).collect(),
+        ..returned(&json!(null))
+    });
+    let source = stage.endpoint("many", json!({})).await;
+    for number in 0..6 {
+        stage.webhook(&format!("https://example.com/{number}")).await;
+    }
+
+    stage.post(&source, json!({})).await.unwrap();
+
+    assert!(stage.stream(&source, "default").await.is_empty());
+    assert_eq!(stage.stream(&source, "$errors").await[0]["error"]["code"], "too_much_output");
+}
