@@ -33,6 +33,10 @@ pub enum Error {
     Parameter { name: &'static str, source: ParameterError },
     #[error("only an admin may do this")]
     NotAdmin,
+    #[error("you cannot take the admin role from yourself: somebody else has to")]
+    OwnRole,
+    #[error("this request was made with that key; revoke it with another one")]
+    KeyInUse,
     #[error("{noun} `{name}` is taken")]
     Taken { noun: Noun, name: String },
     #[error("{noun} `{id}` is being changed by another request")]

@@ -72,7 +72,7 @@ impl App {
         let document = openapi::document();
         Arc::new(Self {
             openapi: document.to_string().into(),
-            docs: docs::render(&document).into(),
+            docs: docs::render(&openapi::whole_document()).into(),
             parts,
             routes,
             tasks: TaskTracker::new(),

@@ -68,11 +68,13 @@ fn render_schemas(page: &mut String, document: &Value) {
 
 fn render_properties(page: &mut String, schema: &Value) {
     let required: Vec<&str> = texts(schema.get("required"));
+    // That what may be absent may be null as well goes without saying.
+    let is_required = |name: &str| required.contains(&name);
     let rows = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let rows = rows.map(|(name, property)| Row {
         name,
-        kind: kind(property),
-        is_required: required.contains(&name.as_str()),
+        kind: if is_required(name) { kind(property) } else { kind(property).replace(" or null", "") },
+        is_required: is_required(name),
         says: text(property, "description"),
     });
     render_rows(page, rows.collect());

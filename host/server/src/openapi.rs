@@ -8,8 +8,22 @@ use crate::routes;
 /// The shapes of what the API returns. Data, because that is what it is: the tests compare every answer with it.
 const SCHEMAS: &str = include_str!("openapi/schemas.json");
 
-/// The whole document.
+/// The document as it is served. `include` and `exclude` take fields of `data` away, so none of them is required here;
+/// that is what a client has to expect.
 pub fn document() -> Value {
+    let mut document = whole_document();
+    let schemas = document.pointer_mut("/components/schemas").and_then(Value::as_object_mut);
+    for (name, schema) in schemas.into_iter().flatten() {
+        let is_data = !matches!(name.as_str(), "Error" | "PageInfo");
+        if let (true, Some(fields)) = (is_data, schema.as_object_mut()) {
+            fields.shift_remove("required");
+        }
+    }
+    document
+}
+
+/// The document with the fields that are there unless they are selected away.
+pub(crate) fn whole_document() -> Value {
     let mut paths = Map::new();
     for route in routes::table().iter().filter(|route| !route.is_internal) {
         let path = route.path.strip_prefix("/v1").unwrap_or(route.path);
@@ -69,7 +83,7 @@ fn parameters(route: &Route) -> Vec<Value> {
             "description": parameter.says, "schema": schema(parameter.kind),
         })
     });
-    let fields = if matches!(route.body, RequestBody::Parameters(_)) || returns_nothing(route) {
+    let fields = if matches!(route.body, RequestBody::Parameters { .. }) || returns_nothing(route) {
         Vec::new()
     } else {
         FIELDS.iter().map(|(name, says)| {
@@ -88,7 +102,10 @@ fn request_body(route: &Route) -> Option<Value> {
     let (schema, is_required) = match &route.body {
         RequestBody::None => return None,
         RequestBody::Any => (json!({}), false),
-        RequestBody::Parameters(parameters) => (object_schema(parameters), true),
+        RequestBody::Parameters { parameters, one_of } => {
+            let is_required = !one_of.is_empty() || parameters.iter().any(|parameter| parameter.is_required);
+            (object_schema(parameters, one_of), is_required)
+        }
     };
     let mut media = json!({"schema": schema});
     if let (Some(example), Some(fields)) = (&route.example, media.as_object_mut()) {
@@ -97,24 +114,45 @@ fn request_body(route: &Route) -> Option<Value> {
     Some(json!({"required": is_required, "content": {"application/json": media}}))
 }
 
-fn object_schema(parameters: &[Parameter]) -> Value {
+fn object_schema(parameters: &[Parameter], one_of: &[&str]) -> Value {
     let mut properties = Map::new();
     for parameter in parameters {
         let mut described = schema(parameter.kind);
         if let Some(fields) = described.as_object_mut() {
             fields.insert("description".to_owned(), json!(parameter.says));
+            match parameter.is_required {
+                true if fields.get("pattern").is_none() && fields.get("type") == Some(&json!("string")) => {
+                    fields.insert("minLength".to_owned(), json!(1));
+                }
+                true => {}
+                false => or_null(fields),
+            }
         }
         properties.insert(parameter.name.to_owned(), described);
     }
     for (name, says) in FIELDS {
-        properties.insert(name.to_owned(), json!({"type": "string", "description": says}));
+        properties.insert(name.to_owned(), json!({"type": ["string", "null"], "description": says}));
     }
     let required: Vec<&str> = parameters.iter().filter(|one| one.is_required).map(|one| one.name).collect();
     let mut object = json!({"type": "object", "properties": properties});
     if let (Some(fields), false) = (object.as_object_mut(), required.is_empty()) {
         fields.insert("required".to_owned(), json!(required));
     }
+    if let (Some(fields), false) = (object.as_object_mut(), one_of.is_empty()) {
+        let ways: Vec<Value> = one_of.iter().map(|name| json!({"required": [name]})).collect();
+        fields.insert("anyOf".to_owned(), json!(ways));
+    }
     object
+}
+
+/// Nothing is as good as absent.
+fn or_null(fields: &mut Map<String, Value>) {
+    if let Some(kind) = fields.get("type").cloned() {
+        fields.insert("type".to_owned(), json!([kind, "null"]));
+    }
+    if let Some(Value::Array(values)) = fields.get_mut("enum") {
+        values.push(Value::Null);
+    }
 }
 
 fn schema(kind: ParameterKind) -> Value {

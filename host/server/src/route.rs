@@ -46,7 +46,11 @@ pub(crate) struct Route {
 pub(crate) enum RequestBody {
     None,
     /// An object of these; each may stand in the query string instead.
-    Parameters(Vec<Parameter>),
+    Parameters {
+        parameters: Vec<Parameter>,
+        /// One of these is required.
+        one_of: &'static [&'static str],
+    },
     /// Any JSON, such as an event.
     Any,
 }
@@ -136,7 +140,13 @@ impl Route {
     }
 
     pub(crate) fn body(mut self, parameters: &[Parameter]) -> Self {
-        self.body = RequestBody::Parameters(parameters.to_vec());
+        self.body = RequestBody::Parameters { parameters: parameters.to_vec(), one_of: &[] };
+        self
+    }
+
+    /// A body of which one of `names` must be there.
+    pub(crate) fn body_with(mut self, names: &'static [&'static str], parameters: &[Parameter]) -> Self {
+        self.body = RequestBody::Parameters { parameters: parameters.to_vec(), one_of: names };
         self
     }
 

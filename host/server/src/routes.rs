@@ -22,7 +22,7 @@ const DELETE: Method = Method::DELETE;
 pub(crate) fn table() -> Vec<Route> {
     vec![
         route(POST, "/v1/components", Key, components::create)
-            .says("Components", "Save a component from its code or its address").body(&CODE).answers(One("Component")).refuses(&[422])
+            .says("Components", "Save a component from its code or its address").body_with(CODE_NAMES, &CODE).answers(One("Component")).refuses(&[422])
             .example(json!({"component_code": "module.exports = {\n  name: \"Hello\",\n  version: \"0.0.1\",\n  props: {timer: {type: \"$.interface.timer\", default: {intervalSeconds: 60}}},\n  run() { this.$emit({hello: \"world\"}) },\n}"})),
         route(GET, "/v1/components/registry/{key}", Key, components::find_registered)
             .says("Components", "Read a globally published component").answers(One("Component")).refuses(&[404]),
@@ -38,7 +38,7 @@ pub(crate) fn table() -> Vec<Route> {
             .says("Components", "List your components, newest first").query(&PAGING).answers(Page("Component")),
 
         route(POST, "/v1/sources", Key, sources::create)
-            .says("Sources", "Deploy a source; runs its deploy and activate hooks").body(&NEW_SOURCE).answers(One("Source")).refuses(&[403, 404, 422])
+            .says("Sources", "Deploy a source; runs its deploy and activate hooks").body_with(SOURCE_NAMES, &NEW_SOURCE).answers(One("Source")).refuses(&[403, 404, 422])
             .example(json!({"component_id": "sc_Ab12Cd34Ef56", "name": "Every minute", "configured_props": {"timer": {"intervalSeconds": 60}}})),
         route(GET, "/v1/users/me/sources", Key, sources::list)
             .says("Sources", "List your sources, newest first").query(&PAGING).answers(Page("Source")),
@@ -100,7 +100,7 @@ pub(crate) fn table() -> Vec<Route> {
         route(POST, "/v1/users/me/keys", Key, users::create_key)
             .says("Users", "Make a further API key; it is shown this once").answers(One("NewKey")).refuses(&[403]),
         route(DELETE, "/v1/users/me/keys/{id}", Key, users::revoke_key)
-            .says("Users", "Revoke an API key").answers(NoContent).refuses(&[404]),
+            .says("Users", "Revoke an API key, but not the one in use").answers(NoContent).refuses(&[404, 409]),
 
         route(GET, "/v1/apps", Key, accounts::list_apps)
             .says("Accounts", "List the apps that accounts can be connected to").query(&PAGING).answers(Page("App")),
@@ -122,7 +122,7 @@ pub(crate) fn table() -> Vec<Route> {
         route(GET, "/v1/admin/users/{id}", Admin, admin::find_user)
             .says("Operator", "Read a user").answers(One("AdminUser")).refuses(&[404]),
         route(PUT, "/v1/admin/users/{id}", Admin, admin::update_user)
-            .says("Operator", "Change a user's role, plan or quotas").body(&CHANGED_USER).answers(One("AdminUser")).refuses(&[404, 409])
+            .says("Operator", "Change a user's role, plan or quotas").body(&CHANGED_USER).answers(One("AdminUser")).refuses(&[403, 404, 409])
             .example(json!({"daily_invocations_quota": 5000})),
         route(POST, "/v1/admin/users/{id}/keys", Admin, admin::create_key)
             .says("Operator", "Make a further key for a user").answers(One("NewKey")).refuses(&[404]),
@@ -132,7 +132,7 @@ pub(crate) fn table() -> Vec<Route> {
         route(DELETE, "/v1/admin/apps/{name_slug}", Admin, admin::delete_app)
             .says("Operator", "Remove an app").answers(NoContent).refuses(&[404]),
         route(POST, "/v1/admin/registry", Admin, admin::publish)
-            .says("Operator", "Publish a component to everybody").body(&CODE).answers(One("Component")).refuses(&[409, 422])
+            .says("Operator", "Publish a component to everybody").body_with(CODE_NAMES, &CODE).answers(One("Component")).refuses(&[409, 422])
             .example(json!({"component_code": "module.exports = {name: \"Hi\", key: \"demo-hi\", version: \"1.0.0\", run() {}}"})),
         route(DELETE, "/v1/admin/registry/{key}", Admin, admin::unpublish)
             .says("Operator", "Unpublish a component; sources made from it go on").answers(NoContent).refuses(&[404, 409]),

@@ -69,6 +69,10 @@ pub async fn create(caller: &Caller, platform: &Platform) -> Result<NewKey, Erro
 pub async fn revoke(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
     let found = shelf::find::<ApiKey>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let found = found.ok_or_else(|| Error::not_found(Noun::Key, id))?;
+    // Revoking the only key would lock its owner out.
+    if found.record.hash == hash_of(caller.presented_key.expose()) {
+        return Err(Error::KeyInUse);
+    }
     platform.store.commit(platform.batch(&caller.tenant).then(shelf::delete(&found.record))).await?;
     platform.store.write_directory(DirectoryWrite::Remove { key: names::api_key(&found.record.hash) }).await?;
     Ok(())

@@ -129,6 +129,10 @@ pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: User
     let operator = names::operator();
     let found = shelf::find::<User>(&*platform.store, &operator, Lookup::Id(id)).await?;
     let mut kept = found.ok_or_else(|| Error::not_found(Noun::User, id))?;
+    // The last admin would lock everybody out.
+    if kept.record.id == caller.user.id && change.role == Some(Role::Member) {
+        return Err(Error::OwnRole);
+    }
     let unchanged = shelf::unchanged(&kept);
     let user = &mut kept.record;
     user.role = change.role.unwrap_or(user.role);

@@ -13,6 +13,9 @@ use super::components::code_request;
 use super::users::new_key;
 use super::{Answer, Context, Parameters};
 
+/// A billing period whose end is not given.
+const MONTH_MS: i64 = 30 * 24 * 3600 * 1000;
+
 pub(crate) async fn list_users(context: Context) -> Result<Answer, Error> {
     let page = users::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
     Ok(Answer::page(&page.map(UserView::from)))
@@ -30,7 +33,7 @@ pub(crate) async fn create_user(context: Context) -> Result<Answer, Error> {
         username: parameters.required_text("username")?,
         email: parameters.required_text("email")?,
         role: role(parameters)?.unwrap_or(Role::Member),
-        quotas: quotas(parameters, defaults)?.unwrap_or(defaults),
+        quotas: quotas(parameters, defaults)?,
     };
     let (user, key) = users::create(context.caller()?, context.platform(), new).await?;
     let mut view = json!(UserView::from(user));
@@ -43,7 +46,7 @@ pub(crate) async fn create_user(context: Context) -> Result<Answer, Error> {
 pub(crate) async fn update_user(context: Context) -> Result<Answer, Error> {
     let id = context.path("id");
     let user = users::find(context.caller()?, context.platform(), id).await?;
-    let change = UserChange { role: role(&context.parameters)?, plan: plan(&context.parameters, user.plan, &context)? };
+    let change = UserChange { role: role(&context.parameters)?, plan: Some(plan(&context, user.plan)?) };
     let user = users::update(context.caller()?, context.platform(), id, change).await?;
     Ok(Answer::data(UserView::from(user)))
 }
@@ -90,38 +93,47 @@ fn role(parameters: &Parameters) -> Result<Option<Role>, Error> {
     }
 }
 
-/// The quotas that are given, with `before` for those that are not.
-fn quotas(parameters: &Parameters, before: Quotas) -> Result<Option<Quotas>, Error> {
-    let compute_ms = parameters.whole_number("daily_compute_time_quota")?;
-    let invocations = parameters.whole_number("daily_invocations_quota")?;
-    if compute_ms.is_none() && invocations.is_none() {
+/// Epoch seconds, as milliseconds.
+fn instant_ms(parameters: &Parameters, name: &'static str) -> Result<Option<i64>, Error> {
+    let Some(seconds) = parameters.whole_number(name)? else {
         return Ok(None);
-    }
-    Ok(Some(Quotas {
-        daily_compute_ms: compute_ms.unwrap_or(before.daily_compute_ms),
-        daily_invocations: invocations.unwrap_or(before.daily_invocations),
-    }))
+    };
+    let instant_ms = i64::try_from(seconds).ok().and_then(|seconds| seconds.checked_mul(1000));
+    instant_ms.map(Some).ok_or_else(|| Error::expected(name, "epoch seconds"))
 }
 
-fn plan(parameters: &Parameters, before: Plan, context: &Context) -> Result<Option<Plan>, Error> {
-    let defaults = context.platform().config.default_quotas;
-    let quotas_before = if let Plan::Free { quotas } = before { quotas } else { defaults };
-    let quotas = quotas(parameters, quotas_before)?;
-    match parameters.filled_text("plan")?.as_deref() {
-        None => Ok(quotas.map(|quotas| Plan::Free { quotas })),
-        Some("free") => Ok(Some(Plan::Free { quotas: quotas.unwrap_or(quotas_before) })),
-        Some("paid") => {
-            let second = |name: &'static str| {
-                let seconds = parameters.whole_number(name)?.ok_or(Error::Missing { name })?;
-                i64::try_from(seconds)
-                    .ok()
-                    .and_then(|seconds| seconds.checked_mul(1000))
-                    .ok_or(Error::expected(name, "epoch seconds"))
-            };
-            let (period_start_ms, period_end_ms) =
-                (second("billing_period_start_ts")?, second("billing_period_end_ts")?);
-            Ok(Some(Plan::Paid { period_start_ms, period_end_ms, period_invocations: 0 }))
+/// The quotas that are given, with `before` for those that are not.
+fn quotas(parameters: &Parameters, before: Quotas) -> Result<Quotas, Error> {
+    let compute_ms = parameters.whole_number("daily_compute_time_quota")?;
+    let invocations = parameters.whole_number("daily_invocations_quota")?;
+    Ok(Quotas {
+        daily_compute_ms: compute_ms.unwrap_or(before.daily_compute_ms),
+        daily_invocations: invocations.unwrap_or(before.daily_invocations),
+    })
+}
+
+/// The plan after a change; what is not given stays, and what the other plan has is checked and not used.
+fn plan(context: &Context, before: Plan) -> Result<Plan, Error> {
+    let parameters = &context.parameters;
+    let (quotas_before, start_before, end_before) = match before {
+        Plan::Free { quotas } => (quotas, None, None),
+        Plan::Paid { period_start_ms, period_end_ms, .. } => {
+            (context.platform().config.default_quotas, Some(period_start_ms), Some(period_end_ms))
         }
-        Some(_) => Err(Error::expected("plan", "`free` or `paid`")),
+    };
+    let quotas = quotas(parameters, quotas_before)?;
+    let start_ms = instant_ms(parameters, "billing_period_start_ts")?.or(start_before);
+    let end_ms = instant_ms(parameters, "billing_period_end_ts")?.or(end_before);
+    let is_paid = match parameters.filled_text("plan")?.as_deref() {
+        None => matches!(before, Plan::Paid { .. }),
+        Some("free") => false,
+        Some("paid") => true,
+        Some(_) => return Err(Error::expected("plan", "`free` or `paid`")),
+    };
+    if !is_paid {
+        return Ok(Plan::Free { quotas });
     }
+    let period_start_ms = start_ms.unwrap_or_else(|| context.platform().clock.instant_ms());
+    let period_end_ms = end_ms.unwrap_or_else(|| period_start_ms.saturating_add(MONTH_MS));
+    Ok(Plan::Paid { period_start_ms, period_end_ms, period_invocations: 0 })
 }

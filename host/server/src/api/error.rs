@@ -110,6 +110,8 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         Error::MissingOneOf { names } => with(StatusCode::BAD_REQUEST, "missing_parameter", json!({"one_of": names})),
         Error::Parameter { name, .. } => with(StatusCode::BAD_REQUEST, "invalid_parameter", json!({"parameter": name})),
         Error::NotAdmin => told(StatusCode::FORBIDDEN, "admin_only"),
+        Error::OwnRole => told(StatusCode::FORBIDDEN, "own_role"),
+        Error::KeyInUse => told(StatusCode::CONFLICT, "key_in_use"),
         Error::TooMany { noun, limit } => {
             with(StatusCode::FORBIDDEN, "limit_reached", json!({"of": noun.as_snake_case(), "limit": limit}))
         }

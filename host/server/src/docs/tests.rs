@@ -1,5 +1,5 @@
 use super::render;
-use crate::openapi::document;
+use crate::openapi::whole_document as document;
 
 #[test]
 fn the_page_shows_every_operation_and_needs_nothing_from_outside() {

@@ -47,6 +47,9 @@ pub(super) const EVENT_RANGE: [Parameter; 3] = [
     EVENT_NAME_OF,
 ];
 
+pub(super) const CODE_NAMES: &[&str] = &["component_code", "component_url"];
+pub(super) const SOURCE_NAMES: &[&str] = &["component_id", "component_code", "component_url", "key"];
+
 pub(super) const CODE: [Parameter; 4] = [CODE_TEXT, CODE_URL, FILES, FILENAME];
 pub(super) const NEW_SOURCE: [Parameter; 8] =
     [ID, CODE_TEXT, CODE_URL, FILES, FILENAME, REGISTRY_KEY, SOURCE_NAME, PROPS];

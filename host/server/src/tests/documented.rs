@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::wire::Reply;
-use crate::openapi::document;
+use crate::openapi::whole_document;
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(document);
+static DOCUMENT: LazyLock<Value> = LazyLock::new(whole_document);
 
 /// Fails when the document knows the route and not this answer of it.
 pub(super) fn check(method: &str, path: &str, reply: &Reply) {

@@ -88,6 +88,19 @@ async fn a_further_key_works_beside_the_first_and_a_revoked_one_does_not() {
 }
 
 #[tokio::test]
+async fn nobody_locks_themselves_out() {
+    let (world, admin) = world().await;
+    let own_key = keys::list(&admin, &world.platform).await.unwrap()[0].id.clone();
+    let demoted = UserChange { role: Some(Role::Member), plan: None };
+
+    let key = keys::revoke(&admin, &world.platform, &own_key).await;
+    let role = users::update(&admin, &world.platform, admin.user.id.as_str(), demoted).await;
+
+    assert!(matches!(key, Err(Error::KeyInUse)));
+    assert!(matches!(role, Err(Error::OwnRole)));
+}
+
+#[tokio::test]
 async fn free_users_see_their_key_and_quotas_and_paid_users_their_billing_period() {
     let (world, caller) = world().await;
     let free = json!(users::me(&caller, &world.platform).await.unwrap());
