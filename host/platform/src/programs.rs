@@ -12,12 +12,9 @@ use crate::ports::Program;
 use crate::records::{Origin, RecordError};
 use crate::records::{Source, names, shelf};
 
-/// A few hundred components with large packages.
-const HELD_BYTES: usize = 256 << 20;
-
-#[derive(Default)]
 pub struct Programs {
     held: Mutex<Held>,
+    limit_bytes: usize,
 }
 
 #[derive(Default)]
@@ -30,7 +27,18 @@ struct Held {
 
 // === impl Programs ===
 
+impl Default for Programs {
+    /// A few hundred components with large packages.
+    fn default() -> Self {
+        Self::with_limit(256 << 20)
+    }
+}
+
 impl Programs {
+    pub fn with_limit(limit_bytes: usize) -> Self {
+        Self { held: Mutex::default(), limit_bytes }
+    }
+
     pub async fn of_source(&self, store: &dyn Store, tenant: &Tenant, source: &Source) -> Result<Arc<Program>, Error> {
         self.find(store, tenant, source.revision.origin, &source.revision.program).await
     }
@@ -53,7 +61,7 @@ impl Programs {
         // A component is committed together with its program.
         let found = found.ok_or(RecordError::Gone { kind: "program" })?;
         let program = Arc::new(found.record);
-        self.lock().hold(digest, &program);
+        self.lock().hold(digest, &program, self.limit_bytes);
         Ok(program)
     }
 
@@ -65,13 +73,13 @@ impl Programs {
 // === impl Held ===
 
 impl Held {
-    fn hold(&mut self, digest: &str, program: &Arc<Program>) {
+    fn hold(&mut self, digest: &str, program: &Arc<Program>, limit_bytes: usize) {
         if self.by_digest.insert(digest.to_owned(), program.clone()).is_some() {
             return;
         }
         self.order.push_back(digest.to_owned());
         self.size_bytes += size_bytes(program);
-        while self.size_bytes > HELD_BYTES && self.order.len() > 1 {
+        while self.size_bytes > limit_bytes && self.order.len() > 1 {
             let oldest = self.order.pop_front().and_then(|oldest| self.by_digest.remove(&oldest));
             self.size_bytes -= oldest.map_or(0, |program| size_bytes(&program));
         }
@@ -81,3 +89,6 @@ impl Held {
 fn size_bytes(program: &Program) -> usize {
     program.modules.iter().map(|(path, module)| path.len() + module.source.len()).sum()
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use domain::users::Role;
 use futures_util::future::BoxFuture;
 use http_body_util::BodyExt;
-use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
+use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use hyper::http::request;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use platform::manage::keys::authenticate;
@@ -100,6 +100,7 @@ impl App {
         if method == Method::HEAD {
             *response.body_mut() = empty();
         }
+        response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         let status = response.status().as_u16().to_string();
         let labels = [("method", known_method(&method)), ("route", route), ("status", status.as_str())];
         self.metrics().count("wellspring_http_requests_total", "Requests answered.", &labels, 1);
@@ -227,11 +228,6 @@ impl App {
 /// The answer to a panic: the connection lives on.
 pub(crate) fn broken() -> Response<Body> {
     refuse(Refusal::Broken, 0)
-}
-
-/// The answer to a request that came while the server is going.
-pub(crate) fn shutting_down() -> Response<Body> {
-    refuse(Refusal::ShuttingDown, 0)
 }
 
 async fn collect(mut body: Body, limit_bytes: usize) -> Result<Vec<u8>, Refusal> {

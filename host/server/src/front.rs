@@ -39,10 +39,13 @@ use tower_http::request_id::{MakeRequestId, PropagateRequestIdLayer, RequestId, 
 use tower_http::trace::TraceLayer;
 use tracing::Span;
 
-use crate::app::{App, broken, shutting_down};
+use crate::app::{App, broken};
 use crate::body::{Body, Peer};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// hyper takes no less.
+const MIN_HEAD_BYTES: usize = 8 << 10;
 
 /// Bounds of connections.
 #[derive(Clone, Copy, Debug)]
@@ -67,13 +70,17 @@ pub async fn serve(
     let places = Arc::new(Semaphore::new(config.max_connections));
     let graceful = GracefulShutdown::new();
     let connections = TaskTracker::new();
+    // Ends the connections that would not drain.
+    let abandoned = CancellationToken::new();
     // Cancel safe: a permit or a connection that was not taken is not lost.
     while let Some((stream, peer, place)) = tokio::select! {
         () = shutdown.cancelled() => None,
         accepted = accept(&listener, &places) => Some(accepted),
     } {
         let connection = Connection { app: app.clone(), peer, place, config };
-        connections.spawn(connection.serve(stream, graceful.watcher()));
+        let serving = connection.serve(stream, graceful.watcher());
+        let abandoned = abandoned.clone();
+        connections.spawn(async move { abandoned.run_until_cancelled(serving).await });
     }
     drop(listener);
     app.is_draining.store(true, Ordering::Relaxed);
@@ -86,6 +93,8 @@ pub async fn serve(
     });
     if drained.await.is_err() {
         tracing::warn!("requests were still under way when the time to drain was over");
+        abandoned.cancel();
+        connections.wait().await;
     }
     Ok(())
 }
@@ -131,7 +140,7 @@ impl Connection {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .max_headers(config.max_headers)
-            .max_buf_size(config.max_head_bytes)
+            .max_buf_size(config.max_head_bytes.max(MIN_HEAD_BYTES))
             .header_read_timeout(config.head_timeout)
             .serve_connection(TokioIo::new(stream), service);
         if let Err(error) = watcher.watch(connection).await {
@@ -151,13 +160,7 @@ fn stack(app: Arc<App>, peer: SocketAddr) -> HyperService {
     let api = service_fn(move |mut request: Request<Body>| {
         request.extensions_mut().insert(Peer(peer));
         let app = app.clone();
-        async move {
-            let response = match app.is_draining.load(Ordering::Relaxed) && app.tasks.is_empty() {
-                true => shutting_down(),
-                false => app.handle(request).await,
-            };
-            Ok::<_, Infallible>(response)
-        }
+        async move { Ok::<_, Infallible>(app.handle(request).await) }
     });
     let service = ServiceBuilder::new()
         .map_request(|request: Request<Incoming>| request.map(|body| body.map_err(Into::into).boxed_unsync()))

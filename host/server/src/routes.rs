@@ -18,8 +18,24 @@ const PUT: Method = Method::PUT;
 const DELETE: Method = Method::DELETE;
 
 /// In the order of the reference page.
-#[rustfmt::skip]
 pub(crate) fn table() -> Vec<Route> {
+    [
+        components_routes(),
+        sources_routes(),
+        events_routes(),
+        subscriptions_routes(),
+        webhooks_routes(),
+        users_routes(),
+        accounts_routes(),
+        operator_routes(),
+        internal_routes(),
+    ]
+    .concat()
+}
+
+/// Saved code.
+#[rustfmt::skip]
+fn components_routes() -> Vec<Route> {
     vec![
         route(POST, "/v1/components", Key, components::create)
             .says("Components", "Save a component from its code or its address").body_with(CODE_NAMES, &CODE).answers(One("Component")).refuses(&[422])
@@ -36,7 +52,13 @@ pub(crate) fn table() -> Vec<Route> {
             .example(json!({"configured_props": {"text": "hello"}, "steps": {}})),
         route(GET, "/v1/users/me/components", Key, components::list)
             .says("Components", "List your components, newest first").query(&PAGING).answers(Page("Component")),
+    ]
+}
 
+/// Deployed code.
+#[rustfmt::skip]
+fn sources_routes() -> Vec<Route> {
+    vec![
         route(POST, "/v1/sources", Key, sources::create)
             .says("Sources", "Deploy a source; runs its deploy and activate hooks").body_with(SOURCE_NAMES, &NEW_SOURCE).answers(One("Source")).refuses(&[403, 404, 422])
             .example(json!({"component_id": "sc_Ab12Cd34Ef56", "name": "Every minute", "configured_props": {"timer": {"intervalSeconds": 60}}})),
@@ -54,7 +76,13 @@ pub(crate) fn table() -> Vec<Route> {
             .example(json!({"method": "POST", "body": {"hello": "world"}})),
         route(GET, "/v1/sources/{id}/logs", Key, events::logs)
             .says("Sources", "Read the log of a source, newest first").query(&EVENT_PAGING).answers(Page("LogLine")).refuses(&[404]),
+    ]
+}
 
+/// What sources and workflows emitted.
+#[rustfmt::skip]
+fn events_routes() -> Vec<Route> {
+    vec![
         route(GET, "/v1/sources/{id}/event_summaries", Key, events::summaries)
             .says("Events", "Read the last events of a source").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
         route(GET, "/v1/sources/{id}/events", Key, events::list)
@@ -65,7 +93,13 @@ pub(crate) fn table() -> Vec<Route> {
             .says("Events", "Read the last events that a workflow emitted").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
         route(GET, "/v1/workflows/{workflow_id}/$errors/event_summaries", Key, workflows::errors)
             .says("Events", "Read the last errors of a workflow").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
+    ]
+}
 
+/// Who listens to whom, and what could not be delivered.
+#[rustfmt::skip]
+fn subscriptions_routes() -> Vec<Route> {
+    vec![
         route(POST, "/v1/subscriptions", Key, subscriptions::create)
             .says("Subscriptions", "Subscribe a listener to a stream of an emitter").body(&SUBSCRIPTION).answers(One("Subscription")).refuses(&[403, 404])
             .example(json!({"emitter_id": "dc_*", "event_name": "$errors", "listener_id": "wh_Ab12Cd34Ef56"})),
@@ -73,6 +107,10 @@ pub(crate) fn table() -> Vec<Route> {
             .says("Subscriptions", "End a subscription").query(&SUBSCRIPTION).answers(NoContent).refuses(&[404]),
         route(GET, "/v1/users/me/subscriptions", Key, subscriptions::list)
             .says("Subscriptions", "List your subscriptions").answers(List("Subscription")),
+        route(GET, "/v1/users/me/dead_letters", Key, subscriptions::list_dead_letters)
+            .says("Subscriptions", "List deliveries that were given up").query(&PAGING).answers(Page("DeadLetter")),
+        route(POST, "/v1/dead_letters/{id}/replay", Key, subscriptions::replay_dead_letter)
+            .says("Subscriptions", "Deliver again what was given up").answers(One("Replayed")).refuses(&[404, 409]),
         route(POST, "/v1/auto_subscriptions", Key, subscriptions::create_auto)
             .says("Subscriptions", "Subscribe a listener to everything that is created later").body(&AUTO_SUBSCRIPTION).answers(One("Subscription")).refuses(&[403, 404])
             .example(json!({"event_name": "$errors", "listener_id": "wh_Ab12Cd34Ef56"})),
@@ -80,7 +118,13 @@ pub(crate) fn table() -> Vec<Route> {
             .says("Subscriptions", "End an auto-subscription").query(&AUTO_SUBSCRIPTION).answers(NoContent).refuses(&[404]),
         route(GET, "/v1/users/me/auto_subscriptions", Key, subscriptions::list_auto)
             .says("Subscriptions", "List your auto-subscriptions").answers(List("Subscription")),
+    ]
+}
 
+/// Where events are delivered to.
+#[rustfmt::skip]
+fn webhooks_routes() -> Vec<Route> {
+    vec![
         route(POST, "/v1/webhooks", Key, webhooks::create)
             .says("Webhooks", "Create a webhook; its signing secret is shown this once").body(&WEBHOOK).answers(One("Webhook")).refuses(&[403])
             .example(json!({"url": "https://example.com/hook", "name": "My hook"})),
@@ -90,7 +134,13 @@ pub(crate) fn table() -> Vec<Route> {
             .says("Webhooks", "Read a webhook").answers(One("Webhook")).refuses(&[404]),
         route(DELETE, "/v1/webhooks/{id}", Key, webhooks::delete)
             .says("Webhooks", "Delete a webhook and its subscriptions").answers(NoContent).refuses(&[404]),
+    ]
+}
 
+/// Who you are.
+#[rustfmt::skip]
+fn users_routes() -> Vec<Route> {
+    vec![
         route(GET, "/v1/users/me", Key, users::me)
             .says("Users", "Read the current user").answers(One("User")),
         route(GET, "/v1/users/me/workflows", Key, workflows::list)
@@ -101,7 +151,13 @@ pub(crate) fn table() -> Vec<Route> {
             .says("Users", "Make a further API key; it is shown this once").answers(One("NewKey")).refuses(&[403]),
         route(DELETE, "/v1/users/me/keys/{id}", Key, users::revoke_key)
             .says("Users", "Revoke an API key, but not the one in use").answers(NoContent).refuses(&[404, 409]),
+    ]
+}
 
+/// Credentials for apps.
+#[rustfmt::skip]
+fn accounts_routes() -> Vec<Route> {
+    vec![
         route(GET, "/v1/apps", Key, accounts::list_apps)
             .says("Accounts", "List the apps that accounts can be connected to").query(&PAGING).answers(Page("App")),
         route(POST, "/v1/accounts", Key, accounts::create)
@@ -113,7 +169,13 @@ pub(crate) fn table() -> Vec<Route> {
             .says("Accounts", "Read a connected account, without its credentials").answers(One("Account")).refuses(&[404]),
         route(DELETE, "/v1/accounts/{id}", Key, accounts::delete)
             .says("Accounts", "Delete a connected account").answers(NoContent).refuses(&[404]),
+    ]
+}
 
+/// What needs an admin.
+#[rustfmt::skip]
+fn operator_routes() -> Vec<Route> {
+    vec![
         route(GET, "/v1/admin/users", Admin, admin::list_users)
             .says("Operator", "List all users").query(&PAGING).answers(Page("AdminUser")),
         route(POST, "/v1/admin/users", Admin, admin::create_user)
@@ -136,7 +198,13 @@ pub(crate) fn table() -> Vec<Route> {
             .example(json!({"component_code": "module.exports = {name: \"Hi\", key: \"demo-hi\", version: \"1.0.0\", run() {}}"})),
         route(DELETE, "/v1/admin/registry/{key}", Admin, admin::unpublish)
             .says("Operator", "Unpublish a component; sources made from it go on").answers(NoContent).refuses(&[404, 409]),
+    ]
+}
 
+/// What is not part of the API.
+#[rustfmt::skip]
+fn internal_routes() -> Vec<Route> {
+    vec![
         route(GET, "/v1/openapi.json", Public, operations::openapi).internal(),
         route(GET, "/docs", Public, operations::docs).internal(),
         route(GET, "/healthz", Public, operations::healthz).internal(),

@@ -5,6 +5,7 @@ mod components;
 mod events;
 mod hooks;
 mod keys;
+mod limits;
 mod rotation;
 mod runs;
 mod sources;

@@ -34,8 +34,6 @@ pub(crate) enum Refusal {
     NotUtf8 { part: &'static str },
     #[error("something broke on our side; it has been logged")]
     Broken,
-    #[error("the server is shutting down")]
-    ShuttingDown,
 }
 
 pub(crate) enum ApiError {
@@ -71,7 +69,6 @@ fn refused(refusal: &Refusal) -> Response<Body> {
         Refusal::NotAnObject => (StatusCode::BAD_REQUEST, "not_an_object"),
         Refusal::NotUtf8 { .. } => (StatusCode::BAD_REQUEST, "invalid_utf8"),
         Refusal::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
-        Refusal::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, "shutting_down"),
     };
     let details = match refusal {
         Refusal::MalformedJson { line, column, .. } => json!({"line": line, "column": column}),

@@ -3,7 +3,9 @@
 use domain::ids::ListenerId;
 use domain::subscriptions::{EmitterPattern, EventName};
 use platform::Error;
+use platform::flow::dead_letters;
 use platform::manage::subscriptions::{self, SubscriptionView, Wanted};
+use serde_json::json;
 
 use super::{Answer, Context, Parameters};
 
@@ -39,6 +41,17 @@ pub(crate) async fn delete_auto(context: Context) -> Result<Answer, Error> {
 pub(crate) async fn list_auto(context: Context) -> Result<Answer, Error> {
     let all = subscriptions::list_auto(context.caller()?, context.platform()).await?;
     Ok(Answer::data(all.into_iter().map(SubscriptionView::from).collect::<Vec<_>>()))
+}
+
+pub(crate) async fn list_dead_letters(context: Context) -> Result<Answer, Error> {
+    let page = dead_letters::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
+    Ok(Answer::page(&page))
+}
+
+pub(crate) async fn replay_dead_letter(context: Context) -> Result<Answer, Error> {
+    let id = context.path("id");
+    dead_letters::replay(context.caller()?, context.platform(), id).await?;
+    Ok(Answer::data(json!({"id": id})))
 }
 
 fn wanted(parameters: &Parameters) -> Result<Wanted, Error> {

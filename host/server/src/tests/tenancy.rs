@@ -3,7 +3,7 @@
 use platform::Caller;
 use platform::fake::component;
 use platform::manage::workflows;
-use platform::records::{Workflow, names, shelf};
+use platform::records::{DeadLetter, Workflow, names, shelf};
 use serde_json::{Value, json};
 use store::{Batch, Reads, Store};
 
@@ -18,6 +18,7 @@ struct Owned {
     webhook: String,
     account: String,
     workflow: String,
+    dead_letter: String,
     key: String,
 }
 
@@ -38,6 +39,7 @@ async fn owned(wire: &Wire) -> Owned {
         webhook: id(&webhook).to_owned(),
         account: id(&account).to_owned(),
         workflow: workflow(wire).await,
+        dead_letter: dead_letter(wire).await,
         key: id(&keys[0]).to_owned(),
     }
 }
@@ -50,6 +52,23 @@ async fn workflow(wire: &Wire) -> String {
     workflows::find(&wire.admin, &wire.world.platform, workflow.id.as_str()).await.unwrap().id.to_string()
 }
 
+async fn dead_letter(wire: &Wire) -> String {
+    let letter = DeadLetter {
+        id: "letter".into(),
+        emitter: "dc_Ab12Cd34Ef56".into(),
+        listener: "wh_Ab12Cd34Ef56".into(),
+        event_name: "default".into(),
+        event_id: "1-0".into(),
+        attempts: 8,
+        reason: "gone".into(),
+        event: json!({"event": 1, "metadata": {"emit_id": "e", "name": "", "emitter_id": "dc_Ab12Cd34Ef56"}}),
+        created_at: 0,
+    };
+    let batch = Batch::new(&wire.admin.tenant, 1).then(shelf::put(&letter).unwrap());
+    wire.world.store.commit(batch).await.unwrap();
+    letter.id
+}
+
 /// The path with the owner's ids in it; none when the route has no ids of tenants in its path.
 fn foreign_path(route: &Route, owned: &Owned) -> Option<String> {
     let source = &owned.source;
@@ -59,6 +78,7 @@ fn foreign_path(route: &Route, owned: &Owned) -> Option<String> {
         "workflows" => route.path.replace("{workflow_id}", &owned.workflow),
         "webhooks" => route.path.replace("{id}", &owned.webhook),
         "accounts" => route.path.replace("{id}", &owned.account),
+        "dead_letters" => route.path.replace("{id}", &owned.dead_letter),
         "users" => route.path.replace("{id}", &owned.key),
         _ => return None,
     };
@@ -93,6 +113,7 @@ async fn snapshot(wire: &Wire, owner: &Caller, owned: &Owned) -> Vec<String> {
         "auto_subscription",
         "api_key",
         "dedupe",
+        "dead_letter",
     ] {
         seen.push(format!("{:?}", wire.world.store.records(&owner.tenant, kind, page).await.unwrap()));
     }
@@ -171,6 +192,7 @@ async fn every_route_with_an_id_is_tried_by_the_tenancy_test() {
         webhook: "w".into(),
         account: "a".into(),
         workflow: "p".into(),
+        dead_letter: "d".into(),
         key: "k".into(),
     };
 
