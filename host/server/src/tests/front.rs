@@ -85,10 +85,10 @@ async fn a_head_that_never_ends_is_cut_off() {
     let mut stream = TcpStream::connect(wire.address).await.unwrap();
     stream.write_all(b"GET /healthz HTTP/1.1\r\nhost").await.unwrap();
 
+    // Waits until the server ends the connection, with or without an answer.
     let mut answer = Vec::new();
-    let ended = stream.read_to_end(&mut answer).await;
+    let _ = stream.read_to_end(&mut answer).await;
 
-    assert!(ended.is_ok() || ended.is_err(), "the server ends the connection");
     assert!(!answer.starts_with(b"HTTP/1.1 200"));
 }
 
