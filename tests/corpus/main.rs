@@ -72,9 +72,9 @@ async fn load(sandbox: &Sandbox, entry: &Entry) -> Result<Vec<String>, String> {
     let mut modules: BTreeMap<String, Module> = BTreeMap::new();
     for (path, source) in &entry.files {
         let kind = if path.ends_with(".json") { ModuleKind::Json } else { ModuleKind::CommonJs };
-        modules.insert(path.clone(), Module { kind, source: source.clone(), imports: imports.clone() });
+        modules.insert(path.clone(), Module { kind, source: source.as_str().into(), imports: imports.clone() });
     }
-    let stub = Module { kind: ModuleKind::CommonJs, source: STUB.to_owned(), imports: BTreeMap::new() };
+    let stub = Module { kind: ModuleKind::CommonJs, source: STUB.into(), imports: BTreeMap::new() };
     modules.insert(STUB_PATH.to_owned(), stub);
     let program = Arc::new(Program { entry: entry.entry.clone(), modules });
     let built = sandbox.build(program, Limits::default()).await.map_err(|error| match error {

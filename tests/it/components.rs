@@ -163,7 +163,7 @@ pub(crate) fn program_of(folder: &Path) -> Program {
                 Some("json") if path != Path::new("case.json") => ModuleKind::Json,
                 _ => continue,
             };
-            let source = std::fs::read_to_string(entry.path()).unwrap();
+            let source = std::fs::read_to_string(entry.path()).unwrap().into();
             modules.insert(path.to_string_lossy().into_owned(), Module { kind, source, imports: BTreeMap::new() });
         }
     }

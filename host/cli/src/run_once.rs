@@ -9,7 +9,7 @@ use sandbox::{Config, Fault, Limits, LoadError, Outcome, Program, Sandbox, Task}
 use serde_json::{Value, json};
 
 use crate::local_services::LocalServices;
-use crate::wiring::network;
+use crate::wiring::network::NetworkArguments;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FOLDER", env = "WELLSPRING_CACHE")]
     cache: Option<PathBuf>,
     #[command(flatten)]
-    network: network::Arguments,
+    network: NetworkArguments,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {

@@ -1,4 +1,7 @@
-//! Where concrete types meet: what the sandbox asks of the world, answered by the crates that can.
+//! Where concrete types meet: the ports of `platform`, answered by the crates that can.
 
 pub(crate) mod fetching;
+pub(crate) mod linking;
 pub(crate) mod network;
+pub(crate) mod sandboxing;
+pub(crate) mod sending;

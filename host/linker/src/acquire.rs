@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use futures_util::{StreamExt, stream, stream::FuturesUnordered};
+use futures_util::{FutureExt, StreamExt, stream, stream::FuturesUnordered};
 use tokio::task::spawn_blocking;
 
 use crate::{
@@ -147,9 +147,12 @@ pub(crate) async fn download(
     let of = places.len();
     let mut acquired = Acquired { packages: Packages::new(), warnings: Vec::new() };
     let (mut bytes, mut count, mut total_bytes) = (0, 0, 0_u64);
-    let mut deliveries = stream::iter(places.into_values())
-        .map(|wishes| async move { (deliver(client, &wishes).await, wishes) })
-        .buffer_unordered(CONCURRENCY);
+    // Boxed at once: a stream that makes futures of borrowed wishes is not seen to be `Send` by those who spawn a link.
+    let mut pending = Vec::with_capacity(of);
+    for wishes in places.into_values() {
+        pending.push(async move { (deliver(client, &wishes).await, wishes) }.boxed());
+    }
+    let mut deliveries = stream::iter(pending).buffer_unordered(CONCURRENCY);
     while let Some((delivery, wishes)) = deliveries.next().await {
         count += 1;
         match delivery {

@@ -1,6 +1,7 @@
 //! What is loaded: a component and its packages as a table of modules.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -16,7 +17,7 @@ pub struct Program {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Module {
     pub kind: ModuleKind,
-    pub source: String,
+    pub source: Arc<str>,
     /// Where a specifier in this module leads, when that is not what the path says.
     #[serde(default)]
     pub imports: BTreeMap<String, String>,
@@ -33,7 +34,7 @@ pub enum ModuleKind {
 
 impl Program {
     /// A component of one file.
-    pub fn single(path: &str, source: impl Into<String>) -> Self {
+    pub fn single(path: &str, source: impl Into<Arc<str>>) -> Self {
         let module = Module { kind: ModuleKind::CommonJs, source: source.into(), imports: BTreeMap::new() };
         Self { entry: path.to_owned(), modules: BTreeMap::from([(path.to_owned(), module)]) }
     }

@@ -5,7 +5,7 @@ use outbound::{Config, HostOverride, Outbound};
 
 /// Shared by every command that lets components make requests.
 #[derive(clap::Args, Debug, Clone)]
-pub(crate) struct Arguments {
+pub(crate) struct NetworkArguments {
     /// Let components reach loopback and private addresses. For development: it opens your network to their code
     #[arg(long)]
     dangerous_allow_private_networks: bool,
@@ -14,9 +14,9 @@ pub(crate) struct Arguments {
     dangerous_host_override: Vec<HostOverride>,
 }
 
-// === impl Arguments ===
+// === impl NetworkArguments ===
 
-impl Arguments {
+impl NetworkArguments {
     pub(crate) fn open(&self) -> Result<Outbound> {
         if self.dangerous_allow_private_networks {
             eprintln!("warning: components may reach private networks (--dangerous-allow-private-networks)");
@@ -24,8 +24,18 @@ impl Arguments {
         for host_override in &self.dangerous_host_override {
             eprintln!("warning: requests are redirected (--dangerous-host-override {host_override})");
         }
+        self.open_quietly(self.dangerous_allow_private_networks)
+    }
+
+    /// The way to the package registry. Its address is the operator's own choice, in npm's configuration, and is
+    /// often a mirror on a private network.
+    pub(crate) fn open_for_packages(&self) -> Result<Outbound> {
+        self.open_quietly(true)
+    }
+
+    fn open_quietly(&self, dangerous_allow_private_networks: bool) -> Result<Outbound> {
         let config = Config {
-            dangerous_allow_private_networks: self.dangerous_allow_private_networks,
+            dangerous_allow_private_networks,
             dangerous_host_overrides: self.dangerous_host_override.clone(),
             ..Config::default()
         };

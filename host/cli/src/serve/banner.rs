@@ -1,0 +1,26 @@
+//! What a start tells: where the server is, the key, and a command to try.
+
+use platform::manage::first_start::Started;
+
+/// Talk goes to standard error; the key is shown on the first start and never again.
+pub(crate) fn print(url: &str, started: &Started) {
+    eprintln!("Wellspring is at {url}");
+    eprintln!("  API reference  {url}/docs");
+    match started {
+        Started::First(key) => {
+            let key = key.key.expose();
+            eprintln!("  API key        {key}   (shown only now; keep it)\n\nTry it:\n");
+            eprintln!("{}", example(url, key));
+        }
+        Started::Again => eprintln!("  API key        the one shown on the first start"),
+    }
+}
+
+fn example(url: &str, key: &str) -> String {
+    let code = "module.exports = {name: \\\"hello\\\", version: \\\"1\\\", props: {http: \\\"$.interface.http\\\"}, \
+                run(event) { this.$emit(event.body); }}";
+    format!(
+        "curl -s {url}/v1/sources -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\\n  \
+         -d '{{\"component_code\": \"{code}\"}}'"
+    )
+}

@@ -1,0 +1,85 @@
+//! The platform's linker port, on the real linker; packages come through the one door.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use linker::{Blame, Entry, Fetch, FetchError, FetchResponse, Linker, Registry};
+use outbound::{Outbound, Request};
+use platform::ports::{self, ComponentSource, Dependency, LinkError, Linked};
+
+pub(crate) struct Linking(Linker);
+
+/// Packages are fetched from where npm's own configuration says.
+struct Packages(Outbound);
+
+// === impl Linking ===
+
+impl Linking {
+    pub(crate) fn new(cache: &Path, outbound: Outbound) -> Self {
+        let registry = Registry::from_npm_configuration(None);
+        let config = linker::Config::new(cache.join("packages"), registry);
+        Self(Linker::new(config, Arc::new(Packages(outbound))))
+    }
+}
+
+#[async_trait]
+impl ports::Linker for Linking {
+    async fn link(&self, component: ComponentSource) -> Result<Linked, LinkError> {
+        let ComponentSource { filename, source, files } = component;
+        let linked = self.0.link(&Entry { filename, source, files }, &|_| {}).await.map_err(|error| fail(&error))?;
+        let modules = linked.modules.into_iter().map(|(path, module)| (path, translate(module))).collect();
+        let dependencies = linked.dependencies.into_iter().filter(|dependency| !dependency.is_skipped);
+        Ok(Linked {
+            program: ports::Program { entry: linked.entry, modules },
+            dependencies: dependencies.map(|found| Dependency { name: found.name, version: found.version }).collect(),
+        })
+    }
+}
+
+fn translate(module: linker::Module) -> ports::Module {
+    let kind = match module.kind {
+        linker::ModuleKind::Json => ports::ModuleKind::Json,
+        // ES modules were lowered: the guest has one loader.
+        linker::ModuleKind::CommonJs | linker::ModuleKind::Esm => ports::ModuleKind::CommonJs,
+    };
+    ports::Module { kind, source: module.source, imports: module.imports }
+}
+
+fn fail(error: &linker::LinkError) -> LinkError {
+    LinkError {
+        code: error.code(),
+        message: format!("{error}; {}", error.hint()),
+        file: None,
+        line: None,
+        column: None,
+        is_unavailable: error.blame() == Blame::Unavailable,
+    }
+}
+
+#[async_trait]
+impl Fetch for Packages {
+    async fn get(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        limit_bytes: u64,
+    ) -> Result<FetchResponse, FetchError> {
+        let unreachable = |error: outbound::Error| FetchError::Unreachable { cause: error.to_string() };
+        let mut request = Request::get(url).map_err(|error| FetchError::Refused { cause: error.to_string() })?;
+        for (name, value) in headers {
+            request = request.header(name, value.clone().into_bytes());
+        }
+        request.max_response_bytes = Some(limit_bytes);
+        let response = self.0.send(request).await.map_err(unreachable)?;
+        let headers = response.headers.iter();
+        let headers =
+            headers.map(|(name, value)| (name.clone(), String::from_utf8_lossy(value).into_owned())).collect();
+        let status = response.status.as_u16();
+        let body = response.body.collect(limit_bytes).await.map_err(|error| match error.code() {
+            "too_large" => FetchError::TooLarge { limit_bytes },
+            _ => unreachable(error),
+        })?;
+        Ok(FetchResponse { status, headers, body })
+    }
+}

@@ -1,0 +1,246 @@
+//! The platform's sandbox port, on the real sandbox.
+
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use lru::LruCache;
+use outbound::Outbound;
+use platform::ports::{self, LoadFailure, Loaded, RunServices, SandboxError};
+use sandbox::{FetchError, FetchRequest, FetchResponse, Image, Limits, LoadError, Sandbox, Services};
+
+use super::fetching;
+
+/// Images the platform's programs lead to at once; the sandbox keeps its own, larger set by content.
+const HELD_IMAGES: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
+
+pub(crate) struct Sandboxing {
+    sandbox: Sandbox,
+    outbound: Outbound,
+    /// By address of the program, which is held, so that a run need not hash a megabyte of packages to find its image.
+    images: Mutex<LruCache<usize, (Arc<ports::Program>, Image)>>,
+}
+
+// === impl Sandboxing ===
+
+impl Sandboxing {
+    pub(crate) fn new(sandbox: Sandbox, outbound: Outbound) -> Self {
+        Self { sandbox, outbound, images: Mutex::new(LruCache::new(HELD_IMAGES)) }
+    }
+
+    fn held(&self, program: &Arc<ports::Program>) -> Option<Image> {
+        let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
+        images.get(&(Arc::as_ptr(program) as usize)).map(|(_, image)| image.clone())
+    }
+
+    fn hold(&self, program: &Arc<ports::Program>, image: &Image) {
+        let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
+        images.put(Arc::as_ptr(program) as usize, (program.clone(), image.clone()));
+    }
+
+    async fn image(&self, program: &Arc<ports::Program>) -> Result<Result<Image, LoadFailure>, SandboxError> {
+        if let Some(image) = self.held(program) {
+            return Ok(Ok(image));
+        }
+        match self.sandbox.image(&Arc::new(translate(program)), Limits::default()).await {
+            Ok(image) => {
+                self.hold(program, &image);
+                Ok(Ok(image))
+            }
+            Err(error) => load_failure(error).map(Err),
+        }
+    }
+}
+
+#[async_trait]
+impl ports::Sandbox for Sandboxing {
+    async fn load(&self, program: &Arc<ports::Program>) -> Result<Result<Loaded, LoadFailure>, SandboxError> {
+        match self.sandbox.build(Arc::new(translate(program)), Limits::default()).await {
+            Ok(built) => {
+                self.hold(program, &built.image);
+                let logs = built.logs.iter().map(log_line).collect();
+                Ok(Ok(Loaded { description: built.description, logs }))
+            }
+            Err(error) => load_failure(error).map(Err),
+        }
+    }
+
+    async fn run(
+        &self,
+        program: &Arc<ports::Program>,
+        task: ports::Task,
+        services: Arc<dyn RunServices>,
+    ) -> Result<ports::Outcome, SandboxError> {
+        let image = match self.image(program).await? {
+            Ok(image) => image,
+            // It loaded when it was deployed; now it does not. Its author sees it as any exception.
+            Err(failure) => return Ok(failed_to_load(failure)),
+        };
+        let services = Arc::new(Bridge { services, outbound: self.outbound.clone() });
+        let limits = limits(&task.limits);
+        let task = sandbox::Task { lane: &task.lane, call: &task.call, limits };
+        let ran = self.sandbox.run(&image, task, services).await.map_err(failed)?;
+        Ok(translate_outcome(ran))
+    }
+}
+
+/// A run's services: the platform's, and requests through the one door.
+struct Bridge {
+    services: Arc<dyn RunServices>,
+    outbound: Outbound,
+}
+
+#[async_trait]
+impl Services for Bridge {
+    fn now_ms(&self) -> f64 {
+        self.services.now_ms()
+    }
+
+    fn fill_random(&self, buffer: &mut [u8]) {
+        self.services.fill_random(buffer);
+    }
+
+    async fn db_get(&self, key: &str) -> Result<Option<String>, sandbox::ServiceError> {
+        self.services.db_get(key).await.map_err(|error| sandbox::ServiceError(error.into()))
+    }
+
+    async fn flush(&self, writes: Vec<sandbox::Write>) -> Result<(), sandbox::ServiceError> {
+        let writes = writes.into_iter().map(write).collect();
+        self.services.flush(writes).await.map_err(|error| sandbox::ServiceError(error.into()))
+    }
+
+    fn credentials(&self, prop: &str) -> Option<String> {
+        self.services.credentials(prop)
+    }
+
+    fn reply(&self, reply: sandbox::Reply) {
+        let sandbox::Reply { status, headers, body } = reply;
+        self.services.reply(ports::Reply { status, headers, body });
+    }
+
+    fn observe(&self, line: &sandbox::LogLine) {
+        self.services.observe(&log_line(line));
+    }
+
+    async fn fetch(&self, request: FetchRequest) -> Result<FetchResponse, FetchError> {
+        fetching::fetch(&self.outbound, request).await
+    }
+}
+
+fn translate(program: &ports::Program) -> sandbox::Program {
+    let module = |module: &ports::Module| sandbox::Module {
+        kind: match module.kind {
+            ports::ModuleKind::CommonJs => sandbox::ModuleKind::CommonJs,
+            ports::ModuleKind::Json => sandbox::ModuleKind::Json,
+        },
+        source: module.source.clone(),
+        imports: module.imports.clone(),
+    };
+    let modules = program.modules.iter().map(|(path, found)| (path.clone(), module(found))).collect();
+    sandbox::Program { entry: program.entry.clone(), modules }
+}
+
+fn limits(limits: &ports::RunLimits) -> Limits {
+    Limits {
+        fuel: limits.fuel,
+        wall_clock: limits.wall_clock,
+        memory_bytes: limits.memory_bytes,
+        emits: limits.emits,
+        event_bytes: limits.event_bytes,
+        db_value_bytes: limits.db_value_bytes,
+        reply_bytes: limits.reply_bytes,
+        ..Limits::default()
+    }
+}
+
+fn load_failure(error: LoadError) -> Result<LoadFailure, SandboxError> {
+    match error {
+        LoadError::Threw(thrown) => Ok(translate_thrown(thrown).into()),
+        LoadError::Fault(fault) => {
+            let message = format!("while the component was loading, {fault}");
+            Ok(LoadFailure { name: "LoadError".into(), message, ..LoadFailure::default() })
+        }
+        LoadError::Host(error) => Err(failed(error)),
+    }
+}
+
+fn failed(error: sandbox::Error) -> SandboxError {
+    match error {
+        sandbox::Error::Overloaded => SandboxError::Overloaded,
+        error => SandboxError::Failed(error.into()),
+    }
+}
+
+fn failed_to_load(failure: LoadFailure) -> ports::Outcome {
+    let LoadFailure { name, message, stack, file, line, column } = failure;
+    let thrown = ports::Thrown { name, message, stack, code: None, file, line, column };
+    ports::Outcome { fault: Some(ports::Fault::Threw(thrown)), ..ports::Outcome::default() }
+}
+
+fn translate_outcome(ran: sandbox::Outcome) -> ports::Outcome {
+    ports::Outcome {
+        returned: ran.returned,
+        emits: ran.emits.into_iter().map(emit).collect(),
+        writes: ran.writes.into_iter().map(write).collect(),
+        logs: ran.logs.iter().map(log_line).collect(),
+        effects: ran.effects.into_iter().map(effect).collect(),
+        has_replied: ran.has_replied,
+        usage: ports::Usage {
+            fuel: ran.usage.fuel,
+            cpu: ran.usage.cpu,
+            wall_clock: ran.usage.wall_clock,
+            peak_memory_bytes: ran.usage.peak_memory_bytes,
+        },
+        fault: ran.fault.map(fault),
+    }
+}
+
+fn emit(emit: sandbox::Emit) -> ports::Emit {
+    // Plain data of texts and numbers always has a JSON form.
+    let metadata = serde_json::to_value(&emit.metadata).unwrap_or_default();
+    ports::Emit { event: emit.event, metadata }
+}
+
+fn write(write: sandbox::Write) -> ports::Write {
+    ports::Write { key: write.key, value: write.value }
+}
+
+fn log_line(line: &sandbox::LogLine) -> ports::LogLine {
+    let level = match line.level {
+        sandbox::Level::Debug => ports::Level::Debug,
+        sandbox::Level::Info => ports::Level::Info,
+        sandbox::Level::Warn => ports::Level::Warn,
+        sandbox::Level::Error => ports::Level::Error,
+    };
+    ports::LogLine { at_ms: line.at_ms, level, message: line.message.clone() }
+}
+
+fn effect(effect: sandbox::Effect) -> ports::Effect {
+    let kind = match effect.kind {
+        sandbox::EffectKind::Export => ports::EffectKind::Export,
+        sandbox::EffectKind::Respond => ports::EffectKind::Respond,
+        sandbox::EffectKind::Exit => ports::EffectKind::Exit,
+        sandbox::EffectKind::SendHttp => ports::EffectKind::SendHttp,
+        sandbox::EffectKind::SendEmail => ports::EffectKind::SendEmail,
+        sandbox::EffectKind::SendS3 => ports::EffectKind::SendS3,
+        sandbox::EffectKind::SendEmit => ports::EffectKind::SendEmit,
+        sandbox::EffectKind::SendSse => ports::EffectKind::SendSse,
+    };
+    ports::Effect { kind, parameters: effect.parameters }
+}
+
+fn fault(fault: sandbox::Fault) -> ports::Fault {
+    match fault {
+        sandbox::Fault::Threw(thrown) => ports::Fault::Threw(translate_thrown(thrown)),
+        sandbox::Fault::OutOfFuel { limit } => ports::Fault::OutOfFuel { limit },
+        sandbox::Fault::Deadline { limit } => ports::Fault::Deadline { limit },
+        sandbox::Fault::OutOfMemory { limit_bytes } => ports::Fault::OutOfMemory { limit_bytes },
+        sandbox::Fault::TooMuchOutput { what, limit } => ports::Fault::TooMuchOutput { what: what.to_string(), limit },
+        sandbox::Fault::Trap { reason } => ports::Fault::Trap { reason },
+    }
+}
+
+fn translate_thrown(thrown: sandbox::Thrown) -> ports::Thrown {
+    let sandbox::Thrown { name, message, stack, code, file, line, column } = thrown;
+    ports::Thrown { name, message, stack, code, file, line, column }
+}

@@ -1,0 +1,49 @@
+//! The platform's own requests: code behind a `component_url`, and deliveries to webhooks.
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use outbound::{Body, Outbound, Redirect, Request};
+use platform::ports::{self, Fetched, OutboundError, Posted, Posting};
+
+pub(crate) struct Sending(pub(crate) Outbound);
+
+#[async_trait]
+impl ports::Outbound for Sending {
+    async fn fetch_text(&self, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError> {
+        let limit = limit_bytes as u64;
+        let mut request = Request::get(url).map_err(|error| fail(&error, limit_bytes))?;
+        request.max_response_bytes = Some(limit);
+        let response = self.0.send(request).await.map_err(|error| fail(&error, limit_bytes))?;
+        if !response.status.is_success() {
+            return Err(OutboundError::Status { status: response.status.as_u16() });
+        }
+        let url = response.url.to_string();
+        let bytes = response.body.collect(limit).await.map_err(|error| fail(&error, limit_bytes))?;
+        let text = String::from_utf8(bytes.to_vec()).map_err(|_| OutboundError::NotText)?;
+        Ok(Fetched { text, url })
+    }
+
+    async fn post(&self, posting: Posting) -> Result<Posted, OutboundError> {
+        let mut request = Request::new(&posting.method, &posting.url).map_err(|error| fail(&error, 0))?;
+        request.headers = posting.headers.into_iter().map(|(name, value)| (name, Bytes::from(value))).collect();
+        request.body = Body::from(posting.body);
+        request.redirect = Redirect::Manual;
+        request.total_timeout = Some(posting.timeout);
+        let response = self.0.send(request).await.map_err(|error| fail(&error, 0))?;
+        let headers = response
+            .headers
+            .iter()
+            .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(value).into_owned()));
+        Ok(Posted { status: response.status.as_u16(), headers: headers.collect() })
+    }
+}
+
+fn fail(error: &outbound::Error, limit_bytes: usize) -> OutboundError {
+    match error.code() {
+        "too_large" => OutboundError::TooLarge { limit_bytes },
+        "invalid_url" | "invalid_method" | "invalid_header" | "refused_address" | "refused_port" => {
+            OutboundError::Refused { reason: error.to_string() }
+        }
+        _ => OutboundError::Unanswered { reason: error.to_string() },
+    }
+}
