@@ -1,14 +1,20 @@
 //! The platform's linker port, on the real linker; packages come through the one door.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use linker::{Blame, Entry, Fetch, FetchError, FetchResponse, Linker, Registry};
 use outbound::{Outbound, Request};
 use platform::ports::{self, ComponentSource, Dependency, LinkError, Linked};
+use tokio::sync::OnceCell;
 
-pub(crate) struct Linking(Linker);
+pub(crate) struct Linking {
+    cache: PathBuf,
+    outbound: Outbound,
+    /// Made when the first component is linked: reading npm's configuration may mean asking npm, and a start should not wait.
+    linker: OnceCell<Linker>,
+}
 
 /// Packages are fetched from where npm's own configuration says.
 struct Packages(Outbound);
@@ -17,9 +23,20 @@ struct Packages(Outbound);
 
 impl Linking {
     pub(crate) fn new(cache: &Path, outbound: Outbound) -> Self {
-        let registry = Registry::from_npm_configuration(None);
-        let config = linker::Config::new(cache.join("packages"), registry);
-        Self(Linker::new(config, Arc::new(Packages(outbound))))
+        Self { cache: cache.join("packages"), outbound, linker: OnceCell::new() }
+    }
+
+    async fn linker(&self) -> &Linker {
+        self.linker
+            .get_or_init(|| async {
+                let reading = tokio::task::spawn_blocking(|| Registry::from_npm_configuration(None));
+                let registry = reading.await.unwrap_or_else(|_| Registry::from_texts(&[], &|_| None));
+                Linker::new(
+                    linker::Config::new(self.cache.clone(), registry),
+                    Arc::new(Packages(self.outbound.clone())),
+                )
+            })
+            .await
     }
 }
 
@@ -27,7 +44,12 @@ impl Linking {
 impl ports::Linker for Linking {
     async fn link(&self, component: ComponentSource) -> Result<Linked, LinkError> {
         let ComponentSource { filename, source, files } = component;
-        let linked = self.0.link(&Entry { filename, source, files }, &|_| {}).await.map_err(|error| fail(&error))?;
+        let linked = self
+            .linker()
+            .await
+            .link(&Entry { filename, source, files }, &|_| {})
+            .await
+            .map_err(|error| fail(&error))?;
         let modules = linked.modules.into_iter().map(|(path, module)| (path, translate(module))).collect();
         let dependencies = linked.dependencies.into_iter().filter(|dependency| !dependency.is_skipped);
         Ok(Linked {

@@ -45,8 +45,7 @@ impl Client {
 
     /// `None` when the registry knows no such package.
     pub(crate) async fn packument(&self, name: &str) -> Result<Option<Packument>, LinkError> {
-        let answer = || LinkError::RegistryAnswer { url: name.to_owned() };
-        let url = self.registry().packument_url(name).ok_or_else(answer)?;
+        let url = self.registry().packument_url(name).ok_or_else(|| unconfigured(name))?;
         let (cache, key, fresh_for) = (self.cache.clone(), url.to_string(), self.config.packument_fresh_for);
         let cached = self.off_thread(move || {
             let cached = cache.packument(&key)?;
@@ -164,6 +163,11 @@ impl Client {
 fn shown(url: &Url) -> String {
     let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
     format!("{}://{}{port}{}", url.scheme(), url.host_str().unwrap_or_default(), url.path())
+}
+
+fn unconfigured(name: &str) -> LinkError {
+    let cause = "no npm registry is configured: set NPM_CONFIG_REGISTRY, write a .npmrc, or install npm".to_owned();
+    LinkError::RegistryUnreachable { url: name.to_owned(), cause: FetchError::Refused { cause } }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Where packages come from, as npm's own configuration tells: `npm_config_registry` in the
-//! environment, the project's `.npmrc`, the user's `.npmrc`, in this order.
+//! environment, the project's `.npmrc`, the user's `.npmrc`, in this order; where none of them names a registry, npm
+//! itself is asked for its default.
 //!
 //! Only the keys that concern registries are read: `registry`, `@scope:registry`, and
 //! `_authToken`, `_auth`, `username` with `_password` under a `//host/path/` prefix. A token is sent to
@@ -10,16 +11,10 @@ use std::{collections::BTreeMap, fmt, path::Path};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use url::Url;
 
-/// npm's documented default of the `registry` setting.
-const DEFAULT_REGISTRY: &str = "https://registry.npmjs.org/";
-
-/// What npm calls the public host in the tarball addresses of mirrors that do not rewrite them. npm
-/// (`replace-registry-host=npmjs`) goes to the configured registry instead, and so do we.
-const PUBLIC_HOST: &str = "registry.npmjs.org";
-
 #[derive(Clone, PartialEq, Eq)]
 pub struct Registry {
-    base: Url,
+    /// None when nobody names one.
+    base: Option<Url>,
     /// From `@scope` to its registry.
     scopes: BTreeMap<String, Url>,
     /// From `//host/path/` to the value of the `authorization` header.
@@ -31,7 +26,7 @@ pub struct Registry {
 impl Registry {
     /// One registry without credentials, for tests and for operators who configure by hand.
     pub fn at(base: Url) -> Self {
-        Self { base: with_slash(base), scopes: BTreeMap::new(), credentials: BTreeMap::new() }
+        Self { base: Some(with_slash(base)), scopes: BTreeMap::new(), credentials: BTreeMap::new() }
     }
 
     /// Reads the environment and the files that npm reads. What cannot be read or understood is
@@ -47,7 +42,9 @@ impl Registry {
         let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         let user = user_file.map(|path| read(&path)).unwrap_or_default();
         let project = project_folder.map(|folder| read(&folder.join(".npmrc"))).unwrap_or_default();
-        Self::from_texts(&[&user, &project], &variable)
+        let mut registry = Self::from_texts(&[&user, &project], &variable);
+        registry.base = registry.base.or_else(default_of_npm);
+        registry
     }
 
     /// `texts` are `.npmrc` files, the weakest first.
@@ -66,7 +63,7 @@ impl Registry {
 
     fn from_settings(settings: &BTreeMap<String, String>) -> Self {
         let address = |text: &String| Url::parse(text).ok().map(with_slash);
-        let base = settings.get("registry").and_then(address).or_else(|| Url::parse(DEFAULT_REGISTRY).ok());
+        let base = settings.get("registry").and_then(address);
         let scopes = settings.iter().filter_map(|(key, value)| {
             let scope = key.strip_suffix(":registry").filter(|scope| scope.starts_with('@'))?;
             Some((scope.to_owned(), address(value)?))
@@ -76,22 +73,23 @@ impl Registry {
             let slashed = format!("{}/", prefix.trim_end_matches('/'));
             Some((slashed, authorization(settings, prefix)?))
         });
-        #[expect(clippy::expect_used, reason = "the default is a constant")]
-        let base = base.expect("the default registry is a URL");
         Self { base, scopes: scopes.collect(), credentials: credentials.collect() }
     }
 
     /// Of the packument of a package.
     pub(crate) fn packument_url(&self, name: &str) -> Option<Url> {
-        self.base_of(name).join(&name.replace('/', "%2f")).ok()
+        self.base_of(name)?.join(&name.replace('/', "%2f")).ok()
     }
 
     /// Where a tarball is fetched from, when the packument says `address`.
+    ///
+    /// Mirrors often pass on the addresses of the registry they mirror. What is laid out as registries do
+    /// (`/name/-/file.tgz`) is asked of the configured one, like npm does with `replace-registry-host`.
     pub(crate) fn tarball_url(&self, name: &str, address: &str) -> Option<Url> {
-        let base = self.base_of(name);
-        let mut url = base.join(address).ok()?;
-        if url.host_str() == Some(PUBLIC_HOST) && base.host_str() != Some(PUBLIC_HOST) {
-            url = base.join(url.path().trim_start_matches('/')).ok()?;
+        let base = self.base_of(name)?;
+        let url = base.join(address).ok()?;
+        if url.host_str() != base.host_str() && url.path().contains("/-/") {
+            return base.join(url.path().trim_start_matches('/')).ok();
         }
         Some(url)
     }
@@ -108,9 +106,9 @@ impl Registry {
             .map(|(_, value)| value.as_str())
     }
 
-    fn base_of(&self, name: &str) -> &Url {
+    fn base_of(&self, name: &str) -> Option<&Url> {
         let scope = name.split_once('/').map(|(scope, _)| scope);
-        scope.and_then(|scope| self.scopes.get(scope)).unwrap_or(&self.base)
+        scope.and_then(|scope| self.scopes.get(scope)).or(self.base.as_ref())
     }
 }
 
@@ -120,11 +118,16 @@ impl fmt::Debug for Registry {
         let prefixes: Vec<_> = self.credentials.keys().collect();
         formatter
             .debug_struct("Registry")
-            .field("base", &self.base.as_str())
+            .field("base", &self.base.as_ref().map(Url::as_str))
             .field("scopes", &self.scopes.keys())
             .field("credentials_for", &prefixes)
             .finish()
     }
+}
+
+fn default_of_npm() -> Option<Url> {
+    let output = std::process::Command::new("npm").args(["config", "get", "registry"]).output().ok()?;
+    Url::parse(std::str::from_utf8(&output.stdout).ok()?.trim()).ok().map(with_slash)
 }
 
 fn with_slash(mut url: Url) -> Url {

@@ -1,3 +1,5 @@
+//! Tests of programs.
+
 use super::{Arc, Held, Program};
 
 #[test]

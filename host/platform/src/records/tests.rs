@@ -1,3 +1,5 @@
+//! Tests of records.
+
 use super::{App, AuthType, RecordError, decode, encode};
 
 fn app() -> App {

@@ -1,3 +1,5 @@
+//! Tests of vault.
+
 use std::fs;
 use std::sync::Arc;
 

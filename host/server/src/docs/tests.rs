@@ -1,3 +1,5 @@
+//! Tests of docs.
+
 use super::render;
 use crate::openapi::whole_document as document;
 

@@ -1,3 +1,5 @@
+//! Tests of ingress.
+
 use std::net::SocketAddr;
 
 use http_body_util::BodyExt;

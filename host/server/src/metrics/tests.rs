@@ -1,3 +1,5 @@
+//! Tests of metrics.
+
 use std::time::Duration;
 
 use super::Metrics;

@@ -1,3 +1,5 @@
+//! Tests of openapi.
+
 use std::path::Path;
 
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! Tests of stream.
+
 use http_body_util::BodyExt;
 use hyper::{Request, Response, StatusCode};
 use platform::Caller;

@@ -1,3 +1,5 @@
+//! Tests of access.
+
 use super::wire::wire;
 use crate::route::Access;
 use crate::routes::table;

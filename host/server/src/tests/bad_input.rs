@@ -1,3 +1,5 @@
+//! Tests of bad input.
+
 use std::time::Duration;
 
 use platform::fake::{World, component};

@@ -1,3 +1,5 @@
+//! Tests of components.
+
 use platform::fake::component;
 use serde_json::json;
 

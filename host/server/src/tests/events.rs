@@ -1,3 +1,5 @@
+//! Tests of events.
+
 use platform::fake::component;
 use serde_json::{Value, json};
 

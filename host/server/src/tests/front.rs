@@ -1,3 +1,5 @@
+//! Tests of front.
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! Tests of sources.
+
 use platform::fake::{component, returned, threw};
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! Tests of subscriptions.
+
 use platform::fake::component;
 use serde_json::json;
 

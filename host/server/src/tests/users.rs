@@ -1,3 +1,5 @@
+//! Tests of users.
+
 use serde_json::json;
 
 use super::wire::{id, wire};

@@ -1,3 +1,5 @@
+//! Tests of gate.
+
 use super::{BUSY_MS, Gate, PAUSE_MS};
 
 #[test]

@@ -1,3 +1,5 @@
+//! Tests of rate.
+
 use super::{Buckets, NAMES_HELD, Rate};
 
 const RATE: Rate = Rate { per_second: 2, burst: 3 };

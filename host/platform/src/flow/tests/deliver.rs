@@ -1,3 +1,5 @@
+//! Tests of deliver.
+
 use domain::paging::{Limit, PageQuery};
 use domain::webhooks::SigningSecret;
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! Tests of follow.
+
 use futures_util::FutureExt;
 use serde_json::json;
 

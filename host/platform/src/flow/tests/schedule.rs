@@ -1,3 +1,5 @@
+//! Tests of schedule.
+
 use serde_json::{Value, json};
 
 use super::Stage;

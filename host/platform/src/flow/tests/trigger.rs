@@ -1,3 +1,5 @@
+//! Tests of trigger.
+
 use std::time::Duration;
 
 use domain::users::{Plan, Quotas};

@@ -1,3 +1,5 @@
+//! Tests of accounts.
+
 use serde_json::json;
 
 use super::{deploy, object, world};

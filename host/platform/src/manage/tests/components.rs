@@ -1,3 +1,5 @@
+//! Tests of components.
+
 use serde_json::{Value, json};
 
 use super::{code, object, world};

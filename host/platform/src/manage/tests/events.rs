@@ -1,3 +1,5 @@
+//! Tests of events.
+
 use domain::paging::Limit;
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! Tests of hooks.
+
 use serde_json::{Value, json};
 
 use super::{code, deploy, object, world};

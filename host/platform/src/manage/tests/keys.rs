@@ -1,3 +1,5 @@
+//! Tests of keys.
+
 use domain::users::{Plan, Role};
 use serde_json::json;
 

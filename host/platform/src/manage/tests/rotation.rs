@@ -1,3 +1,5 @@
+//! Tests of rotation.
+
 use serde_json::json;
 
 use super::{deploy, world};

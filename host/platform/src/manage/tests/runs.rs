@@ -1,3 +1,5 @@
+//! Tests of runs.
+
 use serde_json::{Value, json};
 
 use super::{deploy, world};

@@ -1,3 +1,5 @@
+//! Tests of sources.
+
 use serde_json::json;
 
 use super::{code, deploy, object, world};

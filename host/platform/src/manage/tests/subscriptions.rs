@@ -1,3 +1,5 @@
+//! Tests of subscriptions.
+
 use domain::ids::ListenerId;
 use domain::subscriptions::{EmitterPattern, EventName};
 use serde_json::json;

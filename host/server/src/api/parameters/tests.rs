@@ -1,3 +1,5 @@
+//! Tests of parameters.
+
 use serde_json::json;
 
 use super::{Parameters, Refusal, parse_body, parse_path, parse_query};

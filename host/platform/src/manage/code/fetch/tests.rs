@@ -1,3 +1,5 @@
+//! Tests of fetch.
+
 use super::{Url, candidates, relative_literals};
 
 fn found(text: &str) -> Vec<String> {
