@@ -4,8 +4,8 @@
 //! an endpoint that is not there is told so before the body is read.
 
 mod answer;
+mod client;
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -23,6 +23,8 @@ use crate::body::{Body, Peer};
 use crate::plugin::Plugin;
 use crate::route::Access;
 
+pub use client::{ProxyError, TrustedProxy};
+
 pub struct Ingress {
     platform: Platform,
     handle: Handle,
@@ -35,6 +37,8 @@ pub struct Config {
     pub wildcard_domain: Option<String>,
     /// From the head to the last byte of the body.
     pub body_timeout: Duration,
+    /// Whose `X-Forwarded-For` is believed; nobody's by default.
+    pub trusted_proxies: Vec<TrustedProxy>,
 }
 
 /// Which endpoint a request is for, and how it looks from there.
@@ -48,7 +52,7 @@ struct Target<'a> {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { wildcard_domain: None, body_timeout: Duration::from_secs(30) }
+        Self { wildcard_domain: None, body_timeout: Duration::from_secs(30), trusted_proxies: Vec::new() }
     }
 }
 
@@ -80,7 +84,7 @@ impl Ingress {
             return Ok(answer::preflight(&head.headers));
         }
         let body = self.read(head, body).await.map_err(|refusal| self.refuse(refusal))?;
-        let event = event(head, &target, &body);
+        let event = self.event(head, &target, &body);
         let answered = self.handle.trigger(admitted, event).await;
         Ok(answered.map_or_else(|refusal| answer::refused(refusal, now_ms), answer::answered))
     }
@@ -113,6 +117,22 @@ impl Ingress {
         collected.unwrap_or(Err(Refusal::TooSlow))
     }
 
+    fn event(&self, head: &request::Parts, target: &Target<'_>, body: &[u8]) -> Value {
+        let headers: Vec<(&str, &[u8])> =
+            head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        let peer = head.extensions.get::<Peer>().map(|Peer(address)| address.ip());
+        let client = peer.map(|peer| client::client_ip(peer, &head.headers, &self.config.trusted_proxies).to_string());
+        http_event::event(&http_event::Request {
+            method: head.method.as_str(),
+            path: target.path,
+            query: head.uri.query().unwrap_or_default(),
+            headers: &headers,
+            body,
+            url: &target.url,
+            client_ip: client.as_deref().unwrap_or_default(),
+        })
+    }
+
     fn refuse(&self, refusal: Refusal) -> Response<Body> {
         refuse(refusal, self.platform.clock.now_ms())
     }
@@ -130,21 +150,6 @@ async fn collect(mut body: Body, limit_bytes: usize) -> Result<Vec<u8>, Refusal>
         bytes.extend_from_slice(&data);
     }
     Ok(bytes)
-}
-
-fn event(head: &request::Parts, target: &Target<'_>, body: &[u8]) -> Value {
-    let headers: Vec<(&str, &[u8])> =
-        head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
-    let peer = head.extensions.get::<Peer>().map(|Peer(address)| SocketAddr::ip(address).to_string());
-    http_event::event(&http_event::Request {
-        method: head.method.as_str(),
-        path: target.path,
-        query: head.uri.query().unwrap_or_default(),
-        headers: &headers,
-        body,
-        url: &target.url,
-        client_ip: peer.as_deref().unwrap_or_default(),
-    })
 }
 
 #[cfg(test)]
