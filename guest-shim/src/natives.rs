@@ -8,6 +8,7 @@ mod compress;
 mod digest;
 mod failure;
 mod keys;
+mod promises;
 mod sign;
 mod text;
 mod url;
@@ -20,7 +21,7 @@ use rquickjs::{Ctx, Object, Result, TypedArray, Value};
 
 use crate::event_loop;
 use crate::prelude;
-use crate::script;
+use crate::script::{self, SourceText};
 use crate::wellspring::wall::{auth, clock, db, effects, emit, fetch, log, modules, random, respond};
 
 /// All natives as one object.
@@ -37,6 +38,7 @@ pub(crate) fn object<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     keys::add(&host)?;
     sign::add(&host)?;
     compress::add(&host)?;
+    promises::add(&host)?;
     Ok(host)
 }
 
@@ -132,8 +134,13 @@ fn random_bytes<'js>(ctx: Ctx<'js>, count: u32) -> Result<TypedArray<'js, u8>> {
     TypedArray::new(ctx, random::bytes(count))
 }
 
+/// Where the linker puts packages.
+const PACKAGES_FOLDER: &str = "/node_modules/";
+
 /// The function of a module, straight from its source: text that never becomes a JavaScript string leaves no hole in
 /// the image.
 fn compile_module<'js>(ctx: Ctx<'js>, path: String, parameters: String) -> Result<Option<Value<'js>>> {
-    modules::source(&path).map(|source| script::compile(&ctx, source, &path, &parameters)).transpose()
+    // Of its author's own functions a component may want the text; that of packages would be half of the image.
+    let text = if path.starts_with(PACKAGES_FOLDER) { SourceText::Dropped } else { SourceText::Kept };
+    modules::source(&path).map(|source| script::compile(&ctx, source, &path, &parameters, text)).transpose()
 }

@@ -9,7 +9,8 @@ use std::io::Read;
 use flate2::read::DeflateDecoder;
 use rquickjs::{CatchResultExt, Ctx, Function, Object, Persistent, Result, Value};
 
-use crate::{natives, script};
+use crate::natives;
+use crate::script::{self, SourceText};
 
 /// Name and deflated text of every file, sorted within each folder. `build.rs` makes it.
 static SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
@@ -65,7 +66,7 @@ fn run_file<'js>(ctx: &Ctx<'js>, name: &str, internal: &Object<'js>, host: &Obje
 }
 
 fn compile<'js>(ctx: &Ctx<'js>, body: String, name: &str) -> Result<Value<'js>> {
-    script::compile(ctx, body, &format!("wellspring:{name}.js"), "internal, host")
+    script::compile(ctx, body, &format!("wellspring:{name}.js"), "internal, host", SourceText::Dropped)
 }
 
 fn source(name: &str) -> Option<String> {

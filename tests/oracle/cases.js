@@ -40,7 +40,7 @@ const checkLater = async (label, work) => {
 };
 
 const tools = { random, pick, some, bytes, hex, check, checkLater };
-const THEMES = ['url', 'text', 'headers', 'clone', 'buffer', 'crypto', 'subtle', 'intl-date', 'intl-number', 'intl-text', 'body'];
+const THEMES = ['url', 'text', 'headers', 'clone', 'buffer', 'crypto', 'subtle', 'intl-date', 'intl-number', 'intl-text', 'body', 'async-context'];
 
 exports.run = async (only) => {
   state = 20240229;
@@ -62,4 +62,5 @@ const load = (theme) => ({
   'intl-number': () => require('./themes/intl-number.js'),
   'intl-text': () => require('./themes/intl-text.js'),
   body: () => require('./themes/body.js'),
+  'async-context': () => require('./themes/async-context.js'),
 }[theme]());

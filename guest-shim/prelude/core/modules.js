@@ -3,7 +3,7 @@
 //
 // Source text is asked for when a module is first required, so an image holds code that was evaluated and
 // nothing of what was not; a `require` inside a function finds its module at run time the same way.
-const { parse, apply, keys, hasOwn, create, split, join, slice, startsWith, mapGet, mapSet, mapHas, toWellFormed } = internal.primordials;
+const { parse, apply, keys, hasOwn, create, split, join, slice, startsWith, mapGet, mapSet, mapHas, mapDelete, Map, Proxy, SyntaxError } = internal.primordials;
 
 const PARAMETERS = 'exports, require, module, __filename, __dirname';
 const SUFFIXES = ['', '.js', '.json', '.cjs', '/index.js', '/index.json'];
@@ -23,6 +23,9 @@ internal.builtin = (specifier) => {
   if (!mapHas(builtinCache, name)) mapSet(builtinCache, name, { exports: builtins[name]() });
   return mapGet(builtinCache, name);
 };
+
+// Paths lead from the root, and are kept without the slash in front.
+const bare = (path) => (startsWith(path, '/') ? slice(path, 1) : path);
 
 const dirname = (path) => {
   const parts = split(path, '/');
@@ -48,7 +51,7 @@ const notFound = (specifier, from) => internal.codedError(
 
 const resolve = (specifier, from) => {
   const imports = mapGet(table, from)?.imports;
-  if (imports && hasOwn(imports, specifier)) return imports[specifier];
+  if (imports && hasOwn(imports, specifier)) return bare(imports[specifier]);
   if (startsWith(specifier, '.') || startsWith(specifier, '/')) {
     const base = joinPath(startsWith(specifier, '/') ? '' : dirname(from), specifier);
     for (const suffix of SUFFIXES) if (mapHas(table, base + suffix)) return base + suffix;
@@ -63,7 +66,7 @@ const evaluate = (record, module) => {
   }
   const run = host.compileModule(record.path, PARAMETERS);
   if (run === undefined || run === null) throw notFound(record.path, 'the component');
-  apply(run, module.exports, [module.exports, module.require, module, `/${record.path}`, `/${dirname(record.path)}`]);
+  apply(run, module.exports, [module.exports, module.require, module, module.filename, module.path]);
 };
 
 const parseJson = (source, path) => {
@@ -74,7 +77,28 @@ const parseJson = (source, path) => {
   }
 };
 
-const makeRequire = (from) => {
+// Stands where Node has the script it was started with, which is never a module of the component.
+const main = { id: '.', path: '/', exports: {}, filename: '/wellspring', loaded: true, children: [], paths: [], parent: null };
+const extensions = { '.js': undefined, '.json': undefined };
+
+// What `require.cache` shows: the modules by file name. Deleting one makes the next `require` evaluate it again.
+const shownCache = new Proxy(create(null), {
+  get: (_, name) => (typeof name === 'string' ? mapGet(cache, bare(name)) : undefined),
+  has: (_, name) => typeof name === 'string' && mapHas(cache, bare(name)),
+  deleteProperty: (_, name) => { if (typeof name === 'string') mapDelete(cache, bare(name)); return true; },
+  ownKeys: () => fileNames(),
+  getOwnPropertyDescriptor: (_, name) => {
+    const value = typeof name === 'string' ? mapGet(cache, bare(name)) : undefined;
+    return value && { value, writable: true, enumerable: true, configurable: true };
+  },
+});
+const fileNames = () => {
+  const names = [];
+  cache.forEach((module) => { names[names.length] = module.filename; });
+  return names;
+};
+
+const makeRequire = (from, parent) => {
   const require = (specifier) => {
     if (typeof specifier !== 'string') {
       throw internal.codedError('ERR_INVALID_ARG_TYPE', 'The "id" argument must be of type string.', TypeError);
@@ -82,35 +106,44 @@ const makeRequire = (from) => {
     const imports = mapGet(table, from)?.imports;
     const isOverridden = imports && hasOwn(imports, specifier);
     const builtin = isOverridden ? undefined : internal.builtin(specifier);
-    return builtin ? builtin.exports : internal.loadModule(resolve(specifier, from)).exports;
+    return builtin ? builtin.exports : internal.loadModule(resolve(specifier, from), parent).exports;
   };
   require.resolve = (specifier) => (internal.builtin(specifier) ? specifier : `/${resolve(specifier, from)}`);
-  require.cache = create(null);
-  require.main = undefined;
+  require.resolve.paths = () => null;
+  require.cache = shownCache;
+  require.extensions = extensions;
+  require.main = main;
   return require;
 };
 
 // For `module.createRequire`.
-internal.requireFrom = makeRequire;
+internal.requireFrom = (path) => makeRequire(bare(path), main);
 
-internal.loadModule = (path) => {
+internal.loadModule = (path, parent = main) => {
   if (mapHas(cache, path)) return mapGet(cache, path);
-  const module = { id: `/${path}`, path: `/${dirname(path)}`, exports: {}, filename: `/${path}`, loaded: false, children: [], paths: [] };
-  module.require = makeRequire(path);
+  const filename = `/${path}`;
+  const module = { id: filename, path: `/${dirname(path)}`, exports: {}, filename, loaded: false, children: [], paths: [], parent };
+  module.require = makeRequire(path, module);
   mapSet(cache, path, module);
   try {
     evaluate(mapGet(table, path), module);
   } catch (error) {
-    cache.delete(path);
+    mapDelete(cache, path);
     throw error;
   }
   module.loaded = true;
   return module;
 };
 
+// The text of a module as the file it was, for `fs`.
+internal.moduleSource = (path) => {
+  const record = mapGet(table, bare(path));
+  return record && host.source(record.path);
+};
+
 internal.loadProgram = (program) => {
   table = new Map();
   cache = new Map();
-  for (const record of program.modules) mapSet(table, record.path, record);
-  return internal.loadModule(program.entry).exports;
+  for (const record of program.modules) mapSet(table, bare(record.path), record);
+  return internal.loadModule(bare(program.entry)).exports;
 };

@@ -79,9 +79,12 @@ const cancel = (handle) => {
   timer._armed = undefined;
 };
 
+// Set by `async_hooks` once somebody uses it.
+const bound = (callback) => (internal.bindAsyncContext === undefined ? callback : internal.bindAsyncContext(callback));
+
 const schedule = (callback, delay, args, isRepeating) => {
   if (typeof callback !== 'function') throw internal.codedError('ERR_INVALID_ARG_TYPE', 'The "callback" argument must be of type function.', TypeError);
-  const timer = new Timeout(callback, Number(delay), args, isRepeating);
+  const timer = new Timeout(bound(callback), Number(delay), args, isRepeating);
   arm(timer);
   return timer;
 };
@@ -154,7 +157,7 @@ internal.timerFunctions = {
   setInterval: (callback, delay, ...args) => schedule(callback, delay, args, true),
   setImmediate: (callback, ...args) => {
     if (typeof callback !== 'function') throw internal.codedError('ERR_INVALID_ARG_TYPE', 'The "callback" argument must be of type function.', TypeError);
-    const immediate = new Immediate(callback, args);
+    const immediate = new Immediate(bound(callback), args);
     immediates.push(immediate);
     return immediate;
   },
@@ -171,5 +174,6 @@ const resolved = Promise.resolve();
 const { then } = internal.primordials;
 globalThis.queueMicrotask = (callback) => {
   if (typeof callback !== 'function') throw internal.codedError('ERR_INVALID_ARG_TYPE', 'The "callback" argument must be of type function.', TypeError);
-  then(resolved, () => runCallback(callback, undefined, []));
+  const later = bound(callback);
+  then(resolved, () => runCallback(later, undefined, []));
 };

@@ -50,7 +50,7 @@ const partsOf = (path) => {
 
 // A module of the component can be read as the file it was; what is not text is not among them.
 const moduleFile = (parts) => {
-  const source = host.source(parts.join('/'));
+  const source = internal.moduleSource(parts.join('/'));
   return typeof source === 'string' ? makeFile(host.encodeUtf8(source), 0o444) : undefined;
 };
 

@@ -11,7 +11,8 @@ let ticks = [];
 
 const nextTick = function nextTick(callback, ...args) {
   requireFunction(callback, 'callback');
-  ticks.push(internal.bindAsyncContext ? internal.bindAsyncContext(() => callback(...args)) : () => callback(...args));
+  const tick = () => callback(...args);
+  ticks.push(internal.bindAsyncContext === undefined ? tick : internal.bindAsyncContext(tick));
 };
 
 // Called by the event loop before promise jobs and again when they are all done, which is Node's order.

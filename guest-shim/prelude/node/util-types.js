@@ -23,7 +23,7 @@ const isArrayBuffer = accepts(getter(ArrayBuffer.prototype, 'byteLength'));
 const isSharedArrayBuffer = typeof SharedArrayBuffer === 'function' ? accepts(getter(SharedArrayBuffer.prototype, 'byteLength')) : () => false;
 const isDate = accepts(Date.prototype.getTime);
 const isRegExp = (value) => value instanceof RegExp || (isObject(value) && tagOf(value) === 'RegExp');
-const isPromise = (value) => value instanceof Promise;
+const isPromise = (value) => host.isPromise(value);
 const isNumberObject = accepts(Number.prototype.valueOf);
 const isStringObject = accepts(String.prototype.valueOf);
 const isBooleanObject = accepts(Boolean.prototype.valueOf);

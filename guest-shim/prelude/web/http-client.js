@@ -19,7 +19,7 @@
 //
 // Whatever is waited for is counted in core/timers.js, so that a run parks while the host works and
 // ends when nothing can come any more.
-const { apply, parse, stringify, Map, mapGet, mapSet, mapDelete, Error } = internal.primordials;
+const { apply, keys, parse, stringify, Map, mapGet, mapSet, mapDelete, Error } = internal.primordials;
 
 const EMPTY = new Uint8Array(0);
 const CODES = {
@@ -42,6 +42,14 @@ const makeError = ({ code, message }) => {
   return error;
 };
 
+// Callbacks run in the context the request was made in.
+const bound = (callbacks) => {
+  if (internal.bindAsyncContext === undefined) return callbacks;
+  const copies = {};
+  for (const name of keys(callbacks)) copies[name] = internal.bindAsyncContext(callbacks[name]);
+  return copies;
+};
+
 // An exception in a callback belongs to nobody; as in Node, it ends the run.
 const notify = (callback, ...args) => {
   if (typeof callback !== 'function') return;
@@ -59,7 +67,7 @@ class HttpRequest {
   #isUploading;
 
   constructor(head, body, callbacks) {
-    this.#callbacks = callbacks;
+    this.#callbacks = bound(callbacks);
     this.#isUploading = body === 'stream';
     const whole = body === undefined || body === null || body === 'stream' ? EMPTY : body;
     this.#id = host.fetchStart(internal.text(stringify(head)), whole, this.#isUploading);
