@@ -1,0 +1,36 @@
+//! What an answer that is no success means.
+
+use reqwest::{Response, StatusCode};
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// Reads the error out of a response, whoever gave it.
+pub(super) async fn refusal(url: &str, response: Response) -> Error {
+    let status = response.status();
+    if status.is_redirection() {
+        let location = response.headers().get("location").and_then(|location| location.to_str().ok());
+        return Error::Moved { url: url.to_owned(), location: location.unwrap_or("an unknown place").to_owned() };
+    }
+    let body: Option<Value> = response.json().await.ok();
+    let text = |name: &str| body.as_ref().and_then(|body| body.get(name)).and_then(Value::as_str).map(str::to_owned);
+    let (Some(message), Some(code)) = (text("error"), text("code")) else {
+        return Error::NotAServer { url: url.to_owned() };
+    };
+    if status == StatusCode::UNAUTHORIZED {
+        return Error::WrongKey { url: url.to_owned() };
+    }
+    let details = body.and_then(|mut body| body.get_mut("details").map(Value::take)).unwrap_or_default();
+    Error::Refused { status: status.as_u16(), code, message, details }
+}
+
+/// The innermost reason: `connection refused` says more than `error sending request`.
+pub(super) fn cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    let text = cause.to_string();
+    // The operating system's own numbering helps nobody.
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}

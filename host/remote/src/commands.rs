@@ -1,0 +1,120 @@
+//! The commands, one file each: its arguments and what it does.
+
+mod delete;
+mod deliveries;
+mod deploy;
+mod describe;
+mod events;
+mod init;
+mod list;
+mod login;
+mod logs;
+mod publish;
+pub mod run;
+mod subscribe;
+mod update;
+mod webhooks;
+
+use crate::error::Error;
+use crate::generate;
+
+pub use events::print_event;
+pub use logs::print_log_event;
+
+/// Everything that talks to a server, and what helps with it.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Write a new component, with type definitions so that an editor completes it
+    Init(init::Arguments),
+    /// Keep a server's address and your API key, so that commands need neither
+    Login(login::LoginArguments),
+    /// Forget a login
+    Logout(login::LogoutArguments),
+    /// Deploy a source from a file, an address, or a saved or published component
+    Deploy(deploy::Arguments),
+    /// Change a source: its code, its name, its props, whether it is active
+    Update(update::Arguments),
+    /// Delete sources
+    Delete(delete::Arguments),
+    /// List sources, components, subscriptions, webhooks or streams
+    List(list::Arguments),
+    /// Show a source, component, webhook or subscription
+    Describe(describe::Arguments),
+    /// Show the last events of a source, and follow it
+    Events(events::Arguments),
+    /// Show the log of a source, and follow it
+    Logs(logs::Arguments),
+    /// Save a component, to deploy or run it later
+    Publish(publish::PublishArguments),
+    /// Take a component out of the registry
+    Unpublish(publish::UnpublishArguments),
+    /// List your components
+    Components(list::ComponentsArguments),
+    /// Send the events of an emitter to a listener
+    Subscribe(subscribe::SubscribeArguments),
+    /// End a subscription
+    Unsubscribe(subscribe::UnsubscribeArguments),
+    /// List, create and delete webhooks
+    Webhooks(webhooks::Arguments),
+    /// List deliveries that were given up, and deliver them again
+    Deliveries(deliveries::Arguments),
+    /// Print completions for a shell
+    Completions(generate::CompletionsArguments),
+    /// Write the manual pages
+    Man(generate::ManArguments),
+    /// Print the reference of all commands as Markdown
+    #[command(hide = true)]
+    Reference,
+}
+
+// === impl Command ===
+
+impl Command {
+    /// Whether errors are to be printed as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        match self {
+            Self::Deploy(arguments) => arguments.connection.json,
+            Self::Update(arguments) => arguments.connection.json,
+            Self::Delete(arguments) => arguments.connection.json,
+            Self::List(arguments) => arguments.connection.json,
+            Self::Describe(arguments) => arguments.connection.json,
+            Self::Events(arguments) => arguments.connection.json,
+            Self::Logs(arguments) => arguments.connection.json,
+            Self::Publish(arguments) => arguments.connection.json,
+            Self::Unpublish(arguments) => arguments.connection.json,
+            Self::Components(arguments) => arguments.connection.json,
+            Self::Subscribe(arguments) => arguments.connection.json,
+            Self::Unsubscribe(arguments) => arguments.connection.json,
+            Self::Webhooks(arguments) => arguments.is_json(),
+            Self::Deliveries(arguments) => arguments.is_json(),
+            Self::Login(_) | Self::Logout(_) | Self::Init(_) => false,
+            Self::Completions(_) | Self::Man(_) | Self::Reference => false,
+        }
+    }
+
+    /// `whole` is the command line this is part of.
+    pub(crate) async fn run(self, whole: clap::Command) -> Result<(), Error> {
+        match self {
+            Self::Init(arguments) => init::run(&arguments),
+            Self::Login(arguments) => login::login(&arguments).await,
+            Self::Logout(arguments) => login::logout(&arguments),
+            Self::Deploy(arguments) => deploy::run(&arguments).await,
+            Self::Update(arguments) => update::run(&arguments).await,
+            Self::Delete(arguments) => delete::run(&arguments).await,
+            Self::List(arguments) => list::run(&arguments).await,
+            Self::Describe(arguments) => describe::run(&arguments).await,
+            Self::Events(arguments) => events::run(&arguments).await,
+            Self::Logs(arguments) => logs::run(&arguments).await,
+            Self::Publish(arguments) => publish::publish(&arguments).await,
+            Self::Unpublish(arguments) => publish::unpublish(&arguments).await,
+            Self::Components(arguments) => list::run_components(&arguments).await,
+            Self::Subscribe(arguments) => subscribe::subscribe(&arguments).await,
+            Self::Unsubscribe(arguments) => subscribe::unsubscribe(&arguments).await,
+            Self::Webhooks(arguments) => webhooks::run(&arguments).await,
+            Self::Deliveries(arguments) => deliveries::run(&arguments).await,
+            Self::Completions(arguments) => generate::completions(&arguments, whole),
+            Self::Man(arguments) => generate::man(&arguments, &whole),
+            Self::Reference => generate::print_reference(whole),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `deliveries`: what could not be delivered, and once more.
+
+use serde_json::{Value, json};
+
+use super::list;
+use crate::error::Error;
+use crate::find;
+use crate::models::DeadLetter;
+use crate::output::table::{text, whole};
+use crate::output::{Table, ago};
+use crate::session::{Connection, Session};
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List deliveries that were given up (what `deliveries` alone does)
+    List {
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Deliver again
+    Replay {
+        /// The ids of deliveries
+        #[arg(required_unless_present = "all")]
+        ids: Vec<String>,
+        /// Everything that was given up
+        #[arg(long, conflicts_with = "ids")]
+        all: bool,
+        #[command(flatten)]
+        connection: Connection,
+    },
+}
+
+// === impl Arguments ===
+
+impl Arguments {
+    fn connection(&self) -> &Connection {
+        match &self.command {
+            None => &self.connection,
+            Some(Command::List { connection } | Command::Replay { connection, .. }) => connection,
+        }
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.connection().json
+    }
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
+    let session = arguments.connection().open()?;
+    match &arguments.command {
+        None | Some(Command::List { .. }) => show(&session).await,
+        Some(Command::Replay { all: true, .. }) => {
+            let letters: Vec<DeadLetter> = session.client.all("users/me/dead_letters").await?;
+            for letter in &letters {
+                replay(&session, &letter.id).await?;
+            }
+            session.output.say(&format!("{} deliveries are under way again", letters.len()));
+            Ok(())
+        }
+        Some(Command::Replay { ids, .. }) => {
+            for id in ids {
+                let letter = find::delivery(&session.client, id).await?;
+                replay(&session, &letter.id).await?;
+                session.output.say(&format!("{} is under way again to {}", letter.id, letter.listener));
+            }
+            Ok(())
+        }
+    }
+}
+
+async fn replay(session: &Session, id: &str) -> Result<(), Error> {
+    let replayed: Value = session.client.post(&format!("dead_letters/{id}/replay"), &json!({})).await?;
+    if session.output.is_json {
+        session.output.json_line(&replayed)?;
+    }
+    Ok(())
+}
+
+async fn show(session: &Session) -> Result<(), Error> {
+    let letters: Vec<DeadLetter> = session.client.all("users/me/dead_letters").await?;
+    let mut table = Table::new([
+        whole("ID"),
+        whole("LISTENER"),
+        text("REASON"),
+        whole("ATTEMPTS"),
+        whole("SINCE"),
+        whole("EMITTER"),
+        text("STREAM"),
+    ]);
+    for letter in &letters {
+        table.row([
+            letter.id.clone(),
+            letter.listener.clone(),
+            letter.reason.clone(),
+            letter.attempts.to_string(),
+            ago(letter.created_at),
+            letter.emitter.clone(),
+            letter.event_name.clone(),
+        ]);
+    }
+    list::print(session, &letters, &table, "nothing was given up")
+}

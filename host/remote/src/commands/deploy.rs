@@ -1,0 +1,125 @@
+//! `deploy`: from a file, an address or a saved component to a running source.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::describe;
+use crate::ask::{self, Ask};
+use crate::error::Error;
+use crate::files;
+use crate::find;
+use crate::models::{Component, Source};
+use crate::output::get_field;
+use crate::props::{Filler, PropArguments};
+use crate::session::{Connection, Session};
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// A file, an address of one, or the id, key or name of a component
+    component: String,
+    /// What to call the source; the component's name when absent
+    #[arg(long)]
+    name: Option<String>,
+    #[command(flatten)]
+    props: PropArguments,
+    /// Ask nothing, not even on a terminal
+    #[arg(long)]
+    no_input: bool,
+    /// Print one field of the source and nothing else: `endpoint`, `id`, `configured_props.timer.cron`
+    #[arg(long, value_name = "FIELD")]
+    get: Option<String>,
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
+    let session = arguments.connection.open()?;
+    let component = component_to_deploy(&session, &arguments.component).await?;
+    if component.kind == "action" {
+        return Err(action_error());
+    }
+    let given = arguments.props.read(&component)?;
+    let person = ask::person().filter(|_| !arguments.no_input);
+    let filler = Filler { client: &session.client, person: person.as_ref().map(|person| person as &dyn Ask) };
+    let props = filler.fill(&component, given).await?;
+    let source = create(&session, &component, arguments.name.as_deref(), &props).await?;
+    if let Some(field) = &arguments.get {
+        return session.output.line(&get_field(&describe::source_with_shortcuts(&session, &source), field)?);
+    }
+    if session.output.is_json {
+        return session.output.json(&source);
+    }
+    session.output.say(&format!("deployed {}", source.name_slug));
+    describe::print_source(&session, &source)?;
+    suggest_next(&session, &source);
+    Ok(())
+}
+
+async fn create(
+    session: &Session,
+    component: &Component,
+    name: Option<&str>,
+    props: &Map<String, Value>,
+) -> Result<Source, Error> {
+    let mut body = json!({"component_id": component.id, "configured_props": props});
+    if let (Some(name), Some(fields)) = (name, body.as_object_mut()) {
+        fields.insert("name".to_owned(), json!(name));
+    }
+    let _progress = session.output.progress("deploying: the source's hooks run");
+    session.client.post("sources", &body).await
+}
+
+/// Finds it, or saves it from a file or an address.
+pub(super) async fn component_to_deploy(session: &Session, wanted: &str) -> Result<Component, Error> {
+    let Some(body) = code_body(wanted)? else {
+        return find::component(&session.client, wanted).await;
+    };
+    save(session, "components", &body).await
+}
+
+/// Sends code; what takes long is fetching its packages for the first time.
+pub(super) async fn save(session: &Session, path: &str, body: &Value) -> Result<Component, Error> {
+    let progress = session.output.progress("linking the component and its packages");
+    let component: Component = session.client.post(path, body).await?;
+    drop(progress);
+    session.output.say(&format!("linked {} {} as {}", component.name, component.version, component.id));
+    Ok(component)
+}
+
+/// What is sent for a file or an address; none for what must be the name of a component.
+pub(super) fn code_body(wanted: &str) -> Result<Option<Value>, Error> {
+    if wanted.starts_with("http://") || wanted.starts_with("https://") {
+        return Ok(Some(json!({"component_url": wanted})));
+    }
+    if is_path(wanted) {
+        return files::collect(Path::new(wanted)).map(|collected| Some(collected.to_body()));
+    }
+    Ok(None)
+}
+
+/// A file that is there, or something that can only be meant as one.
+pub(crate) fn is_path(text: &str) -> bool {
+    const ENDINGS: [&str; 6] = ["js", "mjs", "cjs", "ts", "mts", "cts"];
+    let path = Path::new(text);
+    let has_ending = path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known));
+    text.contains('/') || has_ending || path.is_file()
+}
+
+fn action_error() -> Error {
+    Error::Refused {
+        status: 422,
+        code: "wrong_component_type".to_owned(),
+        message: "this is an action, and actions are not deployed".to_owned(),
+        details: Value::Null,
+    }
+}
+
+fn suggest_next(session: &Session, source: &Source) {
+    let slug = &source.name_slug;
+    if let Some(endpoint) = source.endpoint() {
+        let body = r#"'{"hello": "world"}'"#;
+        session.output.hint(&format!("curl {endpoint} -H 'content-type: application/json' -d {body}"));
+    }
+    session.output.hint(&format!("wellspring events {slug} -f"));
+}

@@ -1,0 +1,106 @@
+//! `events`: the last ones, oldest first, and then whatever comes.
+
+use console::Style;
+
+use super::list;
+use crate::error::Error;
+use crate::find;
+use crate::models::{EventSummary, Page, Source};
+use crate::output::{Output, clock_time};
+use crate::session::{Connection, Session};
+use crate::tail::{Step, Tail};
+
+/// As many as the API gives at once.
+const EVENTS_MAXIMUM: u64 = 100;
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The id, slug or name of a source
+    source: String,
+    /// How many to show
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=EVENTS_MAXIMUM))]
+    number: u64,
+    /// Go on showing events as they come, until Ctrl-C
+    #[arg(short, long)]
+    follow: bool,
+    /// Another stream: `$errors`, `$logs` or a channel of the source
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    stream: String,
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
+    let session = arguments.connection.open()?;
+    let source = find::source(&session.client, &arguments.source).await?;
+    let events = last(&session, &source, &arguments.stream, arguments.number).await?;
+    for event in events.iter().rev() {
+        print_event(&session.output, event)?;
+    }
+    if arguments.follow {
+        let last_id = events.into_iter().next().map(|event| event.id);
+        return follow(&session, &source, &arguments.stream, last_id, print_event).await;
+    }
+    if events.is_empty() && arguments.number > 0 {
+        explain_silence(&session, &source, &arguments.stream).await?;
+    }
+    Ok(())
+}
+
+/// Newest first.
+async fn last(session: &Session, source: &Source, stream: &str, number: u64) -> Result<Vec<EventSummary>, Error> {
+    if number == 0 {
+        return Ok(Vec::new());
+    }
+    let path = format!("sources/{}/event_summaries", source.id);
+    let query = [("event_name", stream), ("expand", "event")];
+    let page: Page<EventSummary> =
+        session.client.page(&path, &query, usize::try_from(number).unwrap_or(usize::MAX)).await?;
+    Ok(page.data)
+}
+
+/// Prints a stream as it goes on; only Ctrl-C or the end of the source ends it.
+pub(super) async fn follow(
+    session: &Session,
+    source: &Source,
+    stream: &str,
+    last_id: Option<String>,
+    print: impl Fn(&Output, &EventSummary) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut tail = Tail::new(&session.client, &source.id, stream, last_id);
+    tail.connect().await?;
+    session.output.say(&format!("following {} of {}; Ctrl-C ends it", stream, source.name_slug));
+    loop {
+        match tail.next().await? {
+            Step::Event(event) => print(&session.output, &event)?,
+            Step::Lost { cause, pause } => {
+                session.output.say(&format!("{cause}; trying again in {} s", pause.as_secs()));
+            }
+        }
+    }
+}
+
+/// `14:03:27  summary  {…}`, cut where the terminal ends.
+pub fn print_event(output: &Output, event: &EventSummary) -> Result<(), Error> {
+    if output.is_json {
+        return output.json_line(event);
+    }
+    let time = output.paint(&Style::new().dim(), &clock_time(event.indexed_at_ms));
+    let summary = event.metadata.summary.as_deref().map(|summary| {
+        let summary = summary.replace(['\n', '\r', '\t'], " ");
+        format!("{}  ", output.paint(&Style::new().bold(), &summary))
+    });
+    output.cut_line(&format!("{time}  {}{}", summary.unwrap_or_default(), event.event))
+}
+
+/// A source that emits elsewhere looks like one that does not emit at all.
+async fn explain_silence(session: &Session, source: &Source, stream: &str) -> Result<(), Error> {
+    session.output.say(&format!("there are no events in {stream}"));
+    let others = list::streams_of(session, source).await?;
+    let others = others.into_iter().filter(|(name, count)| *count > 0 && name != stream);
+    let others: Vec<String> = others.map(|(name, count)| format!("`--stream '{name}'` has {count}")).collect();
+    if !others.is_empty() {
+        session.output.hint(&others.join(", "));
+    }
+    Ok(())
+}

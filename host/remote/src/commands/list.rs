@@ -1,0 +1,200 @@
+//! `list`: what there is, newest first.
+
+use serde_json::{Value, json};
+
+use crate::error::Error;
+use crate::find;
+use crate::models::{Component, EventSummary, Page, Source, Subscription, Webhook};
+use crate::output::table::{text, whole};
+use crate::output::{Table, ago};
+use crate::session::{Connection, Session};
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// What to list
+    #[arg(value_enum, default_value_t = Noun::Sources)]
+    what: Noun,
+    /// With `streams`: of this source alone
+    #[arg(value_name = "SOURCE")]
+    source: Option<String>,
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ComponentsArguments {
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Noun {
+    Sources,
+    Components,
+    Subscriptions,
+    Webhooks,
+    Streams,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
+    let session = arguments.connection.open()?;
+    match arguments.what {
+        Noun::Sources => sources(&session).await,
+        Noun::Components => components(&session).await,
+        Noun::Subscriptions => subscriptions(&session).await,
+        Noun::Webhooks => webhooks(&session).await,
+        Noun::Streams => streams(&session, arguments.source.as_deref()).await,
+    }
+}
+
+pub(super) async fn run_components(arguments: &ComponentsArguments) -> Result<(), Error> {
+    components(&arguments.connection.open()?).await
+}
+
+/// The items for programs, the table for people, a word when there are none.
+pub(super) fn print<T: serde::Serialize>(
+    session: &Session,
+    items: &[T],
+    table: &Table,
+    empty: &str,
+) -> Result<(), Error> {
+    if session.output.is_json {
+        return session.output.json(&items);
+    }
+    if table.is_empty() {
+        session.output.say(empty);
+        return Ok(());
+    }
+    session.output.table(table)
+}
+
+async fn sources(session: &Session) -> Result<(), Error> {
+    let sources: Vec<Source> = session.client.all("users/me/sources").await?;
+    let mut table = Table::new([text("NAME"), whole("ID"), whole("ACTIVE"), whole("CREATED"), text("TRIGGER")]);
+    for source in &sources {
+        table.row([
+            source.name_slug.clone(),
+            source.id.clone(),
+            yes_or_no(source.active),
+            ago(source.created_at),
+            triggers(source).join(", "),
+        ]);
+    }
+    print(session, &sources, &table, "there are no sources; `wellspring deploy` makes one")
+}
+
+async fn components(session: &Session) -> Result<(), Error> {
+    let components: Vec<Component> = session.client.all("users/me/components").await?;
+    let mut table =
+        Table::new([text("NAME"), whole("ID"), text("KEY"), text("VERSION"), whole("TYPE"), whole("CREATED")]);
+    for component in &components {
+        table.row([
+            component.name.clone(),
+            component.id.clone(),
+            component.key.clone().unwrap_or_default(),
+            component.version.clone(),
+            component.kind.clone(),
+            ago(component.created_at),
+        ]);
+    }
+    print(session, &components, &table, "there are no components; `wellspring publish` saves one")
+}
+
+/// Those that are for everything created later are told by their emitter, `*`.
+async fn subscriptions(session: &Session) -> Result<(), Error> {
+    let mut subscriptions: Vec<Subscription> = session.client.get("users/me/subscriptions").await?;
+    subscriptions.extend(session.client.get::<Vec<Subscription>>("users/me/auto_subscriptions").await?);
+    let mut table = Table::new([whole("ID"), whole("EMITTER"), text("STREAM"), whole("LISTENER")]);
+    for subscription in &subscriptions {
+        let stream = if subscription.event_name.is_empty() { "default" } else { &subscription.event_name };
+        table.row([
+            subscription.id.clone(),
+            subscription.emitter_id.clone(),
+            stream.to_owned(),
+            subscription.listener_id.clone(),
+        ]);
+    }
+    print(session, &subscriptions, &table, "there are no subscriptions; `wellspring subscribe` makes one")
+}
+
+pub(super) async fn webhooks(session: &Session) -> Result<(), Error> {
+    let webhooks: Vec<Webhook> = session.client.all("users/me/webhooks").await?;
+    let mut table = Table::new([whole("ID"), text("URL"), text("NAME"), whole("ACTIVE"), whole("CREATED")]);
+    for webhook in &webhooks {
+        table.row([
+            webhook.id.clone(),
+            webhook.url.clone(),
+            webhook.name.clone().unwrap_or_default(),
+            yes_or_no(webhook.active),
+            ago(webhook.created_at),
+        ]);
+    }
+    print(session, &webhooks, &table, "there are no webhooks; `wellspring webhooks create` makes one")
+}
+
+/// Where each stream of a source can be read as server-sent events, and what is kept of it.
+async fn streams(session: &Session, wanted: Option<&str>) -> Result<(), Error> {
+    let sources = match wanted {
+        Some(wanted) => vec![find::source(&session.client, wanted).await?],
+        None => session.client.all("users/me/sources").await?,
+    };
+    let mut table = Table::new([text("SOURCE"), text("STREAM"), whole("EVENTS"), text("URL")]);
+    let mut items: Vec<Value> = Vec::new();
+    for source in &sources {
+        for (stream, count) in streams_of(session, source).await? {
+            let url = stream_url(session, source, &stream);
+            items.push(json!({"source_id": source.id, "event_name": stream, "events": count, "url": url}));
+            table.row([source.name_slug.clone(), stream, count.to_string(), url]);
+        }
+    }
+    print(session, &items, &table, "there are no streams because there are no sources")
+}
+
+/// The names of the streams, and how many events of each are kept. Channels are known by the events in them.
+pub(super) async fn streams_of(session: &Session, source: &Source) -> Result<Vec<(String, usize)>, Error> {
+    let path = format!("sources/{}/event_summaries", source.id);
+    let all: Page<EventSummary> = session.client.page(&path, &[("include", "id,indexed_at_ms,event,metadata")], 100).await?;
+    let mut names = vec!["default".to_owned(), "$errors".to_owned(), "$logs".to_owned()];
+    for event in all.data {
+        let name = event.metadata.name;
+        if !name.is_empty() && !names.contains(&name) {
+            names.insert(1, name);
+        }
+    }
+    let mut streams = Vec::new();
+    for name in names {
+        let query = [("event_name", name.as_str())];
+        let page: Page<Value> = session.client.page(&path, &query, 1).await?;
+        streams.push((name, page.page_info.total_count));
+    }
+    Ok(streams)
+}
+
+pub(super) fn stream_url(session: &Session, source: &Source, stream: &str) -> String {
+    let base = format!("{}/v1/sources/{}/sse", session.client.url(), source.id);
+    match stream {
+        "default" => base,
+        name => {
+            let query: String = url::form_urlencoded::Serializer::new(String::new()).append_pair("event_name", name).finish();
+            format!("{base}?{query}")
+        }
+    }
+}
+
+/// What makes a source run.
+pub(super) fn triggers(source: &Source) -> Vec<String> {
+    let of_prop = |value: &Value| {
+        if value.get("endpoint_url").is_some() {
+            return Some("http".to_owned());
+        }
+        if let Some(cron) = value.get("cron").and_then(Value::as_str) {
+            return Some(format!("cron {cron}"));
+        }
+        value.get("interval_seconds").and_then(Value::as_u64).map(|seconds| format!("every {seconds} s"))
+    };
+    source.configured_props.values().filter_map(of_prop).collect()
+}
+
+pub(super) fn yes_or_no(flag: bool) -> String {
+    if flag { "yes" } else { "no" }.to_owned()
+}

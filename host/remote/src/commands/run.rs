@@ -1,0 +1,123 @@
+//! `run`, the half against a server: a source is triggered, an action is run.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Value, json};
+
+use super::events;
+use crate::error::Error;
+use crate::find;
+use crate::models::{Component, Run, Source};
+use crate::props::{Filler, PropArguments};
+use crate::session::{Connection, Session};
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The id, slug or name of a source, or the id or key of an action
+    pub target: String,
+    /// The event: JSON, a file that holds it, or `-` for standard input. Without it the event is `{}`
+    #[arg(long, value_name = "JSON|FILE")]
+    pub event: Option<String>,
+    #[command(flatten)]
+    pub props: PropArguments,
+    #[command(flatten)]
+    pub connection: Connection,
+}
+
+pub async fn execute(arguments: Arguments) -> ExitCode {
+    let is_json = arguments.connection.json;
+    crate::finish(crate::until_interrupted(run(&arguments)).await, is_json)
+}
+
+async fn run(arguments: &Arguments) -> Result<(), Error> {
+    let session = arguments.connection.open()?;
+    let missing = match find::source(&session.client, &arguments.target).await {
+        Ok(source) => return run_source(&session, &source, arguments).await,
+        Err(error @ Error::NotFound { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    match find::component(&session.client, &arguments.target).await {
+        Ok(component) if component.kind == "action" => run_action(&session, &component, arguments).await,
+        Ok(component) => Err(Error::NothingToDo {
+            hint: match component.key {
+                Some(_) => "this is the component of a source: `wellspring deploy` makes a source of it first",
+                None => "this is a saved component: `wellspring deploy` makes a source of it first",
+            },
+        }),
+        Err(Error::NotFound { .. }) => Err(missing),
+        Err(error) => Err(error),
+    }
+}
+
+async fn run_source(session: &Session, source: &Source, arguments: &Arguments) -> Result<(), Error> {
+    let event = arguments.event.as_deref().map_or_else(|| Ok(json!({})), read_event)?;
+    let progress = session.output.progress("running");
+    let run: Run = session.client.post(&format!("sources/{}/run", source.id), &event).await?;
+    drop(progress);
+    print_run(session, &run)
+}
+
+async fn run_action(session: &Session, component: &Component, arguments: &Arguments) -> Result<(), Error> {
+    let filler = Filler { client: &session.client, person: None };
+    let props = filler.fill(component, arguments.props.read(component)?).await?;
+    let steps = arguments.event.as_deref().map_or_else(|| Ok(json!({})), read_event)?;
+    let body = json!({"configured_props": props, "steps": {"trigger": {"event": steps}}});
+    let progress = session.output.progress("running");
+    let run: Run = session.client.post(&format!("components/{}/run", component.id), &body).await?;
+    drop(progress);
+    print_run(session, &run)
+}
+
+/// What it returned and emitted is data; its log and what it cost are talk.
+fn print_run(session: &Session, run: &Run) -> Result<(), Error> {
+    if session.output.is_json {
+        session.output.json(run)?;
+        return outcome(run);
+    }
+    for line in &run.logs {
+        session.output.say(&format!("{:5}  {}", line.level, line.message.trim_end()));
+    }
+    for event in &run.emitted {
+        events::print_event(&session.output, event)?;
+    }
+    if let Some(value) = run.rest.get("return_value").filter(|value| !value.is_null()) {
+        session.output.json(value)?;
+    }
+    let count = run.rest.get("emitted_count").and_then(Value::as_u64);
+    let emitted = count.map(|count| format!(", {count} emitted")).unwrap_or_default();
+    session.output.say(&format!("ran {} ms{emitted}", run.duration_ms));
+    outcome(run)
+}
+
+/// A run that failed is a command that failed.
+fn outcome(run: &Run) -> Result<(), Error> {
+    let text = |error: &Value| error.get("stack").or_else(|| error.get("message")).and_then(Value::as_str).map(str::to_owned);
+    match (&run.error, run.ok) {
+        (_, true) => Ok(()),
+        (Some(error), false) => {
+            Err(Error::RunFailed { message: text(error).unwrap_or_else(|| error.to_string()).trim_end().to_owned() })
+        }
+        (None, false) => Err(Error::RunFailed { message: "the server does not say why".to_owned() }),
+    }
+}
+
+/// JSON as it is, or what a file holds.
+pub fn read_event(given: &str) -> Result<Value, Error> {
+    if given.trim_start().starts_with(['{', '[', '"']) {
+        return serde_json::from_str(given).map_err(|source| Error::NotJson { path: "--event".into(), source });
+    }
+    let path = Path::new(given);
+    let text = match given {
+        "-" => std::io::read_to_string(std::io::stdin()),
+        _ => std::fs::read_to_string(path),
+    };
+    let text = text.map_err(|source| Error::File { verb: "read", path: path.to_owned(), source })?;
+    serde_json::from_str(&text).map_err(|source| Error::NotJson { path: path.to_owned(), source })
+}
+
+/// Whether a target is a file rather than something on a server.
+pub fn is_file(target: &str) -> bool {
+    super::deploy::is_path(target)
+}
+

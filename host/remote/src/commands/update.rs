@@ -1,0 +1,110 @@
+//! `update`: change what is given, keep the rest.
+
+use serde_json::{Map, Value, json};
+
+use super::{deploy, describe};
+use crate::error::Error;
+use crate::find;
+use crate::models::{Component, Source};
+use crate::props::{Filler, PropArguments};
+use crate::session::{Connection, Session};
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The id, slug or name of a source
+    source: String,
+    /// New code: a file, an address, or the id, key or name of a component
+    #[arg(long, value_name = "COMPONENT")]
+    code: Option<String>,
+    /// A new name
+    #[arg(long)]
+    name: Option<String>,
+    /// Let it run again
+    #[arg(long, conflicts_with = "deactivate")]
+    activate: bool,
+    /// Stop it: its endpoint answers 404, its timer rests
+    #[arg(long)]
+    deactivate: bool,
+    #[command(flatten)]
+    props: PropArguments,
+    /// Go on when the deactivate hook fails
+    #[arg(long)]
+    ignore_hook_errors: bool,
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
+    let session = arguments.connection.open()?;
+    if arguments.changes_nothing() {
+        return Err(Error::NothingToDo { hint: "give --code, --name, --activate, --deactivate, --prop or --props" });
+    }
+    let source = find::source(&session.client, &arguments.source).await?;
+    let component = match &arguments.code {
+        Some(code) => Some(deploy::component_to_deploy(&session, code).await?),
+        None => None,
+    };
+    let body = body(&session, arguments, &source, component.as_ref()).await?;
+    let progress = session.output.progress("updating: the source's hooks run");
+    let updated: Source = session.client.put(&format!("sources/{}", source.id), &body).await?;
+    drop(progress);
+    if session.output.is_json {
+        return session.output.json(&updated);
+    }
+    session.output.say(&format!("updated {}", updated.name_slug));
+    describe::print_source(&session, &updated)
+}
+
+// === impl Arguments ===
+
+impl Arguments {
+    fn changes_nothing(&self) -> bool {
+        let has_change = self.code.is_some() || self.name.is_some() || self.activate || self.deactivate;
+        !has_change && self.props.is_empty()
+    }
+}
+
+async fn body(
+    session: &Session,
+    arguments: &Arguments,
+    source: &Source,
+    component: Option<&Component>,
+) -> Result<Value, Error> {
+    let is_active = arguments.activate || (source.active && !arguments.deactivate);
+    let mut body = Map::new();
+    // The API takes an absent `active` for true, and a change of the name should not wake a source.
+    body.insert("active".to_owned(), json!(is_active));
+    if let Some(component) = component {
+        body.insert("component_id".to_owned(), json!(component.id));
+    }
+    if let Some(name) = &arguments.name {
+        body.insert("name".to_owned(), json!(name));
+    }
+    if arguments.ignore_hook_errors {
+        body.insert("ignore_hook_errors".to_owned(), json!(true));
+    }
+    if !arguments.props.is_empty() {
+        body.insert("configured_props".to_owned(), props(session, arguments, source, component).await?);
+    }
+    Ok(Value::Object(body))
+}
+
+/// The API replaces all props at once; whoever changes one keeps the others. Secrets come back as stars, and the server
+/// knows what stars stand for.
+async fn props(
+    session: &Session,
+    arguments: &Arguments,
+    source: &Source,
+    component: Option<&Component>,
+) -> Result<Value, Error> {
+    let current = match component {
+        Some(component) => component.clone(),
+        None => find::component(&session.client, &source.component_id).await?,
+    };
+    let is_declared = |name: &String| current.configurable_props.iter().any(|prop| prop.name == *name);
+    let mut props = source.configured_props.clone();
+    props.retain(|name, _| is_declared(name));
+    props.extend(arguments.props.read(&current)?);
+    let filler = Filler { client: &session.client, person: None };
+    Ok(Value::Object(filler.fill(&current, props).await?))
+}

@@ -1,0 +1,88 @@
+//! `webhooks`: where events are delivered to.
+
+use serde_json::json;
+
+use super::{describe, list};
+use crate::error::Error;
+use crate::find;
+use crate::models::Webhook;
+use crate::session::Connection;
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// List your webhooks (what `webhooks` alone does)
+    List {
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Create a webhook; its signing secret is shown this once
+    Create {
+        /// Where to deliver to
+        url: String,
+        /// For you to recognise it
+        #[arg(long)]
+        name: Option<String>,
+        /// For you to remember
+        #[arg(long)]
+        description: Option<String>,
+        #[command(flatten)]
+        connection: Connection,
+    },
+    /// Delete a webhook and its subscriptions
+    Delete {
+        /// The id, name or address of a webhook
+        webhook: String,
+        #[command(flatten)]
+        connection: Connection,
+    },
+}
+
+// === impl Arguments ===
+
+impl Arguments {
+    fn connection(&self) -> &Connection {
+        match &self.command {
+            None => &self.connection,
+            Some(Command::List { connection } | Command::Create { connection, .. } | Command::Delete { connection, .. }) => {
+                connection
+            }
+        }
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.connection().json
+    }
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
+    let session = arguments.connection().open()?;
+    match &arguments.command {
+        None | Some(Command::List { .. }) => list::webhooks(&session).await,
+        Some(Command::Create { url, name, description, .. }) => {
+            let body = json!({"url": url, "name": name, "description": description});
+            let webhook: Webhook = session.client.post("webhooks", &body).await?;
+            if session.output.is_json {
+                return session.output.json(&webhook);
+            }
+            describe::print_webhook(&session, &webhook)?;
+            session.output.say("the secret is shown only now; deliveries are signed with it");
+            session.output.hint(&format!("wellspring subscribe SOURCE {}", webhook.id));
+            Ok(())
+        }
+        Some(Command::Delete { webhook, .. }) => {
+            let webhook = find::webhook(&session.client, webhook).await?;
+            session.client.delete(&format!("webhooks/{}", webhook.id), &[]).await?;
+            session.output.say(&format!("deleted {} ({})", webhook.id, webhook.url));
+            Ok(())
+        }
+    }
+}

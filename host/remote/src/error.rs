@@ -1,0 +1,220 @@
+//! What can go wrong between a command and the server, each with what to do about it.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+/// Everything went wrong for one of these reasons. The message says what, [`Error::hint`] what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("there is no API key for {url}")]
+    NotLoggedIn { url: String },
+    #[error("the API key is not valid at {url}")]
+    WrongKey { url: String },
+    #[error("{url} cannot be reached: {cause}")]
+    Unreachable { url: String, cause: String },
+    #[error("{url} did not answer in time")]
+    TimedOut { url: String },
+    #[error("{url} does not answer as a Wellspring server does")]
+    NotAServer { url: String },
+    #[error("{url} sends clients on to {location}")]
+    Moved { url: String, location: String },
+    #[error("the server does not know this command: it is version {server}, this is {client}")]
+    OtherVersion { server: String, client: &'static str },
+    /// The server said no; `details` are what the author of a component needs.
+    #[error("{message}")]
+    Refused { status: u16, code: String, message: String, details: Value },
+    #[error("there is no {noun} `{wanted}`")]
+    NotFound { noun: &'static str, wanted: String, suggestions: Vec<String> },
+    #[error("`{wanted}` is the name of several {noun}s: {}", candidates.join(", "))]
+    Ambiguous { noun: &'static str, wanted: String, candidates: Vec<String> },
+    #[error("there is no profile `{name}`")]
+    NoProfile { name: String, suggestions: Vec<String> },
+    #[error("`{given}` is not an address")]
+    InvalidUrl { given: String },
+    #[error("the profiles in {} cannot be read: {cause}", path.display())]
+    Profiles { path: PathBuf, cause: String },
+    #[error("there is no folder for the configuration: neither XDG_CONFIG_HOME nor HOME is set")]
+    NoConfigFolder,
+    #[error("cannot {verb} {}", path.display())]
+    File { verb: &'static str, path: PathBuf, source: std::io::Error },
+    #[error("{} is not JSON: {source}", path.display())]
+    NotJson { path: PathBuf, source: serde_json::Error },
+    #[error("the component has more than {limit} {what}")]
+    TooLarge { what: &'static str, limit: usize },
+    #[error("`{given}`: write it as name=value")]
+    MalformedProp { given: String },
+    #[error("the component has no prop `{name}`")]
+    UnknownProp { name: String, suggestions: Vec<String> },
+    #[error("`{given}` is no value for the prop `{name}`: it must be {expected}")]
+    InvalidProp { name: String, given: String, expected: String },
+    #[error("values are missing for {}", names.join(", "))]
+    MissingProps { names: Vec<String>, examples: Vec<String> },
+    #[error("{noun} needs --yes when nobody can be asked")]
+    NotConfirmed { noun: &'static str },
+    #[error("{} exists", path.display())]
+    Exists { path: PathBuf },
+    #[error("there is no field `{field}`")]
+    NoField { field: String, suggestions: Vec<String> },
+    #[error("the run failed: {message}")]
+    RunFailed { message: String },
+    #[error("nothing to change")]
+    NothingToDo { hint: &'static str },
+    #[error("an answer is needed, and there is no terminal")]
+    NoTerminal { hint: &'static str },
+    /// Ctrl-C, also at a prompt.
+    #[error("interrupted")]
+    Interrupted,
+    /// Whoever read the output has gone, `head` mostly: not worth a word.
+    #[error("nobody reads the output")]
+    OutputClosed,
+    #[error("the output cannot be written")]
+    Output { source: std::io::Error },
+}
+
+/// How a command ended, for scripts.
+pub mod exit {
+    pub const DONE: u8 = 0;
+    pub const FAILED: u8 = 1;
+    pub const USAGE: u8 = 2;
+    /// 128 + SIGINT, as shells count.
+    pub const INTERRUPTED: u8 = 130;
+}
+
+// === impl Error ===
+
+impl Error {
+    /// What to do about it, when there is something.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::NotLoggedIn { .. } => "run `wellspring login`, or set WELLSPRING_API_KEY".to_owned(),
+            Self::WrongKey { url } => format!("run `wellspring login --url {url}` with a key that is valid there"),
+            Self::Unreachable { .. } => {
+                "is the server running? `wellspring serve` starts one; `--url` names another".to_owned()
+            }
+            Self::NotAServer { .. } | Self::InvalidUrl { .. } => {
+                "the address of a server looks like http://127.0.0.1:7717".to_owned()
+            }
+            Self::Moved { location, .. } => format!("use --url {location}"),
+            Self::OtherVersion { .. } => "use a client and a server of the same version".to_owned(),
+            Self::Refused { code, details, .. } => return hint_of_refusal(code, details),
+            Self::NotFound { suggestions, noun, .. } => {
+                return did_you_mean(suggestions).or_else(|| listed_by(noun));
+            }
+            Self::Ambiguous { .. } => "use the id or the slug".to_owned(),
+            Self::NoProfile { suggestions, name } => {
+                return did_you_mean(suggestions).or(Some(format!("`wellspring login --profile {name}` makes it")));
+            }
+            Self::UnknownProp { suggestions, .. } | Self::NoField { suggestions, .. } => {
+                return did_you_mean(suggestions);
+            }
+            Self::MissingProps { examples, .. } => format!("add {}", examples.join(" ")),
+            Self::NotConfirmed { .. } => "add --yes".to_owned(),
+            Self::Exists { .. } => "choose another name or folder, or add --force".to_owned(),
+            Self::NothingToDo { hint } | Self::NoTerminal { hint } => (*hint).to_owned(),
+            _ => return None,
+        };
+        Some(hint)
+    }
+
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Interrupted => exit::INTERRUPTED,
+            // As a program that SIGPIPE ends: the reader asked for no more.
+            Self::OutputClosed => exit::DONE,
+            Self::MalformedProp { .. }
+            | Self::UnknownProp { .. }
+            | Self::InvalidProp { .. }
+            | Self::MissingProps { .. }
+            | Self::NotConfirmed { .. }
+            | Self::NothingToDo { .. }
+            | Self::NoTerminal { .. }
+            | Self::InvalidUrl { .. } => exit::USAGE,
+            _ => exit::FAILED,
+        }
+    }
+
+    /// The same for programs.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Refused { status, code, message, details } => {
+                json!({"error": message, "code": code, "status": status, "details": details})
+            }
+            other => json!({"error": other.to_string(), "code": other.code(), "hint": other.hint()}),
+        }
+    }
+
+    fn code(&self) -> &'static str {
+        match self {
+            Self::NotLoggedIn { .. } => "not_logged_in",
+            Self::WrongKey { .. } => "unauthenticated",
+            Self::Unreachable { .. } | Self::TimedOut { .. } => "unreachable",
+            Self::NotAServer { .. } | Self::Moved { .. } => "not_a_server",
+            Self::OtherVersion { .. } => "other_version",
+            Self::NotFound { .. } => "not_found",
+            Self::Ambiguous { .. } => "ambiguous",
+            Self::RunFailed { .. } => "run_failed",
+            _ if self.exit_code() == exit::USAGE => "usage",
+            _ => "failed",
+        }
+    }
+}
+
+fn did_you_mean(suggestions: &[String]) -> Option<String> {
+    match suggestions {
+        [] => None,
+        [one] => Some(format!("did you mean `{one}`?")),
+        several => {
+            let quoted: Vec<String> = several.iter().map(|one| format!("`{one}`")).collect();
+            Some(format!("did you mean one of {}?", quoted.join(", ")))
+        }
+    }
+}
+
+fn listed_by(noun: &str) -> Option<String> {
+    let list = match noun {
+        "source" | "component" | "webhook" | "subscription" => format!("`wellspring list {noun}s` shows those there are"),
+        "delivery" => "`wellspring deliveries` shows those there are".to_owned(),
+        _ => return None,
+    };
+    Some(list)
+}
+
+/// Where in the code or in the props, when the server told.
+fn hint_of_refusal(code: &str, details: &Value) -> Option<String> {
+    let text = |name: &str| details.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    match code {
+        "admin_only" => return Some("this needs the key of an admin".to_owned()),
+        "wrong_component_type" => {
+            return Some("an action is saved with `wellspring publish` and run with `wellspring run`".to_owned());
+        }
+        "invalid_props" | "invalid_component" => return problems(details),
+        "hook_failed" if text("stack").is_none() => {
+            return text("hook").map(|hook| format!("see the {hook} hook"));
+        }
+        _ => {}
+    }
+    if let Some(stack) = text("stack") {
+        return Some(format!("where it happened:\n{}", stack.trim_end()));
+    }
+    let file = text("file")?;
+    let number = |name: &str| details.get(name).and_then(Value::as_u64);
+    match (number("line"), number("column")) {
+        (Some(line), Some(column)) => Some(format!("see {file}:{line}:{column}")),
+        (Some(line), None) => Some(format!("see {file}:{line}")),
+        _ => Some(format!("see {file}")),
+    }
+}
+
+fn problems(details: &Value) -> Option<String> {
+    let problems = details.get("problems")?.as_array()?;
+    let lines = problems.iter().filter_map(|problem| {
+        let text = |name: &str| problem.get(name).and_then(Value::as_str);
+        Some(format!("{}: {}", text("path")?, text("message")?))
+    });
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! A component of several files: the entry and everything it refers to by a relative path.
+//!
+//! This looks for `require("./x")`, `import … from "./x"` and their like in the text without parsing it. A reference in
+//! a comment sends a file too many, which does no harm; one that is computed is not found, and the server says so.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::error::Error;
+
+/// More is a project, not a component; the server has its own bounds.
+const FILES_MAXIMUM: usize = 200;
+const BYTES_MAXIMUM: usize = 4 << 20;
+/// What may stand for what is written, in Node's order.
+const ENDINGS: [&str; 11] =
+    ["", ".js", ".mjs", ".cjs", ".ts", ".mts", ".json", "/index.js", "/index.mjs", "/index.ts", "/index.json"];
+
+/// A component as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collected {
+    pub filename: String,
+    pub code: String,
+    /// By path from the entry's folder.
+    pub files: BTreeMap<String, String>,
+}
+
+/// Reads the entry and what it refers to.
+pub fn collect(entry: &Path) -> Result<Collected, Error> {
+    let code = read(entry)?;
+    let folder = entry.parent().unwrap_or(Path::new(""));
+    let filename = entry.file_name().map_or_else(|| "component.js".to_owned(), |name| name.to_string_lossy().into());
+    let mut files = BTreeMap::new();
+    let mut size = code.len();
+    let mut open = vec![(PathBuf::new(), code.clone())];
+    while let Some((from, text)) = open.pop() {
+        for reference in references(&text) {
+            let Some(path) = resolve(folder, &from, &reference) else { continue };
+            let key = path.to_string_lossy().into_owned();
+            if files.contains_key(&key) || key == filename {
+                continue;
+            }
+            let text = read(&folder.join(&path))?;
+            size += text.len();
+            if files.len() >= FILES_MAXIMUM {
+                return Err(Error::TooLarge { what: "files", limit: FILES_MAXIMUM });
+            }
+            if size > BYTES_MAXIMUM {
+                return Err(Error::TooLarge { what: "bytes", limit: BYTES_MAXIMUM });
+            }
+            files.insert(key, text.clone());
+            open.push((path.parent().unwrap_or(Path::new("")).to_owned(), text));
+        }
+    }
+    Ok(Collected { filename, code, files })
+}
+
+// === impl Collected ===
+
+impl Collected {
+    /// As the API takes it, in `components` as in `sources`.
+    pub fn to_body(&self) -> Value {
+        let mut body = json!({"component_code": self.code, "filename": self.filename});
+        if let (Some(fields), false) = (body.as_object_mut(), self.files.is_empty()) {
+            fields.insert("component_files".to_owned(), json!(self.files));
+        }
+        body
+    }
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(path).map_err(|source| Error::File { verb: "read", path: path.to_owned(), source })
+}
+
+/// The file that `reference`, written in a file of the folder `from`, stands for; by its path from the entry's folder.
+fn resolve(folder: &Path, from: &Path, reference: &str) -> Option<PathBuf> {
+    let written = normalize(&from.join(reference));
+    let candidates = ENDINGS.iter().map(|ending| PathBuf::from(format!("{}{ending}", written.display())));
+    // TypeScript writes `./x.js` for what is `./x.ts` on disk.
+    let typescript = written.extension().is_some_and(|ending| ending == "js").then(|| written.with_extension("ts"));
+    candidates.chain(typescript).find(|path| folder.join(path).is_file())
+}
+
+/// `a/../b` is `b`; what leads above the beginning stays.
+fn normalize(path: &Path) -> PathBuf {
+    let mut parts: Vec<Component<'_>> = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(parts.last(), Some(Component::Normal(_))) => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.into_iter().collect()
+}
+
+/// Relative paths that the text requires or imports.
+fn references(text: &str) -> Vec<String> {
+    const WORDS: [&str; 3] = ["require", "from", "import"];
+    let mut found = Vec::new();
+    for word in WORDS {
+        for (at, _) in text.match_indices(word) {
+            let rest = text.get(at + word.len()..).unwrap_or_default().trim_start();
+            let rest = rest.strip_prefix('(').unwrap_or(rest).trim_start();
+            found.extend(quoted(rest).filter(|path| path.starts_with("./") || path.starts_with("../")));
+        }
+    }
+    found.into_iter().map(str::to_owned).collect()
+}
+
+fn quoted(text: &str) -> Option<&str> {
+    let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`'))?;
+    text.get(1..)?.split(quote).next().filter(|path| !path.contains('\n'))
+}
+
+#[cfg(test)]
+mod tests;

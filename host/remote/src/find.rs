@@ -1,0 +1,150 @@
+//! From what somebody typed to what it names: an id, a slug, a name, or whatever else a thing is known by.
+
+use crate::client::Client;
+use crate::error::Error;
+use crate::models::{Component, DeadLetter, Source, Subscription, Webhook};
+use crate::suggest::suggest;
+
+/// Of a name that several things have; more would be a list, and there is a command for that.
+const CANDIDATES: usize = 5;
+
+/// Something that can be named on the command line.
+pub trait Named {
+    const NOUN: &'static str;
+
+    fn id(&self) -> &str;
+
+    /// What else it is known by, what is unique first.
+    fn names(&self) -> Vec<&str>;
+}
+
+pub async fn source(client: &Client, wanted: &str) -> Result<Source, Error> {
+    if is_id(wanted, "dc_") {
+        match client.get(&format!("sources/{wanted}")).await {
+            Err(Error::Refused { status: 404, .. }) => {}
+            found => return found,
+        }
+    }
+    pick(client.all("users/me/sources").await?, wanted)
+}
+
+/// One's own, or one of the registry.
+pub async fn component(client: &Client, wanted: &str) -> Result<Component, Error> {
+    let is_key = wanted.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.'));
+    let paths: &[&str] = if is_key { &["components", "components/registry"] } else { &[] };
+    for path in paths {
+        match client.get(&format!("{path}/{wanted}")).await {
+            Err(Error::Refused { status: 404 | 400, .. }) => {}
+            found => return found,
+        }
+    }
+    pick(client.all("users/me/components").await?, wanted)
+}
+
+pub async fn webhook(client: &Client, wanted: &str) -> Result<Webhook, Error> {
+    pick(client.all("users/me/webhooks").await?, wanted)
+}
+
+pub async fn subscription(client: &Client, wanted: &str) -> Result<Subscription, Error> {
+    pick(client.get("users/me/subscriptions").await?, wanted)
+}
+
+pub async fn delivery(client: &Client, wanted: &str) -> Result<DeadLetter, Error> {
+    pick(client.all("users/me/dead_letters").await?, wanted)
+}
+
+/// The one of `items` that `wanted` names. Later names count only when no earlier one fits: a slug is unique, a name
+/// may not be.
+pub fn pick<T: Named>(items: Vec<T>, wanted: &str) -> Result<T, Error> {
+    let depth = items.iter().map(|item| item.names().len()).max().unwrap_or(0);
+    let fits = |item: &T, level: usize| match level {
+        0 => item.id() == wanted,
+        level => item.names().get(level - 1).is_some_and(|name| *name == wanted),
+    };
+    for level in 0..=depth {
+        let fitting = items.iter().filter(|item| fits(item, level)).map(|item| item.id().to_owned());
+        let candidates: Vec<String> = fitting.take(CANDIDATES).collect();
+        match candidates.len() {
+            0 => {}
+            1 => return items.into_iter().find(|item| fits(item, level)).ok_or_else(|| not_found::<T>(&[], wanted)),
+            _ => return Err(Error::Ambiguous { noun: T::NOUN, wanted: wanted.to_owned(), candidates }),
+        }
+    }
+    Err(not_found(&items, wanted))
+}
+
+fn not_found<T: Named>(items: &[T], wanted: &str) -> Error {
+    let known = items.iter().flat_map(|item| item.names().into_iter().take(1).chain([item.id()]));
+    Error::NotFound { noun: T::NOUN, wanted: wanted.to_owned(), suggestions: suggest(wanted, known) }
+}
+
+/// Of the right shape; whether there is such a thing is for the server to say.
+pub fn is_id(text: &str, prefix: &str) -> bool {
+    let random = text.strip_prefix(prefix);
+    random.is_some_and(|random| random.len() == 12 && random.chars().all(|letter| letter.is_ascii_alphanumeric()))
+}
+
+// === impl Named ===
+
+impl Named for Source {
+    const NOUN: &'static str = "source";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn names(&self) -> Vec<&str> {
+        vec![&self.name_slug, &self.name]
+    }
+}
+
+impl Named for Component {
+    const NOUN: &'static str = "component";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn names(&self) -> Vec<&str> {
+        vec![self.key.as_deref().unwrap_or(&self.id), &self.name]
+    }
+}
+
+impl Named for Webhook {
+    const NOUN: &'static str = "webhook";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn names(&self) -> Vec<&str> {
+        vec![self.name.as_deref().unwrap_or(&self.id), &self.url]
+    }
+}
+
+impl Named for Subscription {
+    const NOUN: &'static str = "subscription";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}
+
+impl Named for DeadLetter {
+    const NOUN: &'static str = "delivery";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! The command line against a server: a client of the REST API, and the commands that stand on it.
+//!
+//! It knows nothing of the server but its API: no crate of the host is used here, so that it builds in seconds and works
+//! against any server of its version. `wellspring` dispatches to it; `wellspring-client` is this crate alone.
+
+#![cfg_attr(
+    test,
+    allow(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        reason = "a test may fail"
+    )
+)]
+
+mod client;
+mod error;
+pub mod models;
+mod session;
+
+pub mod ask;
+mod files;
+pub mod find;
+mod profiles;
+pub mod props;
+mod suggest;
+
+pub mod output;
+pub mod tail;
+
+mod commands;
+mod generate;
+
+use std::process::ExitCode;
+
+pub use client::{Client, Key, Query};
+pub use commands::{Command, print_event, print_log_event, run};
+pub use error::{Error, exit};
+pub use files::{Collected, collect};
+pub use output::Output;
+pub use session::{Connection, DEFAULT_URL, Session};
+
+/// What `--help` ends with.
+pub const EXIT_CODES: &str = "Exit codes: 0 done · 1 failed or refused · 2 wrong usage · 130 interrupted";
+
+/// Runs a command to its end and says how it went. `whole` is the command line it is part of.
+pub async fn execute(command: Command, whole: clap::Command) -> ExitCode {
+    let is_json = command.is_json();
+    finish(until_interrupted(command.run(whole)).await, is_json)
+}
+
+/// Ctrl-C ends a command wherever it is; nothing here needs to be finished.
+pub async fn until_interrupted<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    // Cancel-safe: what is dropped is a request that nobody waits for any more.
+    tokio::select! {
+        done = work => done,
+        _ = tokio::signal::ctrl_c() => Err(Error::Interrupted),
+    }
+}
+
+/// Tells of an error, and gives its exit code.
+pub fn finish(done: Result<(), Error>, is_json: bool) -> ExitCode {
+    let Err(error) = done else {
+        return ExitCode::from(exit::DONE);
+    };
+    match &error {
+        // Whoever did this knows.
+        Error::Interrupted | Error::OutputClosed => {}
+        error if is_json => output::talk(&error.to_json().to_string()),
+        error => tell(error),
+    }
+    ExitCode::from(error.exit_code())
+}
+
+fn tell(error: &Error) {
+    let mut message = format!("error: {error}");
+    let mut cause = std::error::Error::source(error);
+    while let Some(source) = cause {
+        message.push_str(&format!(": {source}"));
+        cause = source.source();
+    }
+    output::talk(&message);
+    if let Some(hint) = error.hint() {
+        output::talk(&format!("hint: {hint}"));
+    }
+}

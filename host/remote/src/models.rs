@@ -1,0 +1,218 @@
+//! What the API answers, as far as commands look into it. Everything else is kept, so that `--json` shows it whole.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// What a newer server says beyond what this client knows.
+type Rest = Map<String, Value>;
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct Page<T> {
+    pub page_info: PageInfo,
+    pub data: Vec<T>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub struct PageInfo {
+    pub total_count: usize,
+    pub count: usize,
+    pub end_cursor: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Source {
+    pub id: String,
+    pub name: String,
+    pub name_slug: String,
+    pub active: bool,
+    pub component_id: String,
+    pub configured_props: Map<String, Value>,
+    pub created_at: i64,
+    pub updated_at: i64,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Component {
+    pub id: String,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    pub version: String,
+    #[serde(rename = "type", default = "kind_of_old_servers")]
+    pub kind: String,
+    #[serde(default)]
+    pub configurable_props: Vec<Prop>,
+    pub created_at: i64,
+    pub updated_at: i64,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+/// One that a component declares.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Prop {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub optional: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub secret: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub options: Option<Vec<Value>>,
+    #[serde(rename = "remoteOptions", default, skip_serializing_if = "is_false")]
+    pub has_remote_options: bool,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Options {
+    pub options: Vec<Value>,
+    #[serde(default)]
+    pub context: Value,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EventSummary {
+    pub id: String,
+    pub indexed_at_ms: i64,
+    pub event: Value,
+    pub metadata: Metadata,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Metadata {
+    pub emit_id: String,
+    pub name: String,
+    pub emitter_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LogLine {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub at_ms: i64,
+    pub level: String,
+    pub message: String,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Subscription {
+    pub id: String,
+    pub emitter_id: String,
+    pub listener_id: String,
+    pub event_name: String,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Webhook {
+    pub id: String,
+    pub name: Option<String>,
+    pub url: String,
+    pub active: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signing_secret: Option<String>,
+    pub created_at: i64,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+/// A delivery that was given up.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DeadLetter {
+    pub id: String,
+    pub emitter: String,
+    pub listener: String,
+    pub event_name: String,
+    pub attempts: u64,
+    pub reason: String,
+    pub created_at: i64,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Account {
+    pub id: String,
+    pub app: String,
+    pub name: String,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct User {
+    pub id: String,
+    pub username: String,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+/// How a run by hand went.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    pub ok: bool,
+    #[serde(default)]
+    pub emitted: Vec<EventSummary>,
+    pub error: Option<Value>,
+    #[serde(default)]
+    pub logs: Vec<LogLine>,
+    pub duration_ms: u64,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+// === impl Source ===
+
+impl Source {
+    /// Where its HTTP interface listens, when it has one.
+    pub fn endpoint(&self) -> Option<&str> {
+        self.configured_props.values().find_map(|value| value.get("endpoint_url").and_then(Value::as_str))
+    }
+}
+
+// === impl Prop ===
+
+impl Prop {
+    pub fn label(&self) -> &str {
+        self.label.as_deref().filter(|label| !label.is_empty()).unwrap_or(&self.name)
+    }
+
+    /// What the platform gives by itself.
+    pub fn is_provided(&self) -> bool {
+        matches!(self.kind.as_str(), "$.interface.http" | "$.service.db" | "$.interface.apphook")
+    }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn kind_of_old_servers() -> String {
+    "source".to_owned()
+}

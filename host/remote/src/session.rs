@@ -1,0 +1,88 @@
+//! What every command against a server takes: which server, whose key, and how to print.
+
+use std::path::PathBuf;
+
+use crate::client::{Client, Key};
+use crate::error::Error;
+use crate::output::Output;
+use crate::profiles::{self, Profiles};
+
+/// Where `wellspring serve` listens unless it is told otherwise.
+pub const DEFAULT_URL: &str = "http://127.0.0.1:7717";
+
+/// The options that all commands share.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Server and output")]
+pub struct Connection {
+    /// Use this login instead of the current one
+    #[arg(long, value_name = "NAME", env = "WELLSPRING_PROFILE")]
+    pub profile: Option<String>,
+    /// Use this server. Its key is then in WELLSPRING_API_KEY, unless the login is for this server
+    #[arg(long, value_name = "URL", env = "WELLSPRING_URL")]
+    pub url: Option<String>,
+    /// Print JSON for programs instead of text for people
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A command's server and its output.
+#[derive(Debug)]
+pub struct Session {
+    pub client: Client,
+    pub output: Output,
+}
+
+/// What the environment holds, read once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Environment {
+    pub(crate) api_key: Option<String>,
+    pub(crate) profiles: PathBuf,
+}
+
+// === impl Environment ===
+
+impl Environment {
+    pub(crate) fn read() -> Result<Self, Error> {
+        let api_key = std::env::var("WELLSPRING_API_KEY").ok().filter(|key| !key.is_empty());
+        Ok(Self { api_key, profiles: profiles::default_path()? })
+    }
+}
+
+// === impl Connection ===
+
+impl Connection {
+    pub fn output(&self) -> Output {
+        Output::of_process(self.json)
+    }
+
+    /// The client that flags, environment and profiles make together.
+    pub fn open(&self) -> Result<Session, Error> {
+        let output = self.output();
+        let environment = Environment::read()?;
+        if environment.api_key.is_none() && profiles::is_readable_by_others(&environment.profiles) {
+            let path = environment.profiles.display();
+            output.warn(&format!("others can read your keys; run `chmod 600 {path}`"));
+        }
+        Ok(Session { client: self.client(&environment)?, output })
+    }
+
+    pub(crate) fn client(&self, environment: &Environment) -> Result<Client, Error> {
+        let given_key = environment.api_key.clone().map(Key::new);
+        // Whoever names both needs no profile, not even a readable file.
+        if let (Some(url), Some(key), None) = (&self.url, &given_key, &self.profile) {
+            return Client::new(url, Some(key.clone()));
+        }
+        let profiles = Profiles::read(&environment.profiles)?;
+        let profile = profiles.choose(self.profile.as_deref())?.map(|(_, profile)| profile);
+        let url = self.url.as_deref().or(profile.map(|profile| profile.url.as_str())).unwrap_or(DEFAULT_URL);
+        let client = Client::new(url, None)?;
+        // A kept key goes to the server it was made for and to no other.
+        let kept = profile.filter(|profile| {
+            Client::new(&profile.url, None).is_ok_and(|home| home.url() == client.url())
+        });
+        Client::new(url, given_key.or_else(|| kept.map(|profile| Key::new(&profile.api_key))))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Following a stream of a source as it goes on, across restarts of the server and lost connections.
+//!
+//! A [`Tail`] yields every event once and in order: it comes back with the id of the last one it saw, and the server
+//! goes on from there.
+
+mod frames;
+
+use std::time::Duration;
+
+use crate::client::Client;
+use crate::error::Error;
+use crate::models::{EventSummary, LogLine};
+use frames::Frames;
+
+/// Doubled with every failure, up to the last.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(15);
+/// The server sends a comment every 15 s: after three that did not come the connection is dead.
+const SILENCE: Duration = Duration::from_secs(45);
+
+/// What happened next.
+#[derive(Debug)]
+pub enum Step {
+    Event(Box<EventSummary>),
+    /// The connection was lost. The next call waits for `pause` and comes back.
+    Lost { cause: String, pause: Duration },
+}
+
+/// A stream being followed.
+pub struct Tail {
+    client: Client,
+    path: String,
+    stream: String,
+    last_id: Option<String>,
+    open: Option<(reqwest::Response, Frames)>,
+    pause: Duration,
+    /// What has to be waited for before the next attempt.
+    due: Option<Duration>,
+}
+
+// === impl Tail ===
+
+impl Tail {
+    /// Follows `stream` (`default`, `$errors`, `$logs` or a channel) after the event `last_id`, or from now on.
+    pub fn new(client: &Client, source_id: &str, stream: &str, last_id: Option<String>) -> Self {
+        Self {
+            client: client.clone(),
+            path: format!("sources/{source_id}/sse"),
+            stream: stream.to_owned(),
+            last_id,
+            open: None,
+            pause: FIRST_PAUSE,
+            due: None,
+        }
+    }
+
+    /// Connects, so that nothing that happens after this is missed. An error here is one that coming back cannot mend,
+    /// or a server that was never there.
+    pub async fn connect(&mut self) -> Result<(), Error> {
+        let query = [("event_name", self.stream.as_str())];
+        let response = self.client.stream(&self.path, &query, self.last_id.as_deref()).await?;
+        self.open = Some((response, Frames::default()));
+        self.pause = FIRST_PAUSE;
+        Ok(())
+    }
+
+    /// The next event. Cancel-safe: what was read is kept.
+    pub async fn next(&mut self) -> Result<Step, Error> {
+        if let Some(pause) = self.due {
+            tokio::time::sleep(pause).await;
+            self.due = None;
+        }
+        if self.open.is_none() {
+            match self.connect().await {
+                Ok(()) => {}
+                Err(error) if is_passing(&error) => return Ok(self.lost(error.to_string())),
+                Err(error) => return Err(error),
+            }
+        }
+        while let Some((response, frames)) = &mut self.open {
+            if let Some(frame) = frames.next() {
+                // What cannot be read is of a kind this client does not know.
+                let Ok(event) = serde_json::from_str::<EventSummary>(&frame) else { continue };
+                self.last_id = Some(event.id.clone());
+                return Ok(Step::Event(Box::new(event)));
+            }
+            match tokio::time::timeout(SILENCE, response.chunk()).await {
+                Ok(Ok(Some(chunk))) => frames.push(&chunk),
+                Ok(Ok(None)) => return Ok(self.lost("the server ended the stream".to_owned())),
+                Ok(Err(_)) => return Ok(self.lost("the connection broke".to_owned())),
+                Err(_) => return Ok(self.lost("the server fell silent".to_owned())),
+            }
+        }
+        Ok(self.lost("the stream is closed".to_owned()))
+    }
+
+    fn lost(&mut self, cause: String) -> Step {
+        let pause = self.pause;
+        self.open = None;
+        self.due = Some(pause);
+        self.pause = (pause * 2).min(LONGEST_PAUSE);
+        Step::Lost { cause, pause }
+    }
+}
+
+/// The line that an event of `$logs` holds.
+pub fn log_line(event: &EventSummary) -> Option<LogLine> {
+    serde_json::from_value(event.event.clone()).ok()
+}
+
+/// Whether it may be better in a moment: a server that restarts, a proxy before one that does.
+fn is_passing(error: &Error) -> bool {
+    match error {
+        Error::Unreachable { .. } | Error::TimedOut { .. } | Error::NotAServer { .. } => true,
+        Error::Refused { status, .. } => *status >= 500,
+        _ => false,
+    }
+}

@@ -1,0 +1,93 @@
+//! The help of every command.
+
+use crate::client::{Machine, check_snapshot};
+
+const COMMANDS: [&[&str]; 24] = [
+    &[],
+    &["init"],
+    &["login"],
+    &["logout"],
+    &["deploy"],
+    &["update"],
+    &["delete"],
+    &["list"],
+    &["describe"],
+    &["events"],
+    &["logs"],
+    &["run"],
+    &["publish"],
+    &["unpublish"],
+    &["components"],
+    &["subscribe"],
+    &["unsubscribe"],
+    &["webhooks"],
+    &["webhooks", "create"],
+    &["webhooks", "delete"],
+    &["deliveries"],
+    &["deliveries", "replay"],
+    &["completions"],
+    &["man"],
+];
+
+#[test]
+fn every_command_has_help() {
+    let machine = Machine::new().with("COLUMNS", "100");
+
+    for command in COMMANDS {
+        let ran = machine.run(&[command, &["--help"]].concat()).succeeded();
+        check_snapshot(&format!("help-{}", command.join("-")), &ran.to_text());
+    }
+}
+
+#[test]
+fn the_list_of_commands_with_help_is_whole() {
+    let help = Machine::new().run(&["--help"]).succeeded().stdout;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = commands.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+
+    for name in names {
+        assert!(COMMANDS.iter().any(|command| command.first() == Some(&name)), "{name}");
+    }
+}
+
+#[test]
+fn exit_codes_are_told() {
+    let help = Machine::new().run(&["--help"]).succeeded().stdout;
+
+    assert!(help.contains("0 done · 1 failed or refused · 2 wrong usage · 130 interrupted"), "{help}");
+}
+
+#[test]
+fn wrong_usage_ends_with_two() {
+    let machine = Machine::new();
+
+    for arguments in [&["depoly"][..], &["list", "sauces"], &["update", "x", "--activate", "--deactivate"], &["events", "x", "-n", "101"]] {
+        let ran = machine.run(arguments);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.to_text());
+    }
+    assert!(machine.run(&["depoly"]).stderr.contains("a similar subcommand exists: 'deploy'"));
+}
+
+#[test]
+fn completions_are_made_for_every_shell() {
+    let machine = Machine::new();
+
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = machine.run(&["completions", shell]).succeeded().stdout;
+        assert!(script.contains("unsubscribe") && script.contains("wellspring"), "{shell}");
+    }
+    let script = machine.file("completions.bash", &machine.run(&["completions", "bash"]).stdout);
+    assert!(machine.command("bash").arg("-n").arg(script).status().unwrap().success());
+}
+
+#[test]
+fn there_is_a_manual_page_for_every_command() {
+    let machine = Machine::new();
+
+    machine.run(&["man", "pages"]).succeeded();
+
+    for page in ["wellspring.1", "wellspring-deploy.1", "wellspring-webhooks-create.1"] {
+        let text = std::fs::read_to_string(machine.folder().join("pages").join(page)).unwrap();
+        assert!(text.contains(".SH SYNOPSIS"), "{page}");
+    }
+}
