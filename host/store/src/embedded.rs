@@ -10,10 +10,12 @@
 //! process; a second one is refused.
 
 mod apply;
+mod copies;
 mod counters;
 mod readers;
 mod reading;
 mod recover;
+mod remembered;
 mod schema;
 mod streams;
 mod writer;
@@ -27,6 +29,7 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
 use self::readers::Readers;
+use self::remembered::Remembered;
 use self::writer::{Request, Writer};
 use crate::pulse::Touched;
 use crate::{
@@ -34,6 +37,8 @@ use crate::{
     LeaseRequest, Leased, Lookup, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo, Tenant, Tick,
     TimerLease, Values, Work,
 };
+
+pub use self::copies::{Inspection, back_up, inspect, restore};
 
 /// Requests that may wait for the writer; beyond it, callers wait before they are queued.
 const WAITING_REQUESTS: usize = 1024;
@@ -44,6 +49,7 @@ pub struct Embedded {
     requests: Option<mpsc::Sender<Request>>,
     writer: Option<std::thread::JoinHandle<()>>,
     readers: Arc<Readers>,
+    remembered: Arc<Remembered>,
     pulse: Pulse,
     /// Held as long as the store lives; the system lets go of it when the process dies.
     _lock: File,
@@ -55,7 +61,8 @@ impl Embedded {
         let lock = lock(path)?;
         let (connection, opened) = schema::open_writer(path)?;
         let (sender, receiver) = mpsc::channel(WAITING_REQUESTS);
-        let writer = Writer::new(connection, &opened)?;
+        let remembered = Arc::new(Remembered::default());
+        let writer = Writer::new(connection, &opened, remembered.clone())?;
         let writer = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || writer.run(receiver))
@@ -66,6 +73,7 @@ impl Embedded {
             requests: Some(sender),
             writer: Some(writer),
             readers: Arc::new(Readers::new(path)),
+            remembered,
             pulse: Pulse::new(),
             _lock: lock,
         })
@@ -121,17 +129,33 @@ impl Store for Embedded {
 #[async_trait]
 impl Reads for Embedded {
     async fn record(&self, tenant: &Tenant, kind: &str, lookup: Lookup<'_>) -> Result<Option<Record>, Error> {
-        let (tenant, kind) = (tenant.clone(), kind.to_owned());
-        let (name, is_alias) = match lookup {
-            Lookup::Id(id) => (id.to_owned(), false),
-            Lookup::Alias(alias) => (alias.to_owned(), true),
+        let (name, begun) = match lookup {
+            Lookup::Id(id) => match self.remembered.record(tenant, kind, id) {
+                Ok(found) => return Ok(found),
+                Err(begun) => (id, Some(begun)),
+            },
+            Lookup::Alias(alias) => (alias, None),
         };
-        self.readers.read(move |reader| reading::record(reader, &tenant, &kind, &name, is_alias)).await
+        let owned = (tenant.clone(), kind.to_owned(), name.to_owned());
+        let read = move |reader: &_| reading::record(reader, &owned.0, &owned.1, &owned.2, begun.is_none());
+        let found = self.readers.read(read).await?;
+        if let Some(begun) = begun {
+            self.remembered.keep_record(begun, tenant, kind, name, &found);
+        }
+        Ok(found)
     }
 
     async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error> {
-        let (tenant, kind) = (tenant.clone(), kind.to_owned());
-        self.readers.read(move |reader| reading::records(reader, &tenant, &kind, page)).await
+        let begun = match self.remembered.page(tenant, kind, page) {
+            Ok(found) => return Ok(found),
+            Err(begun) => begun,
+        };
+        let owned = (tenant.clone(), kind.to_owned());
+        let found = self.readers.read(move |reader| reading::records(reader, &owned.0, &owned.1, page)).await?;
+        if let Some(begun) = begun {
+            self.remembered.keep_page(begun, tenant, kind, &found);
+        }
+        Ok(found)
     }
 
     async fn streams(&self, tenant: &Tenant, emitter: &str) -> Result<Vec<StreamInfo>, Error> {

@@ -21,7 +21,7 @@
 //! | `ws:{p3}:waiting`, `ws:{p3}:ring` | tenants by their earliest job; tenants whose turn it is |
 //! | `ws:{p3}:timers`, `ws:{p3}:timer:t:id` | timers by time; hash: due, schedule, token |
 //! | `ws:{p3}:position`, `:jobs`, `:token`, `:turn` | sequences |
-//! | `ws:{p3}:done:<commit>` | the answer of a commit, for ten minutes |
+//! | `ws:{p3}:done:<commit>` | the answer of a commit, for two minutes |
 //! | `ws:pulse` | channel: `w`, or `e:t:emitter` |
 //!
 //! # How durable
@@ -31,8 +31,9 @@
 //! fail-over to a replica loses what was not yet replicated; `min-replicas-to-write 1` bounds that,
 //! `WAIT` would only measure it, so it is not used.
 //!
-//! A commit is named by the client and its answer is kept for ten minutes: a retry after a lost
-//! connection gets the old answer and changes nothing. `SCRIPT FLUSH` costs one round trip.
+//! A commit is named by the client and its answer is kept for two minutes, longer than anybody
+//! tries: a retry after a lost connection gets the old answer and changes nothing. `SCRIPT FLUSH`
+//! costs one round trip.
 
 mod address;
 mod decode;
@@ -163,11 +164,19 @@ impl Store for Redis {
 #[async_trait]
 impl Reads for Redis {
     async fn record(&self, tenant: &Tenant, kind: &str, lookup: Lookup<'_>) -> Result<Option<Record>, Error> {
-        let question = match lookup {
-            Lookup::Id(id) => vec![text("id"), text(id)],
-            Lookup::Alias(alias) => vec![text("alias"), text(alias)],
+        let id = match lookup {
+            Lookup::Id(id) => id,
+            Lookup::Alias(alias) => {
+                let question = vec![text("alias"), text(alias)];
+                return Ok(self.read_records(tenant, kind, question).await?.items.pop());
+            }
         };
-        Ok(self.read_records(tenant, kind, question).await?.items.pop())
+        // What every run asks for, so no script is run for it.
+        let key = format!("{}:record:{tenant}:{}:{id}", self.prefix_of(tenant), escape(kind));
+        let fields = cmd("HMGET").arg(key).arg(&["version", "alias", "position", "value"]).to_owned();
+        let row: (Option<u64>, Option<String>, Option<u64>, Option<Vec<u8>>) = self.link.ask(&fields).await?;
+        let (Some(version), alias, Some(position), Some(value)) = row else { return Ok(None) };
+        Ok(Some(Record { id: id.to_owned(), alias, version, position, value: value.into() }))
     }
 
     async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error> {

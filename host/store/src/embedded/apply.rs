@@ -4,19 +4,22 @@
 //! batches need no savepoint. Those whose operations can fail half-way get one, and what waits in
 //! memory is written before it: after a rollback, memory is simply forgotten.
 
+use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::counters::Counters;
+use super::remembered::RecordChange;
 use super::streams::Streams;
 use crate::queue::index::{Change, Index};
 use crate::{
     At, Batch, CommitError, Committed, Enqueue, EntryRef, JobId, JobLease, Op, Place, Precondition, Tenant, TimerLease,
 };
 
-/// The outcome, and what to do to the order of work (nothing after a failure).
+/// The outcome, and what to do to the order of work and to records in memory (nothing after a failure).
 pub(super) struct Applied {
     pub(super) outcome: Result<Committed, CommitError>,
     pub(super) changes: Vec<Change>,
+    pub(super) records: Vec<RecordChange>,
 }
 
 /// What the writer remembers between batches instead of writing it each time.
@@ -33,6 +36,7 @@ pub(super) struct Apply<'run> {
     now_ms: u64,
     committed: Committed,
     changes: Vec<Change>,
+    records: Vec<RecordChange>,
 }
 
 impl Memory {
@@ -73,6 +77,7 @@ impl<'run> Apply<'run> {
             now_ms: batch.now_ms,
             committed: Committed::default(),
             changes: Vec::new(),
+            records: Vec::new(),
         };
         let judged = apply.judge(index, batch);
         let is_saved = judged.is_ok() && batch.operations.iter().any(can_fail_half_way);
@@ -85,7 +90,7 @@ impl<'run> Apply<'run> {
                 if is_saved {
                     connection.prepare_cached("RELEASE batch")?.execute([])?;
                 }
-                Ok(Applied { outcome: Ok(apply.committed), changes: apply.changes })
+                Ok(Applied { outcome: Ok(apply.committed), changes: apply.changes, records: apply.records })
             }
             Err(Stop::Refused(refusal)) => {
                 if is_saved {
@@ -93,7 +98,7 @@ impl<'run> Apply<'run> {
                     connection.prepare_cached("ROLLBACK TO batch")?.execute([])?;
                     connection.prepare_cached("RELEASE batch")?.execute([])?;
                 }
-                Ok(Applied { outcome: Err(refusal), changes: Vec::new() })
+                Ok(Applied { outcome: Err(refusal), changes: Vec::new(), records: Vec::new() })
             }
             Err(Stop::Failed(error)) => Err(error),
         }
@@ -129,10 +134,11 @@ impl<'run> Apply<'run> {
     fn operate(&mut self, index: &mut Index, operations: &[Op]) -> Result<(), Stop> {
         for (at, operation) in operations.iter().enumerate() {
             match operation {
-                Op::PutRecord { kind, id, alias, value } => self.put_record((kind, id), alias.as_deref(), value, at)?,
+                Op::PutRecord { kind, id, alias, value } => self.put_record((kind, id), alias.as_ref(), value, at)?,
                 Op::DeleteRecord { kind, id } => {
                     let sql = "DELETE FROM records WHERE tenant = ?1 AND kind = ?2 AND id = ?3";
                     self.connection.prepare_cached(sql)?.execute((self.tenant.as_str(), kind, id))?;
+                    self.records.push(RecordChange::Delete { kind: kind.clone(), id: id.clone() });
                 }
                 Op::Append { emitter, stream, value, keep } => {
                     let (at, name) = ((self.tenant, self.now_ms), (emitter.as_str(), stream.as_str()));
@@ -181,7 +187,7 @@ impl<'run> Apply<'run> {
         statement.query_row((self.tenant.as_str(), kind, alias), |row| row.get(0)).optional()
     }
 
-    fn put_record(&mut self, name: (&str, &str), alias: Option<&str>, value: &[u8], at: usize) -> Result<(), Stop> {
+    fn put_record(&mut self, name: (&str, &str), alias: Option<&String>, value: &Bytes, at: usize) -> Result<(), Stop> {
         let (kind, id) = name;
         if let Some(alias) = alias
             && self.alias_owner(kind, alias)?.is_some_and(|owner| owner != id)
@@ -193,8 +199,10 @@ impl<'run> Apply<'run> {
              DO UPDATE SET alias = excluded.alias, version = version + 1, value = excluded.value
              RETURNING version";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let version = statement.query_row((self.tenant.as_str(), kind, id, alias, value), |row| row.get(0))?;
+        let version = statement.query_row((self.tenant.as_str(), kind, id, alias, &value[..]), |row| row.get(0))?;
         self.committed.versions.push(version);
+        let (kind, id, alias, value) = (kind.to_owned(), id.to_owned(), alias.cloned(), value.clone());
+        self.records.push(RecordChange::Put { kind, id, alias, version, value });
         Ok(())
     }
 

@@ -42,9 +42,14 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
+/// How many steps this version knows.
+pub(super) fn known() -> i64 {
+    i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+}
+
 fn migrate(connection: &mut Connection) -> Result<(), Error> {
     let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
+    let known = known();
     if found > known {
         return Err(Error::NewerSchema { found, known });
     }

@@ -186,7 +186,7 @@ async fn a_backup_is_a_store_of_its_own() {
 fn bare_writer(folder: &TempDir, pragma: (&str, i64)) -> Writer {
     let (connection, opened) = schema::open_writer(&folder.path().join("store.db")).unwrap();
     connection.pragma_update(None, pragma.0, pragma.1).unwrap();
-    Writer::new(connection, &opened).unwrap()
+    Writer::new(connection, &opened, Arc::default()).unwrap()
 }
 
 fn commit_on(writer: &mut Writer, operations: Vec<Op>) -> Result<Committed, CommitError> {

@@ -5,6 +5,7 @@
 //! tries afresh.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -12,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::apply::{Applied, Apply, Memory};
 use super::recover;
+use super::remembered::{RecordChange, Remembered};
 use super::schema::Opened;
 use crate::queue::index::Index;
 use crate::{
@@ -46,12 +48,15 @@ pub(super) struct Writer {
     /// `None` after a failure until the rows could be read again.
     index: Option<Index>,
     memory: Memory,
+    /// What readers remember, and what the group has changed of it.
+    remembered: Arc<Remembered>,
+    changed: Vec<(Tenant, RecordChange)>,
     next_token: u64,
     swept_ms: u64,
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, opened: &Opened) -> Result<Self, Error> {
+    pub(super) fn new(connection: Connection, opened: &Opened, remembered: Arc<Remembered>) -> Result<Self, Error> {
         let next_token = opened.epoch << 32;
         let index = Some(recover::index(&connection, opened.partitions, next_token)?);
         Ok(Self {
@@ -59,6 +64,8 @@ impl Writer {
             partitions: opened.partitions,
             index,
             memory: Memory::default(),
+            remembered,
+            changed: Vec::new(),
             next_token,
             swept_ms: 0,
         })
@@ -113,6 +120,7 @@ impl Writer {
             self.memory.flush(&self.connection)?;
             self.sweep(now_ms)?;
             self.connection.prepare_cached("COMMIT")?.execute([])?;
+            self.remembered.change(std::mem::take(&mut self.changed));
         }
         Ok(())
     }
@@ -121,6 +129,8 @@ impl Writer {
         // After some errors SQLite has rolled back already; then this fails, and rightly so.
         let _ = self.connection.execute_batch("ROLLBACK");
         self.memory.forget();
+        self.changed.clear();
+        self.remembered.forget();
         self.next_token = self.index.as_ref().map_or(self.next_token, Index::next_token);
         self.index = recover::index(&self.connection, self.partitions, self.next_token).ok();
     }
@@ -131,7 +141,8 @@ impl Writer {
             Request::Commit(batch, reply) => {
                 let applied = Apply::run(&self.connection, &mut self.memory, index, &batch);
                 let (outcome, failure) = match applied {
-                    Ok(Applied { outcome, changes }) => {
+                    Ok(Applied { outcome, changes, records }) => {
+                        self.changed.extend(records.into_iter().map(|change| (batch.tenant.clone(), change)));
                         for change in changes {
                             index.apply(&batch.tenant, change);
                         }

@@ -180,7 +180,7 @@ local applies = {
 for _, one in ipairs(operations) do applies[one[1]](one) end
 for _, one in ipairs(pulses) do call('PUBLISH', ARGV[4], one[1]) end
 
--- Remembered for ten minutes: a retry after a lost connection gets this answer and changes nothing.
+-- Remembered for twice as long as a client tries: a retry after a lost connection gets this answer and changes nothing.
 local answer = {'ok', versions, entries, counters, jobs, removed}
-call('SET', commit_key, cmsgpack.pack(answer), 'PX', 600000)
+call('SET', commit_key, cmsgpack.pack(answer), 'PX', 120000)
 return answer

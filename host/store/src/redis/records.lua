@@ -1,5 +1,5 @@
 -- ARGV: tenant, kind, then one of
---   'id', id  |  'alias', alias  |  'list', newer than, older than, limit, ascending (1 or 0)
+--   'alias', alias  |  'list', newer than, older than, limit, ascending (1 or 0)
 -- Answers {total, {id, alias, version, position, value}...}.
 local P = KEYS[1]
 local call = redis.call
@@ -11,9 +11,7 @@ local function add(id)
   if row[2] then answer[#answer + 1] = {id, row[1], row[2], row[3], row[4]} end
 end
 
-if ARGV[3] == 'id' then
-  add(ARGV[4])
-elseif ARGV[3] == 'alias' then
+if ARGV[3] == 'alias' then
   local id = call('HGET', P .. ':alias:' .. owner, ARGV[4])
   if id then add(id) end
 else
