@@ -8,11 +8,13 @@ mod kind;
 mod redact;
 mod validate;
 mod value;
+mod vendor;
 
 pub use definition::{PropDefinition, ReusedProp, configurable_props};
 pub use kind::{PropType, Scalar};
 pub use redact::{REDACTED, redact, restore_redacted, secret_names};
 pub use validate::{Configured, validate};
+pub use vendor::VendorType;
 
 #[cfg(test)]
 mod tests;

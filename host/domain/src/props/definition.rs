@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::kind::{PropType, Scalar};
+use super::vendor;
 use crate::problem::{Problem, did_you_mean};
 use crate::raw::{Fields, is_function, join};
 use crate::timers::Schedule;
@@ -95,25 +96,26 @@ impl PropDefinition {
     }
 
     fn parse_fields(name: &str, kind: PropType, reused: Option<ReusedProp>, mut fields: Fields<'_>) -> Self {
-        let (minimum, maximum) = parse_bounds(kind, &mut fields);
-        let (options, has_remote_options) = parse_options(kind, &mut fields);
+        let (minimum, maximum) = parse_bounds(&kind, &mut fields);
+        let (options, has_remote_options) = parse_options(&kind, &mut fields);
+        let asks_for_nothing = matches!(&kind, PropType::Vendor(kind) if !kind.has_value());
         Self {
             name: name.to_owned(),
-            kind,
             label: fields.text("label"),
             description: fields.text("description"),
-            app: parse_app(kind, &mut fields),
-            is_optional: fields.flag("optional"),
-            default: parse_default(kind, &mut fields),
-            is_secret: parse_secret(kind, &mut fields),
+            app: parse_app(&kind, &mut fields),
+            is_optional: fields.flag("optional") || asks_for_nothing,
+            default: parse_default(&kind, &mut fields),
+            is_secret: parse_secret(&kind, &mut fields),
             minimum,
             maximum,
             options,
             has_remote_options,
             has_label: fields.flag("withLabel"),
-            has_custom_response: parse_custom_response(kind, &mut fields),
+            has_custom_response: parse_custom_response(&kind, &mut fields),
             reused,
-            extra: extra(kind, fields),
+            extra: extra(&kind, fields),
+            kind,
         }
     }
 
@@ -149,38 +151,38 @@ fn parse_kind(fields: &mut Fields<'_>) -> Option<PropType> {
     let text = fields.required_text("type")?;
     let kind = PropType::parse(&text);
     if kind.is_none() {
-        let hint = did_you_mean(&text, PropType::ALL.map(PropType::as_str));
+        let hint = did_you_mean(&text, PropType::ALL.iter().map(PropType::as_str));
         fields.problem("type", format!("unknown prop type `{text}`{hint}"));
     }
     kind
 }
 
-fn parse_app(kind: PropType, fields: &mut Fields<'_>) -> Option<String> {
-    if kind != PropType::App {
+fn parse_app(kind: &PropType, fields: &mut Fields<'_>) -> Option<String> {
+    if *kind != PropType::App {
         fields.take("app");
         return None;
     }
     fields.required_text("app")
 }
 
-fn parse_custom_response(kind: PropType, fields: &mut Fields<'_>) -> bool {
-    if kind != PropType::Http {
+fn parse_custom_response(kind: &PropType, fields: &mut Fields<'_>) -> bool {
+    if *kind != PropType::Http {
         fields.take("customResponse");
         return false;
     }
     fields.flag("customResponse")
 }
 
-fn parse_secret(kind: PropType, fields: &mut Fields<'_>) -> bool {
+fn parse_secret(kind: &PropType, fields: &mut Fields<'_>) -> bool {
     let is_secret = fields.flag("secret");
-    if is_secret && kind != PropType::String {
+    if is_secret && *kind != PropType::String {
         fields.problem("secret", "only a string prop can be secret");
         return false;
     }
     is_secret
 }
 
-fn parse_bounds(kind: PropType, fields: &mut Fields<'_>) -> (Option<i64>, Option<i64>) {
+fn parse_bounds(kind: &PropType, fields: &mut Fields<'_>) -> (Option<i64>, Option<i64>) {
     if kind.scalar() != Some(Scalar::Integer) {
         for name in ["min", "max"] {
             if fields.take(name).is_some() {
@@ -198,14 +200,14 @@ fn parse_bounds(kind: PropType, fields: &mut Fields<'_>) -> (Option<i64>, Option
     bounds
 }
 
-fn parse_default(kind: PropType, fields: &mut Fields<'_>) -> Option<Value> {
+fn parse_default(kind: &PropType, fields: &mut Fields<'_>) -> Option<Value> {
     let default = fields.take("default")?;
     if is_function(&default) {
         fields.problem("default", "must be a value, not a function");
         return None;
     }
     // Any JSON is a legal default for an input prop; a timer's default is a schedule and has to be one.
-    if kind == PropType::Timer
+    if *kind == PropType::Timer
         && let Err(error) = Schedule::parse(&default, 1)
     {
         fields.problem(&join("default", error.property()), error.to_string());
@@ -213,7 +215,7 @@ fn parse_default(kind: PropType, fields: &mut Fields<'_>) -> Option<Value> {
     Some(default)
 }
 
-fn parse_options(kind: PropType, fields: &mut Fields<'_>) -> (Option<Vec<Value>>, bool) {
+fn parse_options(kind: &PropType, fields: &mut Fields<'_>) -> (Option<Vec<Value>>, bool) {
     // `remoteOptions` is ours to say; a component that writes it says nothing.
     fields.take("remoteOptions");
     match fields.take("options") {
@@ -247,16 +249,19 @@ fn is_option(option: &Value) -> bool {
     }
 }
 
-/// What is left over. Functions have no JSON form, and an app's own machinery is not the user's to see.
-fn extra(kind: PropType, fields: Fields<'_>) -> Map<String, Value> {
+/// What is left over, and the note on a foreign type. Functions have no JSON form, and an app's own machinery is not
+/// the user's to see.
+fn extra(kind: &PropType, fields: Fields<'_>) -> Map<String, Value> {
     const OF_THE_APP: [&str; 2] = ["methods", "propDefinitions"];
+    let note = matches!(kind, PropType::Vendor(_)).then(|| ("note".to_owned(), Value::String(vendor::NOTE.to_owned())));
     fields
         .into_rest()
         .into_iter()
         .filter(|(name, value)| {
             // `name` is how we return the prop's key; a property of that name would shadow it.
-            name != "name" && !is_function(value) && !(kind == PropType::App && OF_THE_APP.contains(&name.as_str()))
+            name != "name" && !is_function(value) && !(*kind == PropType::App && OF_THE_APP.contains(&name.as_str()))
         })
+        .chain(note)
         .collect()
 }
 

@@ -1,11 +1,13 @@
 //! The types a prop may have.
 //!
-//! Besides the specification's own: `any` and `$.interface.apphook`, which published components use, and the `[]` form
-//! of every value type, because a list of objects has an obvious meaning.
+//! Besides the specification's own: `any` and `$.interface.apphook`, which published components use, the `[]` form
+//! of every value type, because a list of objects has an obvious meaning, and types of other platforms.
 
 use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+use super::vendor::VendorType;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum PropType {
     #[serde(rename = "app")]
@@ -38,6 +40,8 @@ pub enum PropType {
     AppHook,
     #[serde(rename = "$.service.db")]
     Db,
+    #[serde(untagged)]
+    Vendor(VendorType),
 }
 
 /// The type of one value, or of one item of a list.
@@ -53,6 +57,7 @@ pub enum Scalar {
 // === impl PropType ===
 
 impl PropType {
+    /// Ours; those of other platforms have no end.
     pub const ALL: [Self; 15] = [
         Self::App,
         Self::Boolean,
@@ -72,10 +77,11 @@ impl PropType {
     ];
 
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+        let ours = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
+        ours.or_else(|| VendorType::parse(text).map(Self::Vendor))
     }
 
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &str {
         match self {
             Self::App => "app",
             Self::Boolean => "boolean",
@@ -92,26 +98,31 @@ impl PropType {
             Self::Timer => "$.interface.timer",
             Self::AppHook => "$.interface.apphook",
             Self::Db => "$.service.db",
+            Self::Vendor(kind) => kind.as_str(),
         }
     }
 
     /// What triggers a source; actions have none of these.
-    pub fn is_interface(self) -> bool {
+    pub fn is_interface(&self) -> bool {
         matches!(self, Self::Http | Self::Timer | Self::AppHook)
     }
 
-    pub fn is_list(self) -> bool {
-        matches!(self, Self::BooleanList | Self::IntegerList | Self::StringList | Self::ObjectList | Self::AnyList)
+    pub fn is_list(&self) -> bool {
+        match self {
+            Self::BooleanList | Self::IntegerList | Self::StringList | Self::ObjectList | Self::AnyList => true,
+            Self::Vendor(kind) => kind.is_list(),
+            _ => false,
+        }
     }
 
     /// The type of the value a user types in; none for what the platform provides.
-    pub fn scalar(self) -> Option<Scalar> {
+    pub fn scalar(&self) -> Option<Scalar> {
         match self {
             Self::Boolean | Self::BooleanList => Some(Scalar::Boolean),
             Self::Integer | Self::IntegerList => Some(Scalar::Integer),
             Self::String | Self::StringList => Some(Scalar::String),
             Self::Object | Self::ObjectList => Some(Scalar::Object),
-            Self::Any | Self::AnyList => Some(Scalar::Any),
+            Self::Any | Self::AnyList | Self::Vendor(_) => Some(Scalar::Any),
             Self::App | Self::Http | Self::Timer | Self::AppHook | Self::Db => None,
         }
     }

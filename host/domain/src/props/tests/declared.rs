@@ -15,8 +15,8 @@ fn check(prop: Value, expected: &[&str]) {
 #[test]
 fn every_type_is_known_under_one_name() {
     for kind in PropType::ALL {
-        assert_eq!(PropType::parse(kind.as_str()), Some(kind));
-        assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        assert_eq!(PropType::parse(kind.as_str()).as_ref(), Some(&kind));
+        assert_eq!(serde_json::to_value(&kind).unwrap(), kind.as_str());
     }
 }
 
@@ -47,6 +47,36 @@ fn each_mistake_is_found_where_it_is() {
     check(json!({"type": "string", "min": 1, "max": 2}), &["props.x.min", "props.x.max"]);
     check(json!({"type": "app"}), &["props.x.app"]);
     check(json!({"type": "string", "default": {"$fn": true}}), &["props.x.default"]);
+}
+
+#[test]
+fn types_of_other_platforms_are_kept_and_noted() {
+    let props = parse_props(json!({
+        "base": "$.airtable.baseId",
+        "channels": {"type": "$.discord.channel[]", "label": "Channels", "optional": true},
+        "banner": {"type": "alert", "alertType": "info"},
+    }))
+    .unwrap();
+
+    let returned = configurable_props(&props);
+
+    let note = "this type comes from another platform: any JSON value is taken as it is";
+    let expected = json!([
+        {"name": "base", "type": "$.airtable.baseId", "note": note},
+        {"name": "channels", "type": "$.discord.channel[]", "label": "Channels", "optional": true, "note": note},
+        {"name": "banner", "type": "alert", "alertType": "info", "optional": true, "note": note},
+    ]);
+    assert_eq!(returned, expected);
+    assert_eq!(serde_json::from_value::<Vec<PropDefinition>>(returned).unwrap(), props);
+}
+
+#[test]
+fn a_slip_in_a_type_of_ours_is_no_type_of_another_platform() {
+    for name in ["$.interface.htp", "$.service.database", "$.airtable", "$..x", "$.a.b.", "$.a b.c", "$.a.b[][]"] {
+        check(json!(name), &["props.x.type"]);
+    }
+    check(json!(format!("$.a.{}", "b".repeat(96))), &[]);
+    check(json!(format!("$.a.{}", "b".repeat(97))), &["props.x.type"]);
 }
 
 #[test]
@@ -149,7 +179,7 @@ fn any_property() -> impl Strategy<Value = (String, Value)> {
 proptest! {
     #[test]
     fn whatever_parses_can_be_stored_and_read_back(
-        kind in prop::sample::select(PropType::ALL.to_vec()),
+        kind in prop::sample::select([&PropType::ALL[..], &[PropType::parse("$.airtable.baseId").unwrap()]].concat()),
         properties in prop::collection::vec(any_property(), 0..5),
     ) {
         let mut prop: Map<String, Value> = properties.into_iter().collect();
