@@ -62,11 +62,7 @@ impl Ask for Terminal {
 
     fn secret(&self, question: &str, is_optional: bool) -> Result<String, Error> {
         let theme = theme();
-        Password::with_theme(&*theme)
-            .with_prompt(question)
-            .allow_empty_password(is_optional)
-            .interact()
-            .map_err(ended)
+        Password::with_theme(&*theme).with_prompt(question).allow_empty_password(is_optional).interact().map_err(ended)
     }
 
     fn choose(&self, question: &str, choices: &[String]) -> Result<usize, Error> {

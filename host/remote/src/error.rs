@@ -173,7 +173,9 @@ fn did_you_mean(suggestions: &[String]) -> Option<String> {
 
 fn listed_by(noun: &str) -> Option<String> {
     let list = match noun {
-        "source" | "component" | "webhook" | "subscription" => format!("`wellspring list {noun}s` shows those there are"),
+        "source" | "component" | "webhook" | "subscription" => {
+            format!("`wellspring list {noun}s` shows those there are")
+        }
         "delivery" => "`wellspring deliveries` shows those there are".to_owned(),
         _ => return None,
     };
@@ -215,6 +217,3 @@ fn problems(details: &Value) -> Option<String> {
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
-
-#[cfg(test)]
-mod tests;

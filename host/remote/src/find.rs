@@ -145,6 +145,3 @@ impl Named for DeadLetter {
         Vec::new()
     }
 }
-
-#[cfg(test)]
-mod tests;

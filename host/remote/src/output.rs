@@ -143,6 +143,3 @@ fn width_of_output() -> usize {
         false => WIDTH_UNBOUNDED,
     })
 }
-
-#[cfg(test)]
-mod tests;

@@ -77,12 +77,8 @@ impl Connection {
         let url = self.url.as_deref().or(profile.map(|profile| profile.url.as_str())).unwrap_or(DEFAULT_URL);
         let client = Client::new(url, None)?;
         // A kept key goes to the server it was made for and to no other.
-        let kept = profile.filter(|profile| {
-            Client::new(&profile.url, None).is_ok_and(|home| home.url() == client.url())
-        });
+        let kept =
+            profile.filter(|profile| Client::new(&profile.url, None).is_ok_and(|home| home.url() == client.url()));
         Client::new(url, given_key.or_else(|| kept.map(|profile| Key::new(&profile.api_key))))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -23,7 +23,10 @@ const SILENCE: Duration = Duration::from_secs(45);
 pub enum Step {
     Event(Box<EventSummary>),
     /// The connection was lost. The next call waits for `pause` and comes back.
-    Lost { cause: String, pause: Duration },
+    Lost {
+        cause: String,
+        pause: Duration,
+    },
 }
 
 /// A stream being followed.

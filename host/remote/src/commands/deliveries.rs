@@ -63,7 +63,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             for letter in &letters {
                 replay(&session, &letter.id).await?;
             }
-            session.output.say(&format!("{} deliveries are under way again", letters.len()));
+            session.output.say(&format!("under way again: {}", letters.len()));
             Ok(())
         }
         Some(Command::Replay { ids, .. }) => {

@@ -23,6 +23,9 @@ pub struct Arguments {
     /// Go on showing events as they come, until Ctrl-C
     #[arg(short, long)]
     follow: bool,
+    /// Go on until so many events were shown, those from before included
+    #[arg(long, value_name = "COUNT", conflicts_with = "follow", value_parser = clap::value_parser!(u64).range(1..))]
+    until: Option<u64>,
     /// Another stream: `$errors`, `$logs` or a channel of the source
     #[arg(long, value_name = "NAME", default_value = "default")]
     stream: String,
@@ -37,9 +40,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     for event in events.iter().rev() {
         print_event(&session.output, event)?;
     }
-    if arguments.follow {
+    let shown = u64::try_from(events.len()).unwrap_or(u64::MAX);
+    let missing = arguments.until.map(|until| until.saturating_sub(shown));
+    if arguments.follow || missing.is_some() {
         let last_id = events.into_iter().next().map(|event| event.id);
-        return follow(&session, &source, &arguments.stream, last_id, print_event).await;
+        let following = Following { stream: &arguments.stream, last_id, missing };
+        return follow(&session, &source, following, print_event).await;
     }
     if events.is_empty() && arguments.number > 0 {
         explain_silence(&session, &source, &arguments.stream).await?;
@@ -59,20 +65,39 @@ async fn last(session: &Session, source: &Source, stream: &str, number: u64) -> 
     Ok(page.data)
 }
 
-/// Prints a stream as it goes on; only Ctrl-C or the end of the source ends it.
+/// What to follow, from where, and until when.
+pub(super) struct Following<'a> {
+    pub(super) stream: &'a str,
+    pub(super) last_id: Option<String>,
+    /// How many more to show; without end when absent.
+    pub(super) missing: Option<u64>,
+}
+
+/// Prints a stream as it goes on, until it has shown enough; without that only Ctrl-C or the end of the source ends it.
 pub(super) async fn follow(
     session: &Session,
     source: &Source,
-    stream: &str,
-    last_id: Option<String>,
+    following: Following<'_>,
     print: impl Fn(&Output, &EventSummary) -> Result<(), Error>,
 ) -> Result<(), Error> {
+    let Following { stream, last_id, mut missing } = following;
+    if missing == Some(0) {
+        return Ok(());
+    }
+    // Without an event to go on from, the first one of all: one that comes in this moment is not missed.
+    let last_id = last_id.or_else(|| missing.map(|_| "0-0".to_owned()));
     let mut tail = Tail::new(&session.client, &source.id, stream, last_id);
     tail.connect().await?;
     session.output.say(&format!("following {} of {}; Ctrl-C ends it", stream, source.name_slug));
     loop {
         match tail.next().await? {
-            Step::Event(event) => print(&session.output, &event)?,
+            Step::Event(event) => {
+                print(&session.output, &event)?;
+                missing = missing.map(|missing| missing.saturating_sub(1));
+                if missing == Some(0) {
+                    return Ok(());
+                }
+            }
             Step::Lost { cause, pause } => {
                 session.output.say(&format!("{cause}; trying again in {} s", pause.as_secs()));
             }

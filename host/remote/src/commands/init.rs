@@ -55,8 +55,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Error> {
     let name = arguments.name.clone().unwrap_or_else(|| default_name(arguments.kind).to_owned());
     let slug = slug_of(&name);
     // A source that nothing triggers is of no use to start from.
-    let parts =
-        Parts { http: arguments.http || !arguments.timer, timer: arguments.timer, db: arguments.db };
+    let parts = Parts { http: arguments.http || !arguments.timer, timer: arguments.timer, db: arguments.db };
     let (file, code) = match arguments.kind {
         Kind::Source => (format!("{slug}.js"), templates::source(&name, &slug, parts)),
         Kind::Action => (format!("{slug}.js"), templates::action(&name, &slug)),
@@ -67,7 +66,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Error> {
         move |source| Error::File { verb: "write", path, source }
     };
     std::fs::create_dir_all(&arguments.folder).map_err(failed(&arguments.folder))?;
-    let path = arguments.folder.join(&file);
+    let is_here = arguments.folder == Path::new(".");
+    let path = if is_here { PathBuf::from(&file) } else { arguments.folder.join(&file) };
     write_new(&path, &code, arguments.force)?;
     for (name, text) in [("wellspring.d.ts", TYPES), ("wellspring.globals.d.ts", GLOBALS)] {
         let path = arguments.folder.join(name);
@@ -116,6 +116,3 @@ fn slug_of(name: &str) -> String {
     let slug = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
     if slug.is_empty() { "component".to_owned() } else { slug }
 }
-
-#[cfg(test)]
-mod tests;

@@ -153,7 +153,8 @@ async fn streams(session: &Session, wanted: Option<&str>) -> Result<(), Error> {
 /// The names of the streams, and how many events of each are kept. Channels are known by the events in them.
 pub(super) async fn streams_of(session: &Session, source: &Source) -> Result<Vec<(String, usize)>, Error> {
     let path = format!("sources/{}/event_summaries", source.id);
-    let all: Page<EventSummary> = session.client.page(&path, &[("include", "id,indexed_at_ms,event,metadata")], 100).await?;
+    let all: Page<EventSummary> =
+        session.client.page(&path, &[("include", "id,indexed_at_ms,event,metadata")], 100).await?;
     let mut names = vec!["default".to_owned(), "$errors".to_owned(), "$logs".to_owned()];
     for event in all.data {
         let name = event.metadata.name;
@@ -175,7 +176,8 @@ pub(super) fn stream_url(session: &Session, source: &Source, stream: &str) -> St
     match stream {
         "default" => base,
         name => {
-            let query: String = url::form_urlencoded::Serializer::new(String::new()).append_pair("event_name", name).finish();
+            let query: String =
+                url::form_urlencoded::Serializer::new(String::new()).append_pair("event_name", name).finish();
             format!("{base}?{query}")
         }
     }

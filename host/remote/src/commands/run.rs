@@ -14,7 +14,7 @@ use crate::session::{Connection, Session};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The id, slug or name of a source, or the id or key of an action
+    /// A source (id, slug or name) or an action (id or key) of the server. A file is run here, by `wellspring` itself
     pub target: String,
     /// The event: JSON, a file that holds it, or `-` for standard input. Without it the event is `{}`
     #[arg(long, value_name = "JSON|FILE")]
@@ -92,7 +92,8 @@ fn print_run(session: &Session, run: &Run) -> Result<(), Error> {
 
 /// A run that failed is a command that failed.
 fn outcome(run: &Run) -> Result<(), Error> {
-    let text = |error: &Value| error.get("stack").or_else(|| error.get("message")).and_then(Value::as_str).map(str::to_owned);
+    let text =
+        |error: &Value| error.get("stack").or_else(|| error.get("message")).and_then(Value::as_str).map(str::to_owned);
     match (&run.error, run.ok) {
         (_, true) => Ok(()),
         (Some(error), false) => {
@@ -120,4 +121,3 @@ pub fn read_event(given: &str) -> Result<Value, Error> {
 pub fn is_file(target: &str) -> bool {
     super::deploy::is_path(target)
 }
-

@@ -6,6 +6,7 @@ use super::{describe, list};
 use crate::error::Error;
 use crate::find;
 use crate::models::Webhook;
+use crate::output::get_field;
 use crate::session::Connection;
 
 #[derive(Debug, clap::Args)]
@@ -27,13 +28,17 @@ enum Command {
     /// Create a webhook; its signing secret is shown this once
     Create {
         /// Where to deliver to
-        url: String,
+        #[arg(value_name = "URL")]
+        address: String,
         /// For you to recognise it
         #[arg(long)]
         name: Option<String>,
         /// For you to remember
         #[arg(long)]
         description: Option<String>,
+        /// Print one field and nothing else: `id`, `signing_secret`
+        #[arg(long, value_name = "FIELD")]
+        get: Option<String>,
         #[command(flatten)]
         connection: Connection,
     },
@@ -52,9 +57,9 @@ impl Arguments {
     fn connection(&self) -> &Connection {
         match &self.command {
             None => &self.connection,
-            Some(Command::List { connection } | Command::Create { connection, .. } | Command::Delete { connection, .. }) => {
-                connection
-            }
+            Some(
+                Command::List { connection } | Command::Create { connection, .. } | Command::Delete { connection, .. },
+            ) => connection,
         }
     }
 
@@ -67,9 +72,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection().open()?;
     match &arguments.command {
         None | Some(Command::List { .. }) => list::webhooks(&session).await,
-        Some(Command::Create { url, name, description, .. }) => {
-            let body = json!({"url": url, "name": name, "description": description});
+        Some(Command::Create { address, name, description, get, .. }) => {
+            let body = json!({"url": address, "name": name, "description": description});
             let webhook: Webhook = session.client.post("webhooks", &body).await?;
+            if let Some(field) = get {
+                return session.output.line(&get_field(&webhook, field)?);
+            }
             if session.output.is_json {
                 return session.output.json(&webhook);
             }

@@ -38,8 +38,14 @@ mod tests {
 
     #[test]
     fn ages_are_given_in_the_largest_unit_that_fits() {
-        let cases =
-            [(-5, "just now"), (59, "just now"), (60, "1 min ago"), (3599, "59 min ago"), (3600, "1 h ago"), (86_400, "1 d ago")];
+        let cases = [
+            (-5, "just now"),
+            (59, "just now"),
+            (60, "1 min ago"),
+            (3599, "59 min ago"),
+            (3600, "1 h ago"),
+            (86_400, "1 d ago"),
+        ];
 
         for (seconds, expected) in cases {
             assert_eq!(since(seconds), expected);

@@ -39,7 +39,8 @@ mod tests {
 
     #[test]
     fn an_event_is_put_together_from_chunks_that_break_anywhere() {
-        let text = ":sse-handshake\n\nid: 1-0\ndata: {\"ü\":1}\n\n:sse-handshake\n\ndata: a\ndata: b\n\ndata: unfinished";
+        let text =
+            ":sse-handshake\n\nid: 1-0\ndata: {\"ü\":1}\n\n:sse-handshake\n\ndata: a\ndata: b\n\ndata: unfinished";
 
         for size in 1..text.len() {
             let mut frames = Frames::default();

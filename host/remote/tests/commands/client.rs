@@ -127,7 +127,8 @@ fn redact(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let words: Vec<&str> = line.split(' ').collect();
         let words = words.iter().enumerate().map(|(index, word)| {
-            let is_age = words.get(index + 1) == Some(&"d") && words.get(index + 2).is_some_and(|word| word.starts_with("ago"));
+            let is_age =
+                words.get(index + 1) == Some(&"d") && words.get(index + 2).is_some_and(|word| word.starts_with("ago"));
             match is_age {
                 true => word.chars().map(|letter| if letter.is_ascii_digit() { '9' } else { letter }).collect(),
                 false => redact_port(word),

@@ -38,7 +38,10 @@ enum Answer {
     Json(u16, Value),
     Text(u16, &'static str, String),
     /// Server-sent events; the stream then ends, or stays open.
-    Events { events: Vec<Value>, is_open: bool },
+    Events {
+        events: Vec<Value>,
+        is_open: bool,
+    },
     Redirect(&'static str),
 }
 
@@ -133,7 +136,8 @@ async fn serve(sender: &std::sync::mpsc::Sender<SocketAddr>, state: Arc<Mutex<St
         tokio::spawn(async move {
             let service = service_fn(|request| answer(request, state.clone()));
             // The client may hang up whenever it likes.
-            let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(connection), service).await;
+            let _ =
+                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(connection), service).await;
         });
     }
 }

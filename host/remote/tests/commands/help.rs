@@ -61,7 +61,12 @@ fn exit_codes_are_told() {
 fn wrong_usage_ends_with_two() {
     let machine = Machine::new();
 
-    for arguments in [&["depoly"][..], &["list", "sauces"], &["update", "x", "--activate", "--deactivate"], &["events", "x", "-n", "101"]] {
+    for arguments in [
+        &["depoly"][..],
+        &["list", "sauces"],
+        &["update", "x", "--activate", "--deactivate"],
+        &["events", "x", "-n", "101"],
+    ] {
         let ran = machine.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.to_text());
     }

@@ -83,7 +83,8 @@ fn an_empty_list_says_what_to_do() {
     fake.page("GET /v1/users/me/dead_letters", &[]);
     let machine = Machine::of(&fake);
 
-    let texts = [&["list"][..], &["components"], &["webhooks"], &["deliveries"]].map(|arguments| machine.run(arguments).to_text());
+    let texts = [&["list"][..], &["components"], &["webhooks"], &["deliveries"]]
+        .map(|arguments| machine.run(arguments).to_text());
 
     check_snapshot("empty-lists", &texts.concat());
 }
@@ -92,7 +93,16 @@ fn an_empty_list_says_what_to_do() {
 fn things_are_described_by_id_slug_name_key_and_address() {
     let fake = account();
     let machine = Machine::of(&fake);
-    let wanted = [HELLO, "hello-world", "Hello World", "ticker", "sc_Hello0000001", "wh_Hook00000001", "https://example.com/hook", "sub_Ab0000000001"];
+    let wanted = [
+        HELLO,
+        "hello-world",
+        "Hello World",
+        "ticker",
+        "sc_Hello0000001",
+        "wh_Hook00000001",
+        "https://example.com/hook",
+        "sub_Ab0000000001",
+    ];
 
     let texts = wanted.map(|wanted| format!("$ describe {wanted}\n{}\n", machine.run(&["describe", wanted]).to_text()));
 
@@ -148,10 +158,16 @@ fn a_name_that_several_have_is_refused_with_their_ids() {
 #[test]
 fn a_list_is_read_to_its_end() {
     let fake = Fake::empty();
-    let source = |number: usize| crate::world::source(&format!("dc_{number:012}"), "Many", &format!("many-{number}"), serde_json::json!({}), true);
-    let page = |items: Vec<Value>, end: Value| {
-        serde_json::json!({"page_info": {"total_count": 101, "count": items.len(), "start_cursor": null, "end_cursor": end}, "data": items})
+    let source = |number: usize| {
+        crate::world::source(
+            &format!("dc_{number:012}"),
+            "Many",
+            &format!("many-{number}"),
+            serde_json::json!({}),
+            true,
+        )
     };
+    let page = |items: Vec<Value>, end: Value| serde_json::json!({"page_info": {"total_count": 101, "count": items.len(), "start_cursor": null, "end_cursor": end}, "data": items});
     fake.json("GET /v1/users/me/sources", 200, page((0..100).map(source).collect(), serde_json::json!("END")));
     fake.json("GET /v1/users/me/sources", 200, page(vec![source(100)], serde_json::json!("LAST")));
 

@@ -17,7 +17,8 @@ pub(crate) fn source(id: &str, name: &str, slug: &str, props: Value, is_active: 
 }
 
 pub(crate) fn hello() -> Value {
-    let props = json!({"http": {"endpoint_url": "https://wells.example/e/Kq3v8ZzT1mN0pR5sX7yB2c"}, "token": "********"});
+    let props =
+        json!({"http": {"endpoint_url": "https://wells.example/e/Kq3v8ZzT1mN0pR5sX7yB2c"}, "token": "********"});
     source(HELLO, "Hello World", "hello-world", props, true)
 }
 
@@ -58,16 +59,18 @@ pub(crate) fn account() -> Fake {
     fake.data(&format!("GET /v1/components/{COMPONENT}"), component(props.clone()));
     fake.data("GET /v1/components/hello-world", component(props.clone()));
     fake.page("GET /v1/users/me/components", &[component(props)]);
-    let subscription = |id: &str, emitter: &str, stream: &str| {
-        json!({"id": id, "emitter_id": emitter, "listener_id": WEBHOOK, "event_name": stream})
-    };
+    let subscription = |id: &str, emitter: &str, stream: &str| json!({"id": id, "emitter_id": emitter, "listener_id": WEBHOOK, "event_name": stream});
     fake.data("GET /v1/users/me/subscriptions", json!([subscription("sub_Ab0000000001", HELLO, "")]));
     fake.data("GET /v1/users/me/auto_subscriptions", json!([subscription("sub_Ab0000000002", "*", "$errors")]));
     fake.page("GET /v1/users/me/webhooks", &[webhook()]);
     fake.page("GET /v1/users/me/dead_letters", &[dead_letter()]);
     let events = [
         event("1589486981597-0", json!({"hello": "moon"}), Some("second")),
-        event("1589486980000-0", json!({"hello": "world", "text": "a long text that does not fit into a narrow terminal"}), None),
+        event(
+            "1589486980000-0",
+            json!({"hello": "world", "text": "a long text that does not fit into a narrow terminal"}),
+            None,
+        ),
     ];
     fake.page(&format!("GET /v1/sources/{HELLO}/event_summaries"), &events);
     let lines = [

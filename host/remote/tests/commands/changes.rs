@@ -1,0 +1,241 @@
+//! Commands that change something: what exactly they send.
+
+use serde_json::{Value, json};
+
+use crate::client::{Machine, check_snapshot};
+use crate::fake::Fake;
+use crate::world::{COMPONENT, HELLO, TICKER, WEBHOOK, account, component, event, hello, ticker, webhook};
+
+fn update_of(fake: &Fake, id: &str, arguments: &[&str]) -> Value {
+    fake.data(&format!("PUT /v1/sources/{id}"), hello());
+    let machine = Machine::of(fake);
+    machine.file("new.js", "module.exports = {}");
+    machine.run(&[&["update"], arguments].concat()).succeeded();
+    fake.seen(&format!("PUT /v1/sources/{id}")).last().unwrap().body.clone()
+}
+
+#[test]
+fn an_update_changes_what_is_given_and_keeps_the_rest() {
+    let fake = account();
+    fake.data("POST /v1/components", component(json!([])));
+
+    assert_eq!(update_of(&fake, HELLO, &["hello-world", "--name", "New"]), json!({"active": true, "name": "New"}));
+    assert_eq!(update_of(&fake, TICKER, &["ticker", "--name", "New"]), json!({"active": false, "name": "New"}));
+    assert_eq!(update_of(&fake, TICKER, &["ticker", "--activate"]), json!({"active": true}));
+    assert_eq!(update_of(&fake, HELLO, &["hello-world", "--deactivate"]), json!({"active": false}));
+    assert_eq!(
+        update_of(&fake, HELLO, &["hello-world", "--code", "new.js"]),
+        json!({"active": true, "component_id": COMPONENT})
+    );
+}
+
+#[test]
+fn one_prop_is_changed_without_the_others() {
+    let fake = account();
+
+    let sent = update_of(&fake, HELLO, &["hello-world", "--prop", "count=3"]);
+
+    // The server knows what the stars stand for.
+    let endpoint = json!({"endpoint_url": "https://wells.example/e/Kq3v8ZzT1mN0pR5sX7yB2c"});
+    assert_eq!(sent["configured_props"], json!({"http": endpoint, "token": "********", "count": 3}));
+}
+
+#[test]
+fn an_update_of_nothing_is_wrong_usage() {
+    let ran = Machine::of(&account()).run(&["update", "hello-world"]);
+
+    assert_eq!((ran.code, ran.stderr.lines().next()), (2, Some("error: nothing to change")));
+}
+
+#[test]
+fn deleting_asks_and_where_nobody_can_be_asked_it_needs_yes() {
+    let fake = account();
+    fake.text(&format!("DELETE /v1/sources/{HELLO}"), 204, "text/plain", "");
+    fake.text(&format!("DELETE /v1/sources/{TICKER}"), 204, "text/plain", "");
+    let machine = Machine::of(&fake);
+
+    let unasked = machine.run(&["delete", "hello-world"]);
+    assert_eq!(
+        (unasked.code, unasked.stderr.as_str()),
+        (2, "error: deleting needs --yes when nobody can be asked\nhint: add --yes\n")
+    );
+    let typo = machine.run(&["delete", "hello-world", "tikcer", "--yes"]);
+    assert_eq!(typo.code, 1);
+    assert_eq!(fake.changes(), Vec::<String>::new());
+    let ran = machine.run(&["delete", "hello-world", "ticker", "--yes", "--ignore-hook-errors"]).succeeded();
+
+    check_snapshot("delete", &ran.to_text());
+    assert_eq!(fake.seen(&format!("DELETE /v1/sources/{HELLO}"))[0].query, "ignore_hook_errors=true");
+    assert_eq!(fake.changes().len(), 2);
+}
+
+#[test]
+fn a_run_prints_what_was_emitted_and_talks_about_the_rest() {
+    let fake = account();
+    let log = json!({"run_id": "r", "at_ms": 1, "level": "info", "message": "hello"});
+    let done = json!({
+        "run_id": "r", "ok": true, "emitted": [event("1589486981597-0", json!({"a": 1}), Some("one"))], "emitted_count": 1,
+        "error": null, "logs": [log], "duration_ms": 3, "compute_ms": 1, "fuel_used": 9,
+    });
+    let failed = json!({
+        "run_id": "r", "ok": false, "emitted": [], "emitted_count": 0, "logs": [], "duration_ms": 3,
+        "error": {"code": "threw", "message": "Error: no", "stack": "Error: no\n    at run (hello.js:3:1)\n"},
+    });
+    fake.data(&format!("POST /v1/sources/{HELLO}/run"), done);
+    fake.data(&format!("POST /v1/sources/{HELLO}/run"), failed);
+    let machine = Machine::of(&fake);
+    machine.file("event.json", r#"{"from": "file"}"#);
+
+    let texts = [
+        machine.run(&["run", "hello-world", "--event", r#"{"inline": true}"#]).to_text(),
+        machine.run(&["run", "hello-world", "--event", "event.json"]).to_text(),
+    ];
+
+    check_snapshot("run", &texts.concat());
+    let sent: Vec<Value> =
+        fake.seen(&format!("POST /v1/sources/{HELLO}/run")).into_iter().map(|seen| seen.body).collect();
+    assert_eq!(sent, [json!({"inline": true}), json!({"from": "file"})]);
+}
+
+#[test]
+fn an_action_is_run_with_its_props() {
+    let fake = account();
+    let mut action = component(json!([{"name": "text", "type": "string"}]));
+    action["type"] = json!("action");
+    fake.data("GET /v1/components/shout", action);
+    fake.data(
+        &format!("POST /v1/components/{COMPONENT}/run"),
+        json!({
+            "run_id": "r", "ok": true, "return_value": "HI", "exports": {}, "error": null, "logs": [], "duration_ms": 2,
+        }),
+    );
+
+    let ran = Machine::of(&fake).run(&["run", "shout", "--prop", "text=hi"]).succeeded();
+
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("\"HI\"\n", "running\nran 2 ms\n"));
+    assert_eq!(
+        fake.seen(&format!("POST /v1/components/{COMPONENT}/run"))[0].body["configured_props"],
+        json!({"text": "hi"})
+    );
+}
+
+#[test]
+fn publishing_saves_for_oneself_or_for_everybody() {
+    let fake = account();
+    fake.data("POST /v1/components", component(json!([])));
+    fake.data("POST /v1/admin/registry", component(json!([])));
+    fake.text("DELETE /v1/admin/registry/hello-world", 204, "text/plain", "");
+    let machine = Machine::of(&fake);
+    machine.file("x.js", "module.exports = {}");
+
+    let texts = [
+        machine.run(&["publish", "x.js"]).to_text(),
+        machine.run(&["publish", "x.js", "--registry"]).to_text(),
+        machine.run(&["unpublish", "hello-world"]).to_text(),
+        machine.run(&["publish", "hello-world"]).to_text(),
+    ];
+
+    check_snapshot("publish", &texts.concat());
+    let expected = ["POST /v1/components", "POST /v1/admin/registry", "DELETE /v1/admin/registry/hello-world"];
+    assert_eq!(fake.changes(), expected);
+}
+
+#[test]
+fn listeners_are_sources_webhooks_and_addresses() {
+    let fake = account();
+    let made = |emitter: &str| json!({"id": "sub_New000000001", "emitter_id": emitter, "listener_id": WEBHOOK, "event_name": ""});
+    fake.data("POST /v1/subscriptions", made(HELLO));
+    fake.data("POST /v1/auto_subscriptions", made("*"));
+    let mut new = webhook();
+    new["id"] = json!("wh_New000000001");
+    new["signing_secret"] = json!("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    fake.data("POST /v1/webhooks", new);
+    let machine = Machine::of(&fake);
+
+    let texts = [
+        machine.run(&["subscribe", "hello-world", "ticker"]).to_text(),
+        machine.run(&["subscribe", "hello-world", "My hook", "--stream", "$errors"]).to_text(),
+        machine.run(&["subscribe", "dc_*", "https://example.com/new"]).to_text(),
+        machine.run(&["subscribe", "*", WEBHOOK, "--stream", "$logs"]).to_text(),
+    ];
+
+    check_snapshot("subscribe", &texts.concat());
+    let sent: Vec<Value> = fake.seen("POST /v1/subscriptions").into_iter().map(|seen| seen.body).collect();
+    let body = |emitter: &str, stream: &str, listener: &str| json!({"emitter_id": emitter, "event_name": stream, "listener_id": listener});
+    assert_eq!(sent, [body(HELLO, "", TICKER), body(HELLO, "$errors", WEBHOOK), body("dc_*", "", "wh_New000000001")]);
+    assert_eq!(
+        fake.seen("POST /v1/auto_subscriptions")[0].body,
+        json!({"event_name": "$logs", "listener_id": WEBHOOK})
+    );
+}
+
+#[test]
+fn a_subscription_ends_by_its_id_or_by_its_ends() {
+    let fake = account();
+    fake.text("DELETE /v1/subscriptions", 204, "text/plain", "");
+    fake.text("DELETE /v1/auto_subscriptions", 204, "text/plain", "");
+    let machine = Machine::of(&fake);
+
+    machine.run(&["unsubscribe", "sub_Ab0000000001"]).succeeded();
+    machine.run(&["unsubscribe", "sub_Ab0000000002"]).succeeded();
+    machine.run(&["unsubscribe", "hello-world", "https://example.com/hook", "--stream", "$errors"]).succeeded();
+
+    let queries: Vec<String> = fake.seen("DELETE /v1/subscriptions").into_iter().map(|seen| seen.query).collect();
+    assert_eq!(
+        queries,
+        [
+            format!("emitter_id={HELLO}&listener_id={WEBHOOK}&event_name="),
+            format!("emitter_id={HELLO}&listener_id={WEBHOOK}&event_name=%24errors"),
+        ]
+    );
+    assert_eq!(
+        fake.seen("DELETE /v1/auto_subscriptions")[0].query,
+        format!("event_name=%24errors&listener_id={WEBHOOK}")
+    );
+}
+
+#[test]
+fn webhooks_are_made_and_deleted() {
+    let fake = account();
+    let mut new = webhook();
+    new["signing_secret"] = json!("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    fake.data("POST /v1/webhooks", new);
+    fake.text(&format!("DELETE /v1/webhooks/{WEBHOOK}"), 204, "text/plain", "");
+    let machine = Machine::of(&fake);
+
+    let texts = [
+        machine.run(&["webhooks", "create", "https://example.com/hook", "--name", "My hook"]).to_text(),
+        machine.run(&["webhooks", "delete", "My hook"]).to_text(),
+        machine.run(&["webhooks", "delete", "My hok"]).to_text(),
+    ];
+
+    check_snapshot("webhooks-changes", &texts.concat());
+}
+
+#[test]
+fn deliveries_are_replayed_one_by_one_or_all() {
+    let fake = account();
+    let id = "1btF3Ycb2bLHEHCpLo25wHRcCUG";
+    fake.data(&format!("POST /v1/dead_letters/{id}/replay"), json!({"id": id}));
+    let machine = Machine::of(&fake);
+
+    let texts = [
+        machine.run(&["deliveries", "replay", id]).to_text(),
+        machine.run(&["deliveries", "replay", "--all"]).to_text(),
+        machine.run(&["deliveries", "replay", "nothing"]).to_text(),
+        machine.run(&["deliveries", "replay"]).code.to_string(),
+    ];
+
+    check_snapshot("replay", &texts.concat());
+    assert_eq!(fake.changes().len(), 2);
+}
+
+#[test]
+fn tickers_are_described_without_an_endpoint() {
+    let fake = Fake::empty();
+    fake.page("GET /v1/users/me/sources", &[ticker()]);
+
+    let ran = Machine::of(&fake).run(&["describe", "ticker"]).succeeded();
+
+    assert!(ran.stdout.contains("every 900 s") && !ran.stdout.contains("endpoint"), "{}", ran.stdout);
+}

@@ -1,0 +1,137 @@
+//! Events and logs: the last ones, and those that come.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command};
+
+use serde_json::json;
+
+use crate::client::{Machine, check_snapshot};
+use crate::fake::Fake;
+use crate::world::{HELLO, account, event, hello, log_line};
+
+fn interrupt(child: &Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+/// Reads so many lines, interrupts, and gives them with the exit code and what was said.
+fn follow(machine: &Machine, arguments: &[&str], lines: usize) -> (Vec<String>, i32, String) {
+    let mut child = machine.start(arguments);
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let read: Vec<String> = output.by_ref().take(lines).map(Result::unwrap).collect();
+    interrupt(&child);
+    let code = child.wait().unwrap().code().unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(output.count(), 0, "nothing follows an interrupt");
+    (read, code, said)
+}
+
+fn stream_of(fake: &Fake, events: Vec<serde_json::Value>, is_open: bool) {
+    fake.events(&format!("GET /v1/sources/{HELLO}/sse"), events, is_open);
+}
+
+#[test]
+fn the_last_events_are_shown_oldest_first() {
+    let fake = account();
+    let machine = Machine::of(&fake);
+
+    check_snapshot("events", &machine.run(&["events", "hello-world", "-n", "2"]).to_text());
+    check_snapshot("events-json", &machine.run(&["events", "hello-world", "--json"]).to_text());
+    let narrow = Machine::of(&fake).with("COLUMNS", "40");
+    check_snapshot("events-40", &narrow.run(&["events", "hello-world"]).to_text());
+    let queries: Vec<String> =
+        fake.seen(&format!("GET /v1/sources/{HELLO}/event_summaries")).into_iter().map(|seen| seen.query).collect();
+    assert_eq!(queries[0], "event_name=default&expand=event&limit=2");
+}
+
+#[test]
+fn the_log_is_shown_whole() {
+    let machine = Machine::of(&account()).with("COLUMNS", "20");
+
+    check_snapshot("logs", &machine.run(&["logs", "hello-world"]).to_text());
+    check_snapshot("logs-json", &machine.run(&["logs", "hello-world", "--json"]).to_text());
+}
+
+#[test]
+fn a_source_that_emits_elsewhere_is_told_from_one_that_is_silent() {
+    let fake = Fake::empty();
+    fake.page("GET /v1/users/me/sources", &[hello()]);
+    let path = format!("GET /v1/sources/{HELLO}/event_summaries");
+    fake.page(&path, &[]);
+    let mut elsewhere = event("1589486981597-0", json!({}), None);
+    elsewhere["metadata"]["name"] = json!("created");
+    fake.page(&path, &[elsewhere.clone()]);
+    for count in [0, 1, 0, 0] {
+        fake.page(&path, &vec![elsewhere.clone(); count]);
+    }
+
+    check_snapshot("events-elsewhere", &Machine::of(&fake).run(&["events", "hello-world"]).to_text());
+}
+
+#[test]
+fn following_goes_on_after_the_last_event_until_it_is_interrupted() {
+    let fake = account();
+    stream_of(&fake, vec![event("1589486982000-0", json!({"hello": "sun"}), None)], true);
+    let machine = Machine::of(&fake);
+
+    let (lines, code, said) = follow(&machine, &["events", "hello-world", "-f"], 3);
+
+    assert_eq!(code, 130);
+    assert!(lines[2].ends_with(r#"{"hello":"sun"}"#), "{lines:?}");
+    assert_eq!(said, "following default of hello-world; Ctrl-C ends it\n");
+    let seen = &fake.seen(&format!("GET /v1/sources/{HELLO}/sse"))[0];
+    assert_eq!((seen.last_event_id.as_deref(), seen.query.as_str()), (Some("1589486981597-0"), "event_name=default"));
+}
+
+#[test]
+fn a_stream_that_breaks_is_resumed_where_it_broke() {
+    let fake = account();
+    stream_of(&fake, vec![event("1589486982000-0", json!({"hello": "sun"}), None)], false);
+    stream_of(&fake, vec![event("1589486983000-0", json!({"hello": "stars"}), None)], true);
+
+    let (lines, code, said) = follow(&Machine::of(&fake), &["events", "hello-world", "-n", "0", "-f", "--json"], 2);
+
+    assert_eq!(code, 130);
+    assert!(lines[0].contains("sun") && lines[1].contains("stars"), "{lines:?}");
+    assert_eq!(said, "", "programs that asked for JSON are told nothing else");
+    let ids: Vec<Option<String>> =
+        fake.seen(&format!("GET /v1/sources/{HELLO}/sse")).into_iter().map(|seen| seen.last_event_id).collect();
+    assert_eq!(ids, [None, Some("1589486982000-0".to_owned())]);
+}
+
+#[test]
+fn the_log_is_followed_as_lines() {
+    let fake = account();
+    let mut line = event("1589486982000-0", log_line("1589486982000-0", "warn", "careful"), None);
+    line["metadata"]["name"] = json!("$logs");
+    stream_of(&fake, vec![line], true);
+
+    let (lines, code, _) = follow(&Machine::of(&fake), &["logs", "hello-world", "-n", "1", "-f"], 4);
+
+    assert_eq!((code, lines[3].as_str()), (130, "20:09:42  warn   careful"));
+}
+
+#[test]
+fn a_source_that_is_gone_ends_the_following() {
+    let fake = account();
+    fake.refuse(&format!("GET /v1/sources/{HELLO}/sse"), 404, "source_not_found", "there is no source with this id");
+
+    let ran = Machine::of(&fake).run(&["events", "hello-world", "-f"]);
+
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, "error: there is no source with this id\n"));
+}
+
+#[test]
+fn waiting_for_so_many_events_ends_by_itself() {
+    let fake = account();
+    let sun = event("1589486982000-0", json!({"hello": "sun"}), None);
+    stream_of(&fake, vec![sun, event("1589486983000-0", json!({"hello": "stars"}), None)], true);
+    let machine = Machine::of(&fake);
+
+    let three = machine.run(&["events", "hello-world", "--until", "3"]).succeeded();
+    let had = machine.run(&["events", "hello-world", "--until", "2"]).succeeded();
+
+    assert_eq!((three.stdout.lines().count(), three.stdout.contains("sun")), (3, true), "{}", three.stdout);
+    assert_eq!(had.stdout.lines().count(), 2);
+    assert_eq!(fake.seen(&format!("GET /v1/sources/{HELLO}/sse")).len(), 1);
+}

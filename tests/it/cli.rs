@@ -1,0 +1,158 @@
+//! The command line against the real server: one journey through everything a developer does.
+
+use std::path::Path;
+use std::process::Command;
+
+use rig::served::{KEY, Place, Served, binary};
+use serde_json::{Value, json};
+
+/// A developer: a home of their own, and commands that must succeed.
+struct Developer {
+    home: tempfile::TempDir,
+}
+
+// === impl Developer ===
+
+impl Developer {
+    fn logged_in(server: &Served) -> Self {
+        let developer = Self { home: tempfile::tempdir().unwrap() };
+        let mut login = developer.command(&["login", "--url", &server.url]);
+        let output = login.env("WELLSPRING_API_KEY", KEY).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        developer
+    }
+
+    fn folder(&self) -> &Path {
+        self.home.path()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command.args(arguments).env_clear().env("HOME", self.folder()).env("TZ", "UTC").current_dir(self.folder());
+        command.stdin(std::process::Stdio::null());
+        command
+    }
+
+    /// What the command printed as data.
+    #[track_caller]
+    fn run(&self, arguments: &[&str]) -> String {
+        let output = self.command(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+
+    #[track_caller]
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.run(&[arguments, &["--json"]].concat())).unwrap()
+    }
+
+    /// The exit code and what was said.
+    fn fail(&self, arguments: &[&str]) -> (i32, String) {
+        let output = self.command(arguments).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        std::fs::write(self.folder().join(name), text).unwrap();
+    }
+}
+
+const COUNTER: &str = "const step = require('./step.js');
+module.exports = {
+  name: 'Counter', version: '0.0.1', dedupe: 'unique',
+  props: {db: '$.service.db', word: {type: 'string', options() { return ['a', 'b']; }}, token: {type: 'string', secret: true}},
+  async run(event) {
+    const count = (this.db.get('count') || 0) + step;
+    this.db.set('count', count);
+    console.log(`count ${count}`);
+    if (event.fail) throw new Error('asked to fail');
+    this.$emit({count, word: this.word, token: this.token}, {id: count, summary: `number ${count}`});
+  },
+};";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_is_deployed_run_followed_changed_and_deleted() {
+    let place = Place::new();
+    let server = place.start().await;
+    let developer = Developer::logged_in(&server);
+    developer.file("counter.js", COUNTER);
+    developer.file("step.js", "module.exports = 1;");
+
+    let id = developer.run(&["deploy", "counter.js", "--prop", "word=a", "--prop", "token=hunter2", "--get", "id"]);
+    let ran = developer.json(&["run", &id, "--event", "{}"]);
+    assert_eq!(ran["emitted"][0]["event"], json!({"count": 1, "word": "a", "token": "hunter2"}));
+    let (code, said) = developer.fail(&["run", "counter", "--event", r#"{"fail": true}"#]);
+    assert_eq!((code, said.contains("asked to fail")), (1, true), "{said}");
+
+    // One prop changes; the secret, which nobody can read back, stays.
+    developer.file("step.js", "module.exports = 10;");
+    developer.run(&["update", "counter", "--code", "counter.js", "--prop", "word=b", "--name", "Big counter"]);
+    let ran = developer.json(&["run", "big-counter"]);
+    assert_eq!(ran["emitted"][0]["event"]["word"], "b");
+    assert_eq!(ran["emitted"][0]["event"]["token"], "hunter2");
+    assert_eq!(developer.run(&["describe", &id, "--get", "configured_props.token"]), "********");
+
+    let events = developer.run(&["events", "big-counter", "--until", "2"]);
+    assert!(events.contains("number 1") && events.lines().count() == 2, "{events}");
+    assert!(developer.run(&["logs", "big-counter"]).contains("count 1"));
+    let errors = developer.run(&["events", "big-counter", "--stream", "$errors", "--json"]);
+    assert!(errors.contains("asked to fail"), "{errors}");
+
+    developer.run(&["update", "big-counter", "--deactivate"]);
+    assert_eq!(developer.json(&["list"])[0]["active"], false);
+    developer.run(&["delete", "big-counter", "--yes"]);
+    assert_eq!(developer.json(&["list"]), json!([]));
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_init_writes_deploys_and_runs() {
+    let place = Place::new();
+    let server = place.start().await;
+    let developer = Developer::logged_in(&server);
+
+    for (name, flags) in [
+        ("plain", &[][..]),
+        ("counted", &["--db"]),
+        ("poller", &["--timer", "--db"]),
+        ("tick", &["--timer"]),
+        ("both", &["--http", "--timer"]),
+        ("all", &["--http", "--timer", "--db"]),
+    ] {
+        let file = developer.run(&[&["init", "source", name], flags].concat());
+        developer.run(&["deploy", &file]);
+        let event = r#"{"method": "POST", "path": "/", "body": {"hello": "world"}, "timestamp": 1}"#;
+        let ran = developer.json(&["run", name, "--event", event]);
+        assert_eq!((&ran["ok"], &ran["emitted_count"]), (&json!(true), &json!(1)), "{name}: {ran}");
+    }
+    let action = developer.run(&["init", "action", "Shout"]);
+    developer.run(&["publish", &action]);
+    assert_eq!(developer.run(&["run", "shout", "--prop", "text=hi"]), "\"HI\"");
+    // The same file, here and without the server.
+    let local: Value = serde_json::from_str(&developer.run(&["run", "./shout.js", "--prop", "text=hi"])).unwrap();
+    assert_eq!(local["returned"], "\"HI\"", "{local}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listeners_are_subscribed_listed_and_ended() {
+    let place = Place::new();
+    let server = place.start().await;
+    let developer = Developer::logged_in(&server);
+    for name in ["from", "to"] {
+        let file = developer.run(&["init", "source", name]);
+        developer.run(&["deploy", &file]);
+    }
+
+    let subscription = developer.run(&["subscribe", "from", "to"]);
+    developer.run(&["run", "from", "--event", r#"{"body": {"body": "through"}}"#]);
+    let arrived = developer.run(&["events", "to", "--until", "1", "--json"]);
+    assert!(arrived.contains("through"), "{arrived}");
+    developer.run(&["unsubscribe", &subscription]);
+    assert_eq!(developer.json(&["list", "subscriptions"]), json!([]));
+    let made = developer.json(&["subscribe", "from", "https://example.com/hook"]);
+    assert!(made["webhook"]["signing_secret"].as_str().unwrap().starts_with("whsec_"));
+    developer.run(&["webhooks", "delete", "https://example.com/hook"]);
+    assert_eq!(developer.json(&["list", "subscriptions"]), json!([]), "the subscriptions go with the webhook");
+    server.stop().await;
+}
