@@ -16,14 +16,36 @@ bench what *arguments:
 shim *arguments:
     ./guest-shim/build.sh {{arguments}}
 
-# Write THIRD-PARTY.md and the schemas anew
+# Write the schemas, the references, THIRD-PARTY.md and the snapshots of the command line anew
 generate:
-    UPDATE=1 cargo test -q -p it generated
     UPDATE_SCHEMAS=1 cargo test -q -p domain the_schema
+    UPDATE_SCHEMAS=1 cargo test -q -p server the_committed_document
+    UPDATE=1 cargo test -q -p it generated
+    UPDATE=1 cargo test -q -p remote
+
+# From `git clone` to the first event, with the time it takes
+first-event:
+    ./tests/first-event.sh
+
+# Check the type definitions of `wellspring init` with the TypeScript of old and new editors
+types:
+    ./tests/types/run.sh
 
 # Load every component of the npm package pipedream@0.2.2 and report
 corpus *arguments:
     ./tests/corpus/run.sh {{arguments}}
+
+# Install, load and use some hundred npm packages in the sandbox: `just packages axios` those that hold the word
+packages *arguments:
+    cargo run --release --quiet -p it --example packages -- {{arguments}}
+
+# Fuzz the API of the real server with schemathesis: `just fuzz-api --short` as CI does
+fuzz-api *arguments:
+    ./tests/fuzz-api/run.sh {{arguments}}
+
+# The size of the release binary and the time of a start, against what is allowed
+size *arguments:
+    ./tests/size.sh {{arguments}}
 
 lint:
     cargo fmt --all --check

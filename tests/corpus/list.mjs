@@ -3,14 +3,12 @@
 //
 //   node tests/corpus/list.mjs > plan.json
 //
-// Prints JSON: [{entry, files: {path: source}, packages: [specifier, …]}], sorted by entry. `files` holds the entry and
-// every file that relative requires lead to from it, by path from the root of the package. `packages` holds every other
-// specifier that is not a module of Node; let each lead to stub.js, which can be called, constructed and read to
-// any depth. The package is fetched with npm, once, into CORPUS_FOLDER (default: target/corpus) and never committed.
+// Prints JSON: [{entry, source, files: {path: source}}], sorted by entry. `files` holds every file that relative requires
+// lead to from the entry, by its path from the entry's folder, as `component_files` of the API takes them.
+// The package is fetched with npm, once, into CORPUS_FOLDER (default: target/corpus) and never committed.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { isBuiltin } from 'node:module';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -57,18 +55,16 @@ const resolve = (specifier, from) => {
 };
 
 const plan = (entry) => {
-  const files = {};
-  const packages = new Set();
+  const seen = new Set();
   const visit = (path) => {
-    if (path in files) return;
-    files[path] = read(path);
-    for (const specifier of requiresOf(path)) {
-      if (specifier.startsWith('.')) visit(resolve(specifier, path));
-      else if (!isBuiltin(specifier)) packages.add(specifier);
-    }
+    if (seen.has(path)) return;
+    seen.add(path);
+    for (const specifier of requiresOf(path)) if (specifier.startsWith('.')) visit(resolve(specifier, path));
   };
   visit(entry);
-  return { entry, files, packages: [...packages].sort() };
+  seen.delete(entry);
+  const files = Object.fromEntries([...seen].map((path) => [posix.relative(posix.dirname(entry), path), read(path)]));
+  return { entry, source: read(entry), files };
 };
 
 // A component says its version; apps and shared code do not count.

@@ -1,21 +1,32 @@
-//! Loads and describes every component of a plan made by `list.mjs`, and reports how many work. `just corpus` runs it.
+//! Links, loads and describes every component of a plan made by `list.mjs`, with its real npm packages, and reports how
+//! many work. `just corpus` runs it.
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
-use sandbox::{Config, Limits, LoadError, Module, ModuleKind, Program, Sandbox};
+use anyhow::Result;
+use linker::{Linker, Registry};
+use outbound::Outbound;
+use sandbox::{Config, Limits, LoadError, Sandbox};
 use serde::Deserialize;
 
-const STUB: &str = include_str!("stub.js");
-const STUB_PATH: &str = "stub.js";
+#[path = "../program.rs"]
+mod program;
+#[path = "../../host/cli/src/wiring"]
+mod wiring {
+    pub(crate) mod packages;
+}
+
+/// The share of all components that should load and describe, in percent.
+const GOAL: usize = 95;
 
 #[derive(Deserialize)]
 struct Entry {
     entry: String,
+    source: String,
     files: BTreeMap<String, String>,
-    packages: Vec<String>,
 }
 
 #[derive(Default)]
@@ -26,18 +37,19 @@ struct Tally {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<()> {
     let mut plan = String::new();
     std::io::stdin().read_to_string(&mut plan)?;
     let entries: Vec<Entry> = serde_json::from_str(&plan)?;
-    let cache_folder = Some(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/corpus/cache"));
-    let sandbox = Sandbox::open(Config { cache_folder, ..Config::default() }).await?;
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let config = Config { cache_folder: Some(folder.join("corpus/cache")), ..Config::default() };
+    let sandbox = Sandbox::open(config).await?;
+    let linker = open_linker(&folder.join("packages/cache"))?;
     let mut tallies: BTreeMap<&str, Tally> = BTreeMap::new();
     for entry in entries {
-        let kind = kind_of(&entry.entry);
-        let tally = tallies.entry(kind).or_default();
+        let tally = tallies.entry(kind_of(&entry.entry)).or_default();
         tally.total += 1;
-        match load(&sandbox, &entry).await {
+        match load(&linker, &sandbox, &entry).await {
             Ok(problems) => {
                 tally.loaded += 1;
                 tally.valid += usize::from(problems.is_empty());
@@ -48,11 +60,27 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             Err(reason) => println!("does not load             {}: {reason}", entry.entry),
         }
     }
+    report(&tallies)
+}
+
+fn report(tallies: &BTreeMap<&str, Tally>) -> Result<()> {
     println!("\n{:<10}{:>8}{:>8}{:>12}", "", "files", "load", "describe");
-    for (kind, Tally { total, loaded, valid }) in &tallies {
+    for (kind, Tally { total, loaded, valid }) in tallies {
         println!("{kind:<10}{total:>8}{loaded:>8}{valid:>12}");
     }
+    let total: usize = tallies.values().map(|tally| tally.total).sum();
+    let valid: usize = tallies.values().map(|tally| tally.valid).sum();
+    let share = valid * 100 / total.max(1);
+    println!("\n{valid} of {total} load and describe ({share} %)");
+    anyhow::ensure!(share >= GOAL, "fewer than there should be");
     Ok(())
+}
+
+fn open_linker(cache: &Path) -> Result<Linker> {
+    let config = outbound::Config { dangerous_allow_private_networks: true, ..outbound::Config::default() };
+    let packages = wiring::packages::Packages(Outbound::new(config)?);
+    let config = linker::Config::new(cache.to_owned(), Registry::from_npm_configuration(None));
+    Ok(Linker::new(config, Arc::new(packages)))
 }
 
 /// Apps are parts of components and have no run of their own; what is left over are shared helpers.
@@ -66,17 +94,11 @@ fn kind_of(path: &str) -> &'static str {
 }
 
 /// Loads a component; what is wrong with its description comes back as text.
-async fn load(sandbox: &Sandbox, entry: &Entry) -> Result<Vec<String>, String> {
-    let imports: BTreeMap<String, String> =
-        entry.packages.iter().map(|package| (package.clone(), STUB_PATH.to_owned())).collect();
-    let mut modules: BTreeMap<String, Module> = BTreeMap::new();
-    for (path, source) in &entry.files {
-        let kind = if path.ends_with(".json") { ModuleKind::Json } else { ModuleKind::CommonJs };
-        modules.insert(path.clone(), Module { kind, source: source.as_str().into(), imports: imports.clone() });
-    }
-    let stub = Module { kind: ModuleKind::CommonJs, source: STUB.into(), imports: BTreeMap::new() };
-    modules.insert(STUB_PATH.to_owned(), stub);
-    let program = Arc::new(Program { entry: entry.entry.clone(), modules });
+async fn load(linker: &Linker, sandbox: &Sandbox, entry: &Entry) -> Result<Vec<String>, String> {
+    let filename = entry.entry.rsplit('/').next().unwrap_or_default().to_owned();
+    let own = linker::Entry { filename, source: entry.source.clone(), files: entry.files.clone() };
+    let linked = linker.link(&own, &|_| {}).await.map_err(|error| error.to_string())?;
+    let program = Arc::new(program::translate(linked));
     let built = sandbox.build(program, Limits::default()).await.map_err(|error| match error {
         LoadError::Threw(thrown) => thrown.stack,
         other => other.to_string(),

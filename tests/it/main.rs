@@ -10,12 +10,18 @@
     reason = "all of this is test code, where a panic is how to fail"
 )]
 
+mod bad_days;
+mod cli;
 mod components;
+mod docs;
+mod flow;
 mod generated;
 mod hostile;
 mod isolation;
 mod limits;
 mod loading;
 mod oracle;
+mod packages;
+mod registry;
 mod shim;
 mod stage;

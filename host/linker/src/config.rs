@@ -17,6 +17,8 @@ pub struct Config {
     pub node_version: String,
     /// How long a packument is used without asking the registry whether it changed.
     pub packument_fresh_for: Duration,
+    /// What the cache may grow to before what was not used for longest is removed.
+    pub cache_bytes: u64,
     /// Links under way at a time; each has a thread with a large stack.
     pub max_concurrent_links: usize,
 }
@@ -66,6 +68,8 @@ impl Config {
             node_version: NODE_VERSION.to_owned(),
             // The `max-age` that npm's public registry answers with.
             packument_fresh_for: Duration::from_secs(300),
+            // Some two thousand packages with everything they depend on.
+            cache_bytes: 4 << 30,
             max_concurrent_links: 2,
         }
     }

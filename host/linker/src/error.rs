@@ -3,7 +3,7 @@
 //! `Display` says what happened, `hint` what to do next, `code` is stable and is what programs match
 //! on, `blame` tells the author's mistake (422) from something that is out of reach (503).
 
-use crate::fetch::FetchError;
+use crate::{fetch::FetchError, unsupported::Need};
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LinkError {
@@ -25,6 +25,8 @@ pub enum LinkError {
     MissingExport { name: String, specifier: String, importer: String },
     #[error("package {package} is a native addon (compiled C or C++), which cannot run inside the sandbox")]
     NativeAddon { package: String },
+    #[error("package {package:?} cannot be used in a component: {need}")]
+    UnsupportedPackage { package: String, need: Need },
     #[error("{path}:{line}:{column}: {message}")]
     Syntax { path: String, line: u32, column: u32, message: String },
     #[error("{path} nests expressions or statements more than {limit} deep")]
@@ -39,6 +41,8 @@ pub enum LinkError {
     IntegrityMismatch { package: String, wanted: String },
     #[error("the archive of {package} is not usable: {fault}")]
     CorruptPackage { package: String, fault: ArchiveFault },
+    #[error("the archive of {package} lies on {host}, which is not one of the configured registries")]
+    ForeignTarball { package: String, host: String },
     #[error("the package registry is out of reach ({url}): {cause}")]
     RegistryUnreachable { url: String, cause: FetchError },
     #[error("the package registry answered {status} ({url})")]
@@ -123,6 +127,7 @@ impl LinkError {
             Self::ModuleNotFound { .. } => "module_not_found",
             Self::MissingExport { .. } => "missing_export",
             Self::NativeAddon { .. } => "native_addon",
+            Self::UnsupportedPackage { .. } => "unsupported_package",
             Self::Syntax { .. } => "syntax_error",
             Self::NestingTooDeep { .. } => "nesting_too_deep",
             Self::TopLevelAwait { .. } => "top_level_await",
@@ -130,6 +135,7 @@ impl LinkError {
             Self::LockOutdated { .. } => "lock_outdated",
             Self::IntegrityMismatch { .. } => "integrity_mismatch",
             Self::CorruptPackage { .. } => "corrupt_package",
+            Self::ForeignTarball { .. } => "foreign_tarball",
             Self::RegistryUnreachable { .. } => "registry_unreachable",
             Self::RegistryStatus { .. } => "registry_status",
             Self::RegistryAnswer { .. } => "registry_answer",
@@ -140,6 +146,7 @@ impl LinkError {
     pub fn blame(&self) -> Blame {
         match self {
             Self::IntegrityMismatch { .. }
+            | Self::ForeignTarball { .. }
             | Self::RegistryUnreachable { .. }
             | Self::RegistryStatus { .. }
             | Self::RegistryAnswer { .. }
@@ -168,6 +175,9 @@ impl LinkError {
             Self::ModuleNotFound { .. } => "check the path inside the package against its documentation",
             Self::MissingExport { .. } => "check the name of the export",
             Self::NativeAddon { .. } => "use a package written in JavaScript, for example bcryptjs instead of bcrypt",
+            Self::UnsupportedPackage { .. } => {
+                "use an HTTP API of the service, or a package written in JavaScript that needs none of it"
+            }
             Self::Syntax { .. } => "correct the syntax at that place",
             Self::NestingTooDeep { .. } => "put large generated data into a JSON file",
             Self::TopLevelAwait { .. } => "move the await into run(), a hook or a method",
@@ -177,6 +187,9 @@ impl LinkError {
                 "try again; if it stays, tell the operator that the registry or a mirror is broken"
             }
             Self::CorruptPackage { .. } => "use another version of the package",
+            Self::ForeignTarball { .. } => {
+                "the operator can allow the host: name it as a registry in .npmrc, for example for a scope"
+            }
             Self::RegistryUnreachable { .. } => {
                 "try again later; the operator can check the registry in .npmrc or NPM_CONFIG_REGISTRY"
             }

@@ -34,6 +34,7 @@ mod registry;
 mod requirements;
 mod specifier;
 mod tree;
+mod unsupported;
 mod volume;
 
 #[cfg(test)]
@@ -47,3 +48,4 @@ pub use link::Linker;
 pub use linked::{Dependency, Linked, Module, ModuleKind, Warning};
 pub use progress::{Progress, ProgressFn};
 pub use registry::Registry;
+pub use unsupported::Need;

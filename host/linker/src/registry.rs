@@ -3,10 +3,12 @@
 mod archive;
 mod cache;
 mod client;
+mod eviction;
 mod integrity;
 mod npmrc;
 mod packument;
 mod pick;
+mod substitutes;
 
 pub use npmrc::Registry;
 

@@ -26,9 +26,8 @@ pub(crate) struct PackageSpecifier {
 /// npm's limit.
 const MAX_NAME_CHARACTERS: usize = 214;
 
-/// Node's modules that can be named without `node:`, and what the guest has built in.
-const BUILT_IN: [&str; 58] = [
-    "@pipedream/platform",
+/// Node's modules that can be named without `node:`.
+const BUILT_IN: [&str; 57] = [
     "_http_agent",
     "_http_client",
     "_http_common",

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use linker::{Blame, Entry, Fetch, FetchError, FetchResponse, Linker, Registry};
-use outbound::{Outbound, Request};
+use linker::{Blame, Entry, Linker, Registry};
+use outbound::Outbound;
 use platform::ports::{self, ComponentSource, Dependency, LinkError, Linked};
 use tokio::sync::OnceCell;
+
+use super::packages::Packages;
 
 pub(crate) struct Linking {
     cache: PathBuf,
@@ -15,9 +17,6 @@ pub(crate) struct Linking {
     /// Made when the first component is linked: reading npm's configuration may mean asking npm, and a start should not wait.
     linker: OnceCell<Linker>,
 }
-
-/// Packages are fetched from where npm's own configuration says.
-struct Packages(Outbound);
 
 // === impl Linking ===
 
@@ -54,9 +53,14 @@ impl ports::Linker for Linking {
         let dependencies = linked.dependencies.into_iter().filter(|dependency| !dependency.is_skipped);
         Ok(Linked {
             program: ports::Program { entry: linked.entry, modules },
-            dependencies: dependencies.map(|found| Dependency { name: found.name, version: found.version }).collect(),
+            dependencies: dependencies.map(list).collect(),
         })
     }
+}
+
+fn list(dependency: linker::Dependency) -> Dependency {
+    let linker::Dependency { name, version, integrity, location, .. } = dependency;
+    Dependency { name, version, integrity, location }
 }
 
 fn translate(module: linker::Module) -> ports::Module {
@@ -76,32 +80,5 @@ fn fail(error: &linker::LinkError) -> LinkError {
         line: None,
         column: None,
         is_unavailable: error.blame() == Blame::Unavailable,
-    }
-}
-
-#[async_trait]
-impl Fetch for Packages {
-    async fn get(
-        &self,
-        url: &str,
-        headers: &[(String, String)],
-        limit_bytes: u64,
-    ) -> Result<FetchResponse, FetchError> {
-        let unreachable = |error: outbound::Error| FetchError::Unreachable { cause: error.to_string() };
-        let mut request = Request::get(url).map_err(|error| FetchError::Refused { cause: error.to_string() })?;
-        for (name, value) in headers {
-            request = request.header(name, value.clone().into_bytes());
-        }
-        request.max_response_bytes = Some(limit_bytes);
-        let response = self.0.send(request).await.map_err(unreachable)?;
-        let headers = response.headers.iter();
-        let headers =
-            headers.map(|(name, value)| (name.clone(), String::from_utf8_lossy(value).into_owned())).collect();
-        let status = response.status.as_u16();
-        let body = response.body.collect(limit_bytes).await.map_err(|error| match error.code() {
-            "too_large" => FetchError::TooLarge { limit_bytes },
-            _ => unreachable(error),
-        })?;
-        Ok(FetchResponse { status, headers, body })
     }
 }

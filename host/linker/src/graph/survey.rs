@@ -11,6 +11,7 @@ use crate::{
     error::LinkError,
     modules::Parsed,
     specifier::{PackageSpecifier, Specifier},
+    unsupported::need_of,
     volume::{Missing, Resolver, Volume},
 };
 
@@ -52,7 +53,12 @@ impl Survey {
         for found in &parsed.found {
             match Specifier::parse(&found.specifier) {
                 Ok(Specifier::BuiltIn) => {}
-                Ok(Specifier::Package(request)) => self.requests.push((request, found.is_optional)),
+                Ok(Specifier::Package(request)) => {
+                    if let Some(need) = need_of(&request.name).filter(|_| !found.is_optional) {
+                        return Err(LinkError::UnsupportedPackage { package: request.name, need });
+                    }
+                    self.requests.push((request, found.is_optional));
+                }
                 Ok(Specifier::Relative | Specifier::Internal) => targets.extend(find(resolver, importer, found)?),
                 Err(_) if found.is_optional => {}
                 Err(reason) => {

@@ -1,5 +1,7 @@
 //! Whole links, against a registry in memory.
 
+mod own_rules;
+
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex},

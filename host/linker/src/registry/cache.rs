@@ -1,12 +1,16 @@
 //! What is kept on disk: packuments with their ETag, and unpacked packages under the digest of their
 //! integrity. Losing any of it costs a download and nothing else, so failures to write are logged and
-//! failures to read count as absence. Files appear whole or not at all.
+//! failures to read count as absence. Files appear whole or not at all, and those not used for longest go when there are too
+//! many bytes of them.
 
 use std::{
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -14,7 +18,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::archive::Files;
+use super::{archive::Files, eviction::Bound};
 
 /// Part of every key, so that a new format never reads an old file.
 const FORMAT: &str = "1";
@@ -25,6 +29,7 @@ const LENGTH_BYTES: usize = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct Cache {
     folder: PathBuf,
+    bound: Arc<Bound>,
 }
 
 #[derive(Debug)]
@@ -48,8 +53,9 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 // === impl Cache ===
 
 impl Cache {
-    pub(crate) fn new(folder: PathBuf) -> Self {
-        Self { folder }
+    pub(crate) fn new(folder: PathBuf, limit_bytes: u64) -> Self {
+        let bound = Arc::new(Bound::new(folder.clone(), limit_bytes));
+        Self { folder, bound }
     }
 
     pub(crate) fn packument(&self, url: &str) -> Option<CachedPackument> {
@@ -63,11 +69,13 @@ impl Cache {
 
     pub(crate) fn keep_packument(&self, url: &str, etag: &str, body: &[u8]) {
         let index = Index { etag: etag.to_owned(), files: Vec::new() };
-        write(&self.path("packuments", url), &index, &[body]);
+        self.write(&self.path("packuments", url), &index, &[body]);
     }
 
     pub(crate) fn package(&self, integrity: &str) -> Option<Files> {
-        let (index, content) = read(&self.path("packages", integrity))?;
+        let path = self.path("packages", integrity);
+        let (index, content) = read(&path)?;
+        note_use(&path);
         let mut start = 0_usize;
         let mut files = Files::new();
         for (path, length) in index.files {
@@ -82,7 +90,12 @@ impl Cache {
         let lengths = files.iter().map(|(path, content)| (path.clone(), content.len())).collect();
         let index = Index { etag: String::new(), files: lengths };
         let contents: Vec<&[u8]> = files.values().map(AsRef::as_ref).collect();
-        write(&self.path("packages", integrity), &index, &contents);
+        self.write(&self.path("packages", integrity), &index, &contents);
+    }
+
+    fn write(&self, path: &Path, index: &Index, contents: &[&[u8]]) {
+        write(path, index, contents);
+        self.bound.count(contents.iter().map(|content| content.len() as u64).sum());
     }
 
     fn path(&self, kind: &str, key: &str) -> PathBuf {
@@ -90,6 +103,12 @@ impl Cache {
         let (shelf, rest) = name.split_at_checked(2).unwrap_or_default();
         self.folder.join(kind).join(shelf).join(rest)
     }
+}
+
+/// A package's time says when it was last used, for those who evict. Where it cannot be set, it is evicted sooner.
+fn note_use(path: &Path) {
+    let file = fs::File::options().append(true).open(path);
+    let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 /// Digest of what follows, length of the index, index, contents.

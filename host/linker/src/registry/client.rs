@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::task::spawn_blocking;
 use url::Url;
 
-use super::{archive, cache::Cache, integrity, packument::Packument};
+use super::{archive, cache::Cache, integrity, packument::Packument, substitutes};
 use crate::{
     config::Config,
     error::{LimitKind, LinkError},
@@ -39,12 +39,15 @@ pub(crate) struct Delivery {
 
 impl Client {
     pub(crate) fn new(config: Arc<Config>, fetch: Arc<dyn Fetch>) -> Self {
-        let cache = Cache::new(config.cache_folder.clone());
+        let cache = Cache::new(config.cache_folder.clone(), config.cache_bytes);
         Self { fetch, config, cache }
     }
 
     /// `None` when the registry knows no such package.
     pub(crate) async fn packument(&self, name: &str) -> Result<Option<Packument>, LinkError> {
+        if let Some(packument) = substitutes::packument(name) {
+            return Ok(Some(packument));
+        }
         let url = self.registry().packument_url(name).ok_or_else(|| unconfigured(name))?;
         let (cache, key, fresh_for) = (self.cache.clone(), url.to_string(), self.config.packument_fresh_for);
         let cached = self.off_thread(move || {
@@ -76,8 +79,11 @@ impl Client {
         packument.await?.map(Some).ok_or_else(|| LinkError::RegistryAnswer { url: shown(&url) })
     }
 
-    /// From the cache alone.
+    /// Without asking the registry.
     pub(crate) async fn cached_package(&self, integrity: &str) -> Result<Option<Files>, LinkError> {
+        if let Some(files) = substitutes::files(integrity) {
+            return Ok(Some(files));
+        }
         let (cache, key) = (self.cache.clone(), integrity.to_owned());
         self.off_thread(move || cache.package(&key)).await
     }
@@ -107,6 +113,10 @@ impl Client {
         let name = package.rsplit_once('@').map_or(package, |(name, _)| name);
         let answer = || LinkError::RegistryAnswer { url: address.to_owned() };
         let url = self.registry().tarball_url(name, address).ok_or_else(answer)?;
+        if !self.registry().is_own(&url) {
+            let host = url.host_str().unwrap_or_default().to_owned();
+            return Err(LinkError::ForeignTarball { package: package.to_owned(), host });
+        }
         let limit = (LimitKind::TarballBytes, self.config.limits.tarball_bytes);
         for _ in 0..2 {
             let response = self.get(&url, Vec::new(), package, limit).await?;

@@ -76,6 +76,11 @@ impl Registry {
         Self { base, scopes: scopes.collect(), credentials: credentials.collect() }
     }
 
+    /// Where packages come from that no scope says otherwise about.
+    pub fn address(&self) -> Option<&Url> {
+        self.base.as_ref()
+    }
+
     /// Of the packument of a package.
     pub(crate) fn packument_url(&self, name: &str) -> Option<Url> {
         self.base_of(name)?.join(&name.replace('/', "%2f")).ok()
@@ -92,6 +97,13 @@ impl Registry {
             return base.join(url.path().trim_start_matches('/')).ok();
         }
         Some(url)
+    }
+
+    /// Whether an address lies on one of the configured registries. A packument is written by whoever published the
+    /// package, and could name any address that this machine reaches.
+    pub(crate) fn is_own(&self, url: &Url) -> bool {
+        let mut registries = self.base.iter().chain(self.scopes.values());
+        registries.any(|registry| registry.origin() == url.origin())
     }
 
     /// The `authorization` header for a URL: that of the longest prefix it lies under.

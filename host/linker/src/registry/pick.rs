@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use nodejs_semver::{Range, Version};
 
-use super::packument::{Manifest, Packument};
+use super::{
+    packument::{Manifest, Packument},
+    substitutes,
+};
 use crate::specifier::is_package_name;
 
 /// What a dependency asks for, after its value in a manifest.
@@ -33,7 +36,10 @@ impl Spec {
     /// `None` for what does not come from the registry (git, files, addresses, workspaces) or has no
     /// sound name.
     pub(crate) fn parse(name: &str, text: &str) -> Option<Self> {
-        let spec = Self::parse_unchecked(name, text)?;
+        let mut spec = Self::parse_unchecked(name, text)?;
+        if substitutes::is_substituted(&spec.package) {
+            spec.wanted = Wanted::Range("*".to_owned());
+        }
         let is_sound = is_package_name(name) && is_package_name(&spec.package);
         is_sound.then_some(spec)
     }

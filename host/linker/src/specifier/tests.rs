@@ -34,7 +34,7 @@ fn names_ranges_and_subpaths_are_told_apart() {
 
 #[test]
 fn built_in_modules_are_left_to_the_guest() {
-    for text in ["fs", "node:fs", "fs/promises", "stream/web", "util/types", "node:test", "@pipedream/platform"] {
+    for text in ["fs", "node:fs", "fs/promises", "stream/web", "util/types", "node:test"] {
         assert_eq!(Specifier::parse(text), Ok(Specifier::BuiltIn), "{text}");
     }
     for text in ["fs-extra", "util/", "stream-json/streamers/x", "@pipedream/types"] {

@@ -6,10 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 
 use crate::ports::{
-    ComponentSource, Fetched, LinkError, Linked, Linker, Outbound, OutboundError, Posted, Posting, Program,
+    ComponentSource, Dependency, Fetched, LinkError, Linked, Linker, Outbound, OutboundError, Posted, Posting, Program,
 };
 
-/// One module, no packages. Code that contains `syntax error` does not link, `registry down` finds no registry.
+/// One module, no packages. Code that contains `syntax error` does not link, `registry down` finds no registry,
+/// and packages are those it says it depends on.
 #[derive(Default)]
 pub struct PlainLinker;
 
@@ -38,12 +39,27 @@ impl Linker for PlainLinker {
         if component.source.contains("registry down") {
             return Err(fails("registry_unreachable", true));
         }
+        let dependencies = named_dependencies(&component.source);
         let mut program = Program::single(&component.filename, component.source);
         for (path, source) in component.files {
             program.modules.extend(Program::single(&path, source).modules);
         }
-        Ok(Linked { program, dependencies: Vec::new() })
+        Ok(Linked { program, dependencies })
     }
+}
+
+/// `depends on a@1.2.3 b@2` in a text stands for a tree of packages.
+fn named_dependencies(source: &str) -> Vec<Dependency> {
+    let listed = source.split_once("depends on ").map_or("", |(_, listed)| listed.split('"').next().unwrap_or_default());
+    let packages = listed.split_whitespace().filter_map(|package| package.rsplit_once('@'));
+    packages
+        .map(|(name, version)| Dependency {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            integrity: format!("sha512-{name}"),
+            location: format!("node_modules/{name}"),
+        })
+        .collect()
 }
 
 // === impl StaticOutbound ===

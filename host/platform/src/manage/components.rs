@@ -1,7 +1,9 @@
 //! Saved components: code with a name, ready to be deployed or run.
 
+use domain::actions::Effect;
 use domain::component::Kind;
 use domain::ids::ComponentId;
+use domain::limits::Limits;
 use domain::paging::PageQuery;
 use domain::props::{self, configurable_props};
 use serde::Serialize;
@@ -14,9 +16,9 @@ use super::configure;
 use super::paging::{PageOf, page};
 use super::users::check_quota;
 use crate::flow::{Instance, Owner, RunContext, Services, usage_operations};
-use crate::ports::{Call, EffectKind, Fault, LogLine, Outcome, Program, RunLimits, RunServices, Task, Usage};
+use crate::ports::{Call, Dependency, Fault, LogLine, Outcome, Program, RunLimits, RunServices, Task, Usage};
 use crate::records::{Component, Origin, names, shelf};
-use crate::{Caller, Error, Noun, Platform};
+use crate::{Caller, Error, Noun, Platform, effects};
 
 pub use super::code::CodeRequest;
 
@@ -37,6 +39,8 @@ pub struct ComponentView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub component_url: Option<String>,
     pub configurable_props: Value,
+    /// The npm packages it was linked with, as they were resolved then.
+    pub dependencies: Vec<Dependency>,
     pub created_at: u64,
     pub updated_at: u64,
 }
@@ -144,7 +148,7 @@ pub async fn run_action(
     configure::check_accounts(caller, platform, &component.description, &configured.accounts).await?;
     let resolved = Resolved { component, origin, unsaved: None };
     let once = run_once(caller, platform, &resolved, Call::Action { steps }, configured.values).await?;
-    Ok(ActionRun::new(once))
+    Ok(ActionRun::new(once, &platform.config.limits))
 }
 
 struct Once {
@@ -224,20 +228,21 @@ fn options_of(returned: Value) -> OptionsView {
 // === impl ActionRun ===
 
 impl ActionRun {
-    fn new(Once { run_id, outcome }: Once) -> Self {
-        let mut exports = Map::new();
-        for effect in outcome.effects.iter().filter(|effect| effect.kind == EffectKind::Export) {
-            let parameters = parsed(Some(&effect.parameters));
-            if let Some(name) = parameters.get("name").and_then(Value::as_str) {
-                exports.insert(name.to_owned(), parameters.get("value").cloned().unwrap_or(Value::Null));
-            }
-        }
+    fn new(Once { run_id, outcome }: Once, limits: &Limits) -> Self {
+        let asked = effects::parse(&outcome.effects, limits);
+        let refused = asked.as_ref().err().map(|problems| effects::refusal(problems));
+        let error = outcome.fault.as_ref().map(fault_view).or(refused);
+        let exported = |effect| match effect {
+            Effect::Export { name, value } => Some((name, value)),
+            _ => None,
+        };
+        let exports = asked.unwrap_or_default().into_iter().filter_map(exported).collect();
         Self {
             run_id,
-            ok: outcome.fault.is_none(),
+            ok: error.is_none(),
             return_value: parsed(outcome.returned.as_deref()),
             exports,
-            error: outcome.fault.as_ref().map(fault_view),
+            error,
             duration_ms: duration_ms(&outcome.usage),
             compute_ms: outcome.usage.compute_ms(),
             fuel_used: outcome.usage.fuel,
@@ -262,6 +267,7 @@ impl From<Component> for ComponentView {
             description: description.description,
             component_url: component.url,
             configurable_props: configurable_props(&description.props),
+            dependencies: component.dependencies,
             created_at: component.created_at,
             updated_at: component.updated_at,
         }

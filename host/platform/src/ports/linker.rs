@@ -30,6 +30,12 @@ pub struct Linked {
 pub struct Dependency {
     pub name: String,
     pub version: String,
+    /// What its archive was checked against, as npm writes it: `sha512-…`.
+    #[serde(default)]
+    pub integrity: String,
+    /// Its place in the tree, as in npm's lock file; the same package may be there twice.
+    #[serde(default)]
+    pub location: String,
 }
 
 /// The component cannot be linked.

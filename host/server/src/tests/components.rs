@@ -28,6 +28,26 @@ async fn a_component_is_saved_and_read_by_id_and_by_key() {
 }
 
 #[tokio::test]
+async fn a_component_lists_the_packages_it_was_linked_with() {
+    let wire = wire().await;
+    let code = component("Uses packages", json!({"description": "depends on axios@1.7.2 @slack/web-api@7.0.0"}));
+
+    let saved = wire.component(code).await;
+
+    assert_eq!(
+        saved["dependencies"],
+        json!([
+            {"name": "axios", "version": "1.7.2", "integrity": "sha512-axios", "location": "node_modules/axios"},
+            {
+                "name": "@slack/web-api", "version": "7.0.0", "integrity": "sha512-@slack/web-api",
+                "location": "node_modules/@slack/web-api"
+            },
+        ])
+    );
+    assert_eq!(wire.get(&format!("/v1/components/{}", id(&saved))).await.data(), saved);
+}
+
+#[tokio::test]
 async fn code_or_a_url_is_required() {
     let wire = wire().await;
 

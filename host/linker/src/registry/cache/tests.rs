@@ -23,7 +23,7 @@ fn only_file(folder: &Path) -> std::path::PathBuf {
 #[test]
 fn packages_come_back_as_they_were() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::new(folder.path().to_owned());
+    let cache = Cache::new(folder.path().to_owned(), u64::MAX);
 
     assert!(cache.package("sha512-a").is_none());
     cache.keep_package("sha512-a", &files());
@@ -35,7 +35,7 @@ fn packages_come_back_as_they_were() {
 #[test]
 fn packuments_come_back_with_their_etag() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::new(folder.path().to_owned());
+    let cache = Cache::new(folder.path().to_owned(), u64::MAX);
     cache.keep_packument("https://a.test/x", "\"etag\"", b"{}");
 
     let cached = cache.packument("https://a.test/x").unwrap();
@@ -47,7 +47,7 @@ fn packuments_come_back_with_their_etag() {
 #[test]
 fn damage_counts_as_absence() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::new(folder.path().to_owned());
+    let cache = Cache::new(folder.path().to_owned(), u64::MAX);
     cache.keep_package("sha512-a", &files());
     let path = only_file(folder.path());
     let good = fs::read(&path).unwrap();
@@ -66,7 +66,7 @@ fn a_folder_that_cannot_be_written_stops_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "in the way").unwrap();
-    let cache = Cache::new(file);
+    let cache = Cache::new(file, u64::MAX);
 
     cache.keep_package("sha512-a", &files());
 
