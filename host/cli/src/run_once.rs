@@ -13,30 +13,29 @@ use crate::wiring::network::NetworkArguments;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The component: a CommonJS module, `module.exports = {name, version, run() {}}`
-    component: PathBuf,
-    /// A file with the event as JSON; `-` reads it from standard input. Without it the event is `{}`
-    #[arg(long, value_name = "FILE")]
-    event: Option<PathBuf>,
-    /// A value for a prop, as `name=value`; the value is JSON, or else text. Repeatable
-    #[arg(long = "prop", value_name = "NAME=VALUE")]
-    props: Vec<String>,
     /// Keep the compiled engine here, so that the next start takes milliseconds
     #[arg(long, value_name = "FOLDER", env = "WELLSPRING_CACHE")]
     cache: Option<PathBuf>,
     #[command(flatten)]
     network: NetworkArguments,
+    // Last, because its options go under a heading of their own.
+    #[command(flatten)]
+    remote: remote::run::RunArguments,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
-    let source = std::fs::read_to_string(&arguments.component)
-        .with_context(|| format!("cannot read the component {}", arguments.component.display()))?;
-    let event = read_event(arguments.event.as_deref())?;
-    let props = parse_props(&arguments.props)?;
+    if !remote::run::is_file(&arguments.remote.target) {
+        return Ok(remote::run::execute(arguments.remote).await);
+    }
+    let component = Path::new(&arguments.remote.target);
+    let source = std::fs::read_to_string(component)
+        .with_context(|| format!("cannot read the component {}", component.display()))?;
+    let event = arguments.remote.event.as_deref().map_or_else(|| Ok(json!({})), remote::run::read_event)?;
+    let props = arguments.remote.props.read_untyped()?;
 
     let config = Config { cache_folder: arguments.cache.or_else(default_cache), ..Config::default() };
     let sandbox = Sandbox::open(config).await?;
-    let name = arguments.component.file_name().map_or("component.js".into(), |name| name.to_string_lossy());
+    let name = component.file_name().map_or("component.js".into(), |name| name.to_string_lossy());
     let built = match sandbox.build(Arc::new(Program::single(&name, source)), Limits::default()).await {
         Ok(built) => built,
         Err(LoadError::Threw(thrown)) => {
@@ -90,28 +89,6 @@ fn fault_to_json(fault: &Fault) -> Value {
         _ => None,
     };
     json!({"code": fault.code(), "message": fault.to_string(), "thrown": thrown})
-}
-
-fn read_event(path: Option<&Path>) -> Result<Value> {
-    let text = match path {
-        None => return Ok(json!({})),
-        Some(path) if path == Path::new("-") => {
-            std::io::read_to_string(std::io::stdin()).context("cannot read the event")?
-        }
-        Some(path) => {
-            std::fs::read_to_string(path).with_context(|| format!("cannot read the event {}", path.display()))?
-        }
-    };
-    serde_json::from_str(&text).context("the event is not JSON")
-}
-
-fn parse_props(given: &[String]) -> Result<Value> {
-    let mut props = serde_json::Map::new();
-    for prop in given {
-        let (name, value) = prop.split_once('=').with_context(|| format!("--prop {prop}: write it as name=value"))?;
-        props.insert(name.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| json!(value)));
-    }
-    Ok(Value::Object(props))
 }
 
 /// The user's own cache folder, where the platform has one.

@@ -17,7 +17,7 @@ enum Command {
     #[command(flatten)]
     Remote(Box<remote::Command>),
     /// Run a source or an action once, by hand
-    Run(remote::run::Arguments),
+    Run(remote::run::RunArguments),
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -40,6 +40,17 @@ impl PropArguments {
         self.values.is_empty() && self.file.is_none()
     }
 
+    /// What was given, where nobody knows the types: JSON, or else text.
+    pub fn read_untyped(&self) -> Result<Map<String, Value>, Error> {
+        let mut given = self.file.as_deref().map(values::read_file).transpose()?.unwrap_or_default();
+        for text in &self.values {
+            let malformed = || Error::MalformedProp { given: text.clone() };
+            let (name, value) = text.split_once('=').ok_or_else(malformed)?;
+            given.insert(name.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)));
+        }
+        Ok(given)
+    }
+
     /// What was given, in the types that the component declares.
     pub fn read(&self, component: &Component) -> Result<Map<String, Value>, Error> {
         let mut given = self.file.as_deref().map(values::read_file).transpose()?.unwrap_or_default();

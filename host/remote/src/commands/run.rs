@@ -13,7 +13,7 @@ use crate::props::{Filler, PropArguments};
 use crate::session::{Connection, Session};
 
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct RunArguments {
     /// A source (id, slug or name) or an action (id or key) of the server. A file is run here, by `wellspring` itself
     pub target: String,
     /// The event: JSON, a file that holds it, or `-` for standard input. Without it the event is `{}`
@@ -25,12 +25,12 @@ pub struct Arguments {
     pub connection: Connection,
 }
 
-pub async fn execute(arguments: Arguments) -> ExitCode {
+pub async fn execute(arguments: RunArguments) -> ExitCode {
     let is_json = arguments.connection.json;
     crate::finish(crate::until_interrupted(run(&arguments)).await, is_json)
 }
 
-async fn run(arguments: &Arguments) -> Result<(), Error> {
+async fn run(arguments: &RunArguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
     let missing = match find::source(&session.client, &arguments.target).await {
         Ok(source) => return run_source(&session, &source, arguments).await,
@@ -50,7 +50,7 @@ async fn run(arguments: &Arguments) -> Result<(), Error> {
     }
 }
 
-async fn run_source(session: &Session, source: &Source, arguments: &Arguments) -> Result<(), Error> {
+async fn run_source(session: &Session, source: &Source, arguments: &RunArguments) -> Result<(), Error> {
     let event = arguments.event.as_deref().map_or_else(|| Ok(json!({})), read_event)?;
     let progress = session.output.progress("running");
     let run: Run = session.client.post(&format!("sources/{}/run", source.id), &event).await?;
@@ -58,7 +58,7 @@ async fn run_source(session: &Session, source: &Source, arguments: &Arguments) -
     print_run(session, &run)
 }
 
-async fn run_action(session: &Session, component: &Component, arguments: &Arguments) -> Result<(), Error> {
+async fn run_action(session: &Session, component: &Component, arguments: &RunArguments) -> Result<(), Error> {
     let filler = Filler { client: &session.client, person: None };
     let props = filler.fill(component, arguments.props.read(component)?).await?;
     let steps = arguments.event.as_deref().map_or_else(|| Ok(json!({})), read_event)?;
