@@ -67,14 +67,18 @@ impl Client {
     pub fn new(url: &str, key: Option<Key>) -> Result<Self, Error> {
         // The first one counts; a second call finds it in place.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
+        let base = parse_base(url)?;
+        let builder = reqwest::Client::builder();
+        // What HTTP_PROXY names leads out; a server on this machine is not there.
+        let builder = if is_on_this_machine(&base) { builder.no_proxy() } else { builder };
+        let http = builder
             .connect_timeout(CONNECT_TIMEOUT)
             // A key is for one server; where that sends its clients is for its user to decide.
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("wellspring/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| Error::Unreachable { url: url.to_owned(), cause: answer::cause(&error) })?;
-        Ok(Self { http, base: parse_base(url)?, key })
+        Ok(Self { http, base, key })
     }
 
     /// Without the slash at the end: what people type.
@@ -192,6 +196,7 @@ impl Client {
     async fn explain_strange_answer(&self) -> Error {
         let url = self.url().to_owned();
         match self.server_version().await {
+            Some(server) if server == version::CLIENT => Error::NotUnderstood { url },
             Some(server) => Error::OtherVersion { server, client: version::CLIENT },
             None => Error::NotAServer { url },
         }
@@ -203,6 +208,15 @@ impl Client {
         let answer = self.http.get(url).timeout(CONNECT_TIMEOUT).send().await.ok()?;
         let document: Value = answer.error_for_status().ok()?.json().await.ok()?;
         version::of_document(&document)
+    }
+}
+
+pub(crate) fn is_on_this_machine(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Error {
     NotAServer { url: String },
     #[error("{url} sends clients on to {location}")]
     Moved { url: String, location: String },
+    #[error("{url} answered something that this client does not understand")]
+    NotUnderstood { url: String },
     #[error("the server does not know this command: it is version {server}, this is {client}")]
     OtherVersion { server: String, client: &'static str },
     /// The server said no; `details` are what the author of a component needs.
@@ -149,7 +151,7 @@ impl Error {
             Self::NotLoggedIn { .. } => "not_logged_in",
             Self::WrongKey { .. } => "unauthenticated",
             Self::Unreachable { .. } | Self::TimedOut { .. } => "unreachable",
-            Self::NotAServer { .. } | Self::Moved { .. } => "not_a_server",
+            Self::NotAServer { .. } | Self::NotUnderstood { .. } | Self::Moved { .. } => "not_a_server",
             Self::OtherVersion { .. } => "other_version",
             Self::NotFound { .. } => "not_found",
             Self::Ambiguous { .. } => "ambiguous",

@@ -24,3 +24,15 @@ fn a_key_is_not_printed_by_accident() {
 
     assert!(!format!("{client:?}").contains("hunter2"));
 }
+
+#[test]
+fn this_machine_is_told_from_others() {
+    let is_near = |url: &str| super::is_on_this_machine(&parse_base(url).unwrap());
+
+    for near in ["http://127.0.0.1:1", "http://127.9.9.9", "http://[::1]:1", "http://localhost", "http://a.localhost"] {
+        assert!(is_near(near), "{near}");
+    }
+    for far in ["http://10.0.0.1", "http://example.com", "http://localhost.example.com", "http://[2001:db8::1]"] {
+        assert!(!is_near(far), "{far}");
+    }
+}

@@ -83,7 +83,9 @@ pub(super) async fn save(session: &Session, path: &str, body: &Value) -> Result<
     let progress = session.output.progress("linking the component and its packages");
     let component: Component = session.client.post(path, body).await?;
     drop(progress);
-    session.output.say(&format!("linked {} {} as {}", component.name, component.version, component.id));
+    let packages = component.rest.get("dependencies").and_then(Value::as_array).map_or(0, Vec::len);
+    let with = if packages == 0 { String::new() } else { format!(" with {packages} packages") };
+    session.output.say(&format!("linked {} {}{with} as {}", component.name, component.version, component.id));
     Ok(component)
 }
 

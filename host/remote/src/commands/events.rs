@@ -36,7 +36,9 @@ pub struct Arguments {
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
     let source = find::source(&session.client, &arguments.source).await?;
-    let events = last(&session, &source, &arguments.stream, arguments.number).await?;
+    // Whoever waits for fifty is shown fifty that are there already.
+    let number = arguments.number.max(arguments.until.unwrap_or(0)).min(EVENTS_MAXIMUM);
+    let events = last(&session, &source, &arguments.stream, number).await?;
     for event in events.iter().rev() {
         print_event(&session.output, event)?;
     }

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 
 use crate::ask::{self, Ask};
-use crate::client::{Client, Key};
+use crate::client::{Client, Key, is_on_this_machine};
 use crate::error::Error;
 use crate::models::User;
 use crate::output::{Output, talk};
@@ -85,13 +85,7 @@ fn read_key() -> Result<String, Error> {
 
 fn warn_of_plain_text(url: &str) {
     let Ok(parsed) = url::Url::parse(url) else { return };
-    let is_near = match parsed.host() {
-        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => true,
-    };
-    if parsed.scheme() == "http" && !is_near {
+    if parsed.scheme() == "http" && !is_on_this_machine(&parsed) {
         Output::of_process(false).warn("the key travels unencrypted; use https for a server elsewhere");
     }
 }

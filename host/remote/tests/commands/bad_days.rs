@@ -46,6 +46,16 @@ fn an_old_server_is_told_by_its_version() {
 }
 
 #[test]
+fn an_answer_that_is_not_understood_is_not_blamed_on_the_version() {
+    let fake = Fake::empty();
+    fake.json("GET /v1/users/me/sources", 200, json!({"sources": []}));
+
+    let ran = Machine::of(&fake).run(&["list"]);
+
+    assert_eq!((ran.code, ran.stderr.contains("does not understand")), (1, true), "{}", ran.stderr);
+}
+
+#[test]
 fn what_is_no_wellspring_is_told_so() {
     let fake = Fake::empty();
     fake.forget("GET /v1/openapi.json");
@@ -108,4 +118,12 @@ fn errors_for_programs_are_json_too() {
     let error: Value = serde_json::from_str(&missing.stderr).unwrap();
     assert_eq!((&error["code"], &error["hint"]), (&json!("not_found"), &json!("did you mean `hello-world`?")));
     assert_eq!((refused.stdout, missing.stdout), (String::new(), String::new()));
+}
+
+#[test]
+fn a_proxy_is_not_asked_for_a_server_on_this_machine() {
+    let fake = account();
+    let machine = Machine::of(&fake).with("http_proxy", "http://127.0.0.1:1").with("HTTP_PROXY", "http://127.0.0.1:1");
+
+    machine.run(&["list"]).succeeded();
 }

@@ -48,13 +48,18 @@ fn a_file_is_deployed_with_what_it_requires() {
 #[test]
 fn components_are_deployed_by_id_key_and_address() {
     let fake = server_with(json!([]));
+    let mut with_packages = component(json!([]));
+    with_packages["dependencies"] = json!([{"name": "axios", "version": "1.7.2"}, {"name": "qs", "version": "6.0.0"}]);
+    fake.forget("POST /v1/components");
+    fake.data("POST /v1/components", with_packages);
     fake.data("GET /v1/components/no-props", component(json!([])));
     let machine = Machine::of(&fake);
 
     machine.run(&["deploy", "no-props"]).succeeded();
     assert!(fake.seen("POST /v1/components").is_empty());
-    machine.run(&["deploy", "https://example.com/x.js"]).succeeded();
+    let ran = machine.run(&["deploy", "https://example.com/x.js"]).succeeded();
 
+    assert!(ran.stderr.contains("linked Hello World 0.0.1 with 2 packages as sc_Hello0000001"), "{}", ran.stderr);
     assert_eq!(fake.seen("POST /v1/components")[0].body, json!({"component_url": "https://example.com/x.js"}));
     assert_eq!(fake.seen("POST /v1/sources").len(), 2);
 }
