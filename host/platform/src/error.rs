@@ -18,7 +18,7 @@ use domain::webhooks::UrlError;
 use crate::ports::{Fault, LinkError, LoadFailure, OutboundError, SandboxError};
 use crate::records::RecordError;
 use crate::records::shelf::ShelfError;
-use crate::vault::VaultError;
+use crate::vault::{RingError, VaultError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -71,6 +71,10 @@ pub enum Error {
     Record(#[from] RecordError),
     #[error("a stored secret cannot be used")]
     Vault(#[from] VaultError),
+    #[error("the file of encryption keys cannot be used")]
+    KeyFile(#[from] RingError),
+    #[error("the encryption keys were given to the server: give it a new one in front of them, then resume")]
+    KeysGiven,
     #[error("the sandbox is unavailable")]
     Sandbox(#[from] SandboxError),
     #[error("no id is free after many tries")]

@@ -14,6 +14,7 @@ mod quota;
 mod rate;
 mod report;
 
+mod accept;
 mod gate;
 
 pub mod dead_letters;
@@ -31,6 +32,10 @@ mod worker;
 #[cfg(test)]
 mod tests;
 
+pub(crate) const ACCEPTANCE_KIND: &str = <job::Acceptance as crate::records::Stored>::KIND;
+pub(crate) const DEDUPE_KIND: &str = <plan::Dedupe as crate::records::Stored>::KIND;
+
+pub(crate) use accept::accept_operations;
 pub use follow::{Follower, Following};
 pub use handle::{Config, Flow, Handle};
 pub use instance::Instance;

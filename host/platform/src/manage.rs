@@ -11,6 +11,7 @@ pub mod rotation;
 pub mod users;
 
 pub mod accounts;
+pub mod app_events;
 pub mod apps;
 
 mod code;

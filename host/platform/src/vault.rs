@@ -7,7 +7,8 @@
 mod ring;
 
 use std::fmt;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use aes_gcm::aead::{Aead, KeyInit, Payload};
 use aes_gcm::{Aes256Gcm, Nonce};
@@ -37,9 +38,12 @@ pub struct Context<'a> {
     pub field: &'a str,
 }
 
+/// Cheap to clone; all clones see a new key at once.
 #[derive(Clone)]
 pub struct Vault {
-    ring: Arc<KeyRing>,
+    ring: Arc<RwLock<Arc<KeyRing>>>,
+    /// Where the keys are kept; none when they were given.
+    file: Option<Arc<Path>>,
     entropy: Arc<dyn Entropy>,
 }
 
@@ -56,8 +60,35 @@ pub enum VaultError {
 // === impl Vault ===
 
 impl Vault {
+    /// With keys that were given, such as by the environment.
     pub fn new(ring: KeyRing, entropy: Arc<dyn Entropy>) -> Self {
-        Self { ring: Arc::new(ring), entropy }
+        Self { ring: Arc::new(RwLock::new(Arc::new(ring))), file: None, entropy }
+    }
+
+    /// With the keys of a file, which is made when it is not there.
+    pub fn open_file(path: &Path, entropy: Arc<dyn Entropy>) -> Result<Self, RingError> {
+        let ring = KeyRing::open_file(path, &*entropy)?;
+        Ok(Self { file: Some(path.into()), ..Self::new(ring, entropy) })
+    }
+
+    /// Puts a new key in front, in the file and for everything that is sealed from now on. False when there is no
+    /// file: keys that were given are changed by whoever gives them.
+    pub fn add_key(&self) -> Result<bool, RingError> {
+        let Some(path) = &self.file else {
+            return Ok(false);
+        };
+        let ring = Arc::new(KeyRing::rotate_file(path, &*self.entropy)?);
+        *self.ring.write().unwrap_or_else(PoisonError::into_inner) = ring;
+        Ok(true)
+    }
+
+    /// Names the key that seals.
+    pub fn current_key_id(&self) -> String {
+        self.ring().current_id().to_owned()
+    }
+
+    fn ring(&self) -> Arc<KeyRing> {
+        self.ring.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub fn seal(&self, context: Context<'_>, value: &[u8]) -> Result<Sealed, VaultError> {
@@ -76,7 +107,7 @@ impl Vault {
     /// The same secret under the current key; none when it is under it already.
     pub fn rewrap(&self, context: Context<'_>, sealed: &Sealed) -> Result<Option<Sealed>, VaultError> {
         let parts = sealed.parts()?;
-        if parts.key_id == self.ring.current_id() {
+        if parts.key_id == self.ring().current_id() {
             return Ok(None);
         }
         let data_key = self.unwrap(context, &parts)?;
@@ -84,13 +115,15 @@ impl Vault {
     }
 
     fn wrap(&self, context: Context<'_>, data_key: &[u8; KEY_BYTES], text: &str) -> Result<Sealed, VaultError> {
-        let wrapped = self.encrypt(self.ring.current(), context, data_key)?;
-        let key_id = self.ring.current_id();
+        let ring = self.ring();
+        let wrapped = self.encrypt(ring.current(), context, data_key)?;
+        let key_id = ring.current_id();
         Ok(Sealed(format!("{key_id}.{}.{text}", STANDARD_NO_PAD.encode(wrapped))))
     }
 
     fn unwrap(&self, context: Context<'_>, parts: &Parts<'_>) -> Result<Zeroizing<[u8; KEY_BYTES]>, VaultError> {
-        let key = self.ring.find(parts.key_id);
+        let ring = self.ring();
+        let key = ring.find(parts.key_id);
         let key = key.ok_or_else(|| VaultError::UnknownKey { key_id: parts.key_id.to_owned() })?;
         let wrapped = STANDARD_NO_PAD.decode(parts.wrapped_key).map_err(|_| VaultError::Damaged)?;
         let data_key = Zeroizing::new(decrypt(key, context, &wrapped)?);

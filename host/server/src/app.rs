@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::api::{Context, Parameters, Refusal, parse_body, parse_path, parse_query, refuse};
 use crate::body::{Body, empty};
+use crate::door::Trusted;
 use crate::metrics::Metrics;
 use crate::plugin::Plugin;
 use crate::route::{Access, RequestBody, Route};
@@ -114,7 +115,7 @@ impl App {
     async fn answer(self: Arc<Self>, request: Request<Body>) -> (&'static str, Response<Body>) {
         let (head, body) = request.into_parts();
         if let Some((plugin, access)) = self.plugin_for(&head) {
-            let answered = match self.admit(access, presented_key(&head.headers)).await {
+            let answered = match self.admit(access, &head).await {
                 Ok(caller) => plugin.handle(Request::from_parts(head, body), caller).await,
                 Err(response) => response,
             };
@@ -162,7 +163,7 @@ impl App {
         head: request::Parts,
         body: Body,
     ) -> Result<Response<Body>, Response<Body>> {
-        let caller = self.admit(route.access, presented_key(&head.headers)).await?;
+        let caller = self.admit(route.access, &head).await?;
         let query = parse_query(head.uri.query().unwrap_or_default()).map_err(|refusal| self.refuse(refusal))?;
         let body = self.read(Announced::of(&head.headers), body).await.map_err(|refusal| self.refuse(refusal))?;
         let body = if head.method == Method::GET || head.method == Method::HEAD { None } else { body };
@@ -181,12 +182,17 @@ impl App {
     }
 
     /// Lets a request in, or answers 401 or 403.
-    async fn admit(&self, access: Access, key: Option<Secret<String>>) -> Result<Option<Caller>, Response<Body>> {
+    async fn admit(&self, access: Access, head: &request::Parts) -> Result<Option<Caller>, Response<Body>> {
         if access == Access::Public {
             return Ok(None);
         }
-        let key = key.ok_or_else(|| self.refuse(Refusal::Unauthenticated))?;
-        let caller = authenticate(self.platform(), &key).await.map_err(|error| self.refuse_error(error))?;
+        let caller = match head.extensions.get() {
+            Some(Trusted(caller)) => Some(caller.clone()),
+            None => {
+                let key = presented_key(&head.headers).ok_or_else(|| self.refuse(Refusal::Unauthenticated))?;
+                authenticate(self.platform(), &key).await.map_err(|error| self.refuse_error(error))?
+            }
+        };
         let caller = caller.ok_or_else(|| self.refuse(Refusal::Unauthenticated))?;
         if access == Access::Admin && caller.user.role != Role::Admin {
             return Err(self.refuse_error(Error::NotAdmin));
@@ -212,7 +218,7 @@ impl App {
         refuse(refusal, self.platform().clock.now_ms())
     }
 
-    fn refuse_error(&self, error: Error) -> Response<Body> {
+    pub(crate) fn refuse_error(&self, error: Error) -> Response<Body> {
         refuse(error, self.platform().clock.now_ms())
     }
 

@@ -15,6 +15,7 @@
     )
 )]
 
+pub mod door;
 pub mod front;
 
 mod app;

@@ -160,6 +160,9 @@ fn accounts_routes() -> Vec<Route> {
     vec![
         route(GET, "/v1/apps", Key, accounts::list_apps)
             .says("Accounts", "List the apps that accounts can be connected to").query(&PAGING).answers(Page("App")),
+        route(POST, "/v1/apps/{name_slug}/events", Key, accounts::publish_event)
+            .says("Accounts", "Hand an event of an app to your sources that listen to it with `$.interface.apphook`; the body is the event").query(&[APP_EVENT_NAME]).any_body().answers(Accepted).refuses(&[404])
+            .example(json!({"type": "message", "text": "hello"})),
         route(POST, "/v1/accounts", Key, accounts::create)
             .says("Accounts", "Connect an account of an app").body(&ACCOUNT).answers(One("Account")).refuses(&[403, 404])
             .example(json!({"app": "slack", "name": "Work", "credentials": {"oauth_access_token": "xoxb-…"}})),
@@ -186,6 +189,8 @@ fn operator_routes() -> Vec<Route> {
         route(PUT, "/v1/admin/users/{id}", Admin, admin::update_user)
             .says("Operator", "Change a user's role, plan or quotas").body(&CHANGED_USER).answers(One("AdminUser")).refuses(&[403, 404, 409])
             .example(json!({"daily_invocations_quota": 5000})),
+        route(DELETE, "/v1/admin/users/{id}", Admin, admin::delete_user)
+            .says("Operator", "Delete a user with everything they have; no hooks run").answers(Accepted).refuses(&[403, 404, 409]),
         route(POST, "/v1/admin/users/{id}/keys", Admin, admin::create_key)
             .says("Operator", "Make a further key for a user").answers(One("NewKey")).refuses(&[404]),
         route(POST, "/v1/admin/apps", Admin, admin::put_app)
@@ -198,6 +203,9 @@ fn operator_routes() -> Vec<Route> {
             .example(json!({"component_code": "module.exports = {name: \"Hi\", key: \"demo-hi\", version: \"1.0.0\", run() {}}"})),
         route(DELETE, "/v1/admin/registry/{key}", Admin, admin::unpublish)
             .says("Operator", "Unpublish a component; sources made from it go on").answers(NoContent).refuses(&[404, 409]),
+        route(POST, "/v1/admin/rotate_key", Admin, admin::rotate_key)
+            .says("Operator", "Make a new encryption key and wrap every stored secret under it").body(&ROTATION).answers(One("Rotation")).refuses(&[409])
+            .example(json!({"resume": true})),
     ]
 }
 

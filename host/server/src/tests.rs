@@ -5,6 +5,7 @@ mod access;
 mod bad_input;
 mod components;
 mod documented;
+mod door;
 mod events;
 mod front;
 mod rules;

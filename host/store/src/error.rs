@@ -39,6 +39,8 @@ pub enum Error {
     Folder { path: PathBuf, source: io::Error },
     #[error("the store was written by a newer version (schema {found}, this version knows {known})")]
     NewerSchema { found: i64, known: i64 },
+    #[error("{path} is not a sound copy of a store")]
+    NotAStore { path: PathBuf },
     #[error("the disk is full")]
     DiskFull(#[source] rusqlite::Error),
     #[error("the database or its folder is read-only")]

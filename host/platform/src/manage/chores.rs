@@ -5,8 +5,10 @@
 
 use store::{Lookup, Op, Tenant};
 
+use super::code::{collect, collect_revision};
 use super::events::delete_step;
 use super::subscriptions::unsubscribe_operations;
+use super::users::forget_step;
 use crate::records::{Job, Phase, Source, names, shelf};
 use crate::{Error, Platform};
 
@@ -25,18 +27,23 @@ pub enum Progress {
 pub async fn perform(tenant: &Tenant, platform: &Platform, job: &Job) -> Result<Progress, Error> {
     let is_done = match job {
         Job::DeleteEvents { .. } => delete_step(tenant, platform, job).await?,
-        Job::ForgetSource { source } => forget_step(tenant, platform, source.as_str()).await?,
+        Job::ForgetSource { source } => clear_party(tenant, platform, source.as_str()).await?,
         Job::AbandonDeploy { source } => abandon(tenant, platform, source.as_str()).await?,
+        Job::CollectCode { component, program } => collect(tenant, platform, component, program).await?,
+        Job::ForgetUser { user, username, email } => {
+            forget_step(platform, user, [names::username(username), names::email(email)]).await?
+        }
     };
     Ok(if is_done { Progress::Done } else { Progress::More })
 }
 
-async fn forget_step(tenant: &Tenant, platform: &Platform, source: &str) -> Result<bool, Error> {
+/// One step of clearing what somebody emitted and stored: a source, a workflow, a component that was run by hand.
+pub(super) async fn clear_party(tenant: &Tenant, platform: &Platform, id: &str) -> Result<bool, Error> {
     let batch = platform
         .batch(tenant)
-        .then(Op::DropEmitter { emitter: source.to_owned(), max: CLEARED_AT_ONCE })
-        .then(Op::ClearScope { scope: format!("db/{source}"), max: CLEARED_AT_ONCE })
-        .then(Op::DeleteRecord { kind: "dedupe".to_owned(), id: source.to_owned() });
+        .then(Op::DropEmitter { emitter: id.to_owned(), max: CLEARED_AT_ONCE })
+        .then(Op::ClearScope { scope: format!("db/{id}"), max: CLEARED_AT_ONCE })
+        .then(Op::DeleteRecord { kind: "dedupe".to_owned(), id: id.to_owned() });
     let removed = platform.store.commit(batch).await?.removed;
     Ok(removed.iter().all(|removed| *removed < u64::from(CLEARED_AT_ONCE)))
 }
@@ -51,8 +58,9 @@ async fn abandon(tenant: &Tenant, platform: &Platform, id: &str) -> Result<bool,
     }
     let mut batch = platform.batch(tenant).require(shelf::unchanged(&kept)).then(shelf::delete(&kept.record));
     batch.operations.extend(unsubscribe_operations(tenant, platform, id).await?);
+    batch.operations.extend(collect_revision(platform, &kept.record.revision)?);
     platform.store.commit(batch).await?;
     let key = names::endpoint(&kept.record.endpoint_key);
     platform.store.write_directory(store::DirectoryWrite::Remove { key }).await?;
-    forget_step(tenant, platform, id).await
+    clear_party(tenant, platform, id).await
 }

@@ -15,7 +15,10 @@ use crate::ports::{ComponentSource, Program};
 use crate::records::{Component, Kept, Origin, RecordError, shelf};
 use crate::{Caller, Error, ParameterError, Platform};
 
+mod collect;
 mod fetch;
+
+pub(super) use collect::{collect, collect_later, collect_revision};
 
 /// How a component is named or given. Of several the first in this order counts; the url is then metadata.
 #[derive(Clone, Debug, Default)]
@@ -48,10 +51,11 @@ impl CodeRequest {
     }
 }
 
-/// Finds or makes the component. Nothing is written.
+/// Finds or makes the component. Nothing is written, except that one which is used by its id is kept from now on.
 pub(super) async fn resolve(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<Resolved, Error> {
     if let Some(id) = &request.component_id {
         let id = ComponentId::parse(id).map_err(|error| Error::parameter("component_id", error))?;
+        collect::adopt(caller, platform, id.as_str()).await?;
         let (component, origin) = components::find(caller, platform, id.as_str()).await?;
         return Ok(Resolved { component, origin, unsaved: None });
     }
@@ -59,7 +63,8 @@ pub(super) async fn resolve(caller: &Caller, platform: &Platform, request: CodeR
         let component = registry::find(platform, key).await?;
         return Ok(Resolved { component, origin: Origin::Registry, unsaved: None });
     }
-    let (component, program) = compile(platform, request).await?;
+    let (mut component, program) = compile(platform, request).await?;
+    component.came_with_source = true;
     Ok(Resolved { component, origin: Origin::Own, unsaved: Some(program) })
 }
 
@@ -84,6 +89,7 @@ pub(super) async fn compile(platform: &Platform, request: CodeRequest) -> Result
         description,
         program: program.digest(),
         dependencies: linked.dependencies,
+        came_with_source: false,
         holds_key: false,
         created_at: now,
         updated_at: now,
@@ -111,6 +117,9 @@ pub(super) async fn take_key(platform: &Platform, tenant: &Tenant, component: &m
             batch = batch.require(shelf::unchanged(&holder));
             holder.record.holds_key = false;
             batch = batch.then(shelf::put(&holder.record)?);
+            if holder.record.came_with_source {
+                batch = batch.then(collect_later(platform, &holder.record.id, &holder.record.program)?);
+            }
         }
         match platform.store.commit(batch.then(shelf::put(component)?)).await {
             Err(store::CommitError::Conflict { .. }) => {}

@@ -6,7 +6,7 @@ use store::Lookup;
 
 use super::keys::{self, NewKey};
 use super::users::{self, NewUser};
-use crate::records::{Installation, names, shelf};
+use crate::records::{Installation, RecordError, Stored, names, shelf};
 use crate::vault::Context;
 use crate::{Error, Platform, Secret};
 
@@ -43,6 +43,33 @@ pub async fn start(platform: &Platform, chosen_key: Option<&Secret<String>>) -> 
     let batch = platform.batch(&operator).require(shelf::absent(&installation)).then(shelf::put(&installation)?);
     platform.store.commit(batch).await?;
     Ok(Started::First(key))
+}
+
+/// The account that the first start made.
+pub async fn first_user(platform: &Platform) -> Result<UserId, Error> {
+    let operator = names::operator();
+    let found = shelf::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
+    Ok(found.ok_or(RecordError::Gone { kind: Installation::KIND })?.record.first_user)
+}
+
+/// Whether the encryption key is the one the store was made with; a store without anything fits any.
+pub async fn check_key(platform: &Platform) -> Result<(), Error> {
+    let operator = names::operator();
+    let found = shelf::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
+    if let Some(kept) = found {
+        platform.vault.open(CHECK, &kept.record.key_check)?;
+    }
+    Ok(())
+}
+
+/// The check is wrapped last, so while it is not under the current key something else may not be either.
+pub async fn has_unfinished_rotation(platform: &Platform) -> Result<bool, Error> {
+    let operator = names::operator();
+    let found = shelf::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
+    Ok(match found {
+        None => false,
+        Some(kept) => platform.vault.rewrap(CHECK, &kept.record.key_check)?.is_some(),
+    })
 }
 
 /// Wraps the check under the current key.

@@ -1,6 +1,11 @@
-//! Wrapping every stored secret under the current encryption key, while the server runs.
+//! A new encryption key, and wrapping every stored secret under it, while the server runs.
+//!
+//! Safe to stop anywhere: the old keys stay beside the new one, so everything opens at every moment, and wrapping again
+//! goes on where it stopped. The check of the installation is wrapped last: while it is under an old key, a rotation
+//! is unfinished.
 
 use domain::ids::UserId;
+use serde::Serialize;
 use store::Tenant;
 
 use super::first_start;
@@ -8,17 +13,38 @@ use crate::flow::secrets_context;
 use crate::records::shelf::{self, Kept};
 use crate::records::{Account, Source, Stored, User, Webhook, names};
 use crate::vault::{Context, Sealed};
-use crate::{Error, Platform};
+use crate::{Caller, Error, Platform};
 
-/// How many secrets were wrapped anew. Safe to repeat: what is under the current key is left alone. A record that
-/// changes meanwhile is an error of `Changed`; run it again.
+/// Records that others change meanwhile are read again.
+const TRIES: usize = 16;
+
+#[derive(Debug, Serialize)]
+pub struct Rotation {
+    /// Names the key everything is under now.
+    pub key_id: String,
+    /// How many secrets were wrapped anew.
+    pub rewrapped: usize,
+}
+
+/// Makes a new key and wraps everything under it. With `resume` no key is made: what an earlier rotation left is
+/// wrapped, and after the operator has given a new key.
+pub async fn rotate(caller: &Caller, platform: &Platform, resume: bool) -> Result<Rotation, Error> {
+    caller.require_admin()?;
+    if !resume && !platform.vault.add_key()? {
+        return Err(Error::KeysGiven);
+    }
+    let rewrapped = rewrap_all(platform).await?;
+    Ok(Rotation { key_id: platform.vault.current_key_id(), rewrapped })
+}
+
+/// How many secrets were wrapped anew. Safe to repeat: what is under the current key is left alone.
 pub async fn rewrap_all(platform: &Platform) -> Result<usize, Error> {
     let users = shelf::list_all::<User>(&*platform.store, &names::operator()).await?;
-    let mut count = first_start::rewrap_check(platform).await?;
+    let mut count = 0;
     for user in users {
         count += rewrap_tenant(platform, &user.record.id).await?;
     }
-    Ok(count)
+    Ok(count + first_start::rewrap_check(platform).await?)
 }
 
 async fn rewrap_tenant(platform: &Platform, user: &UserId) -> Result<usize, Error> {
@@ -47,17 +73,27 @@ async fn rewrap_kind<R: Stored + Clone + Sync>(
     secret: impl Fn(&mut R) -> Option<(Place, &mut Sealed)> + Send,
 ) -> Result<usize, Error> {
     let mut count = 0;
-    for mut kept in shelf::list_all::<R>(&*platform.store, tenant).await? {
-        let Some((place, sealed)) = secret(&mut kept.record) else {
-            continue;
-        };
-        if let Some(rewrapped) = platform.vault.rewrap(place.context(tenant), sealed)? {
+    for _ in 0..TRIES {
+        let mut has_changed = false;
+        for mut kept in shelf::list_all::<R>(&*platform.store, tenant).await? {
+            let Some((place, sealed)) = secret(&mut kept.record) else {
+                continue;
+            };
+            let Some(rewrapped) = platform.vault.rewrap(place.context(tenant), sealed)? else {
+                continue;
+            };
             *sealed = rewrapped;
-            put(platform, tenant, &kept).await?;
-            count += 1;
+            match put(platform, tenant, &kept).await {
+                Ok(()) => count += 1,
+                Err(Error::Changed) => has_changed = true,
+                Err(error) => return Err(error),
+            }
+        }
+        if !has_changed {
+            return Ok(count);
         }
     }
-    Ok(count)
+    Err(Error::Changed)
 }
 
 async fn put<R: Stored + Sync>(platform: &Platform, tenant: &Tenant, kept: &Kept<R>) -> Result<(), Error> {

@@ -18,6 +18,7 @@ use super::paging::{PageOf, page};
 use crate::records::{Kept, Source, shelf};
 use crate::{Caller, Error, Noun, Platform};
 
+pub(super) use create::change_ms;
 pub use create::{CreateSource, create};
 pub use delete::delete;
 pub use run::{SourceRun, run};

@@ -1,7 +1,9 @@
 //! The control plane on stand-ins: what the specification's rules say, without HTTP.
 
 mod accounts;
+mod app_events;
 mod components;
+mod deleted_users;
 mod events;
 mod hooks;
 mod keys;
@@ -10,6 +12,7 @@ mod rotation;
 mod runs;
 mod sources;
 mod subscriptions;
+mod unused_code;
 
 use serde_json::{Map, Value};
 

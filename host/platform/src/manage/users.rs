@@ -1,5 +1,7 @@
 //! The current user, and the operator's view of all of them.
 
+mod delete;
+
 use domain::ids::UserId;
 use domain::paging::PageQuery;
 use domain::users::{Plan, Quotas, Role, Usage, day_start_ms};
@@ -9,7 +11,10 @@ use store::{DirectoryWrite, Lookup, Tenant};
 use super::keys::{self, NewKey};
 use super::paging::{PageOf, page};
 use crate::records::{User, names, shelf};
-use crate::{Caller, Error, Noun, ParameterError, Platform};
+use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
+
+pub use delete::delete;
+pub(super) use delete::forget_step;
 
 const NAME_BYTES_MAXIMUM: usize = 128;
 
@@ -114,6 +119,15 @@ pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<User
     caller.require_admin()?;
     let found = shelf::find::<User>(&*platform.store, &names::operator(), Lookup::Id(id)).await?;
     Ok(found.ok_or_else(|| Error::not_found(Noun::User, id))?.record)
+}
+
+/// Somebody by their id or name, for an operator who acts for them.
+pub async fn on_behalf_of(platform: &Platform, name_or_id: &str) -> Result<Caller, Error> {
+    let claimed = platform.store.look_up(&names::username(name_or_id)).await?;
+    let id = claimed.and_then(|id| String::from_utf8(id.to_vec()).ok()).unwrap_or_else(|| name_or_id.to_owned());
+    let found = shelf::find::<User>(&*platform.store, &names::operator(), Lookup::Id(&id)).await?;
+    let user = found.ok_or_else(|| Error::not_found(Noun::User, name_or_id))?.record;
+    Ok(Caller::new(user, Secret::new(String::new())))
 }
 
 /// A new account and its first key.

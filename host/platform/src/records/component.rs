@@ -22,6 +22,9 @@ pub struct Component {
     /// The digest of the linked [`Program`].
     pub program: String,
     pub dependencies: Vec<Dependency>,
+    /// Saved together with a source, and not used by its name since: it goes when no source has it.
+    #[serde(default)]
+    pub came_with_source: bool,
     /// It holds its key; a newer component with the same key takes it over.
     pub holds_key: bool,
     pub created_at: u64,

@@ -1,7 +1,7 @@
 //! Work that outlives a request: what is queued, what is timed, and what was given up.
 
 use bytes::Bytes;
-use domain::ids::SourceId;
+use domain::ids::{ComponentId, SourceId, UserId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,6 +17,10 @@ pub enum Job {
     ForgetSource { source: SourceId },
     /// Removes a source whose deploy never ended, because its host died.
     AbandonDeploy { source: SourceId },
+    /// Removes code that a source no longer runs, unless something else does.
+    CollectCode { component: ComponentId, program: String },
+    /// Clears what an account had that is gone; it lies with the operator.
+    ForgetUser { user: UserId, username: String, email: String },
 }
 
 /// What a timer fires.

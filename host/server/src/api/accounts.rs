@@ -1,6 +1,7 @@
 //! Connected accounts, and the apps they can be connected to.
 
 use platform::manage::accounts::{self, AccountView, NewAccount};
+use platform::manage::app_events;
 use platform::manage::apps::{self, AppView};
 use platform::{Error, Secret};
 
@@ -35,4 +36,11 @@ pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
 pub(crate) async fn list_apps(context: Context) -> Result<Answer, Error> {
     let page = apps::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
     Ok(Answer::page(&page.map(AppView::from)))
+}
+
+pub(crate) async fn publish_event(context: Context) -> Result<Answer, Error> {
+    let event_name = context.parameters.filled_text("event_name")?;
+    let (app, event) = (context.path("name_slug"), &context.body);
+    app_events::publish(context.caller()?, context.platform(), app, event_name.as_deref(), event).await?;
+    Ok(Answer::accepted())
 }

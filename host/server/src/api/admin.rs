@@ -4,8 +4,8 @@ use domain::users::{Plan, Quotas, Role};
 use platform::Error;
 use platform::manage::apps::{self, AppView, NewApp};
 use platform::manage::components::{CodeRequest, ComponentView};
-use platform::manage::registry;
 use platform::manage::users::{self, NewUser, UserChange, UserView};
+use platform::manage::{registry, rotation};
 use platform::records::AuthType;
 use serde_json::json;
 
@@ -54,6 +54,16 @@ pub(crate) async fn update_user(context: Context) -> Result<Answer, Error> {
 pub(crate) async fn create_key(context: Context) -> Result<Answer, Error> {
     let key = users::create_key(context.caller()?, context.platform(), context.path("id")).await?;
     Ok(Answer::data(new_key(key)))
+}
+
+pub(crate) async fn delete_user(context: Context) -> Result<Answer, Error> {
+    users::delete(context.caller()?, context.platform(), context.path("id")).await?;
+    Ok(Answer::accepted())
+}
+
+pub(crate) async fn rotate_key(context: Context) -> Result<Answer, Error> {
+    let resume = context.parameters.flag("resume")?.unwrap_or(false);
+    Ok(Answer::data(rotation::rotate(context.caller()?, context.platform(), resume).await?))
 }
 
 pub(crate) async fn put_app(context: Context) -> Result<Answer, Error> {

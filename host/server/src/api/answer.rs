@@ -40,6 +40,10 @@ impl Answer {
         Self::Page { page_info: json!(page.info), data: json!(page.items) }
     }
 
+    pub(crate) fn accepted() -> Self {
+        Self::Empty(StatusCode::ACCEPTED)
+    }
+
     pub(crate) fn no_content() -> Self {
         Self::Empty(StatusCode::NO_CONTENT)
     }

@@ -108,6 +108,7 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         Error::Parameter { name, .. } => with(StatusCode::BAD_REQUEST, "invalid_parameter", json!({"parameter": name})),
         Error::NotAdmin => told(StatusCode::FORBIDDEN, "admin_only"),
         Error::OwnRole => told(StatusCode::FORBIDDEN, "own_role"),
+        Error::KeysGiven => told(StatusCode::CONFLICT, "keys_given"),
         Error::KeyInUse => told(StatusCode::CONFLICT, "key_in_use"),
         Error::TooMany { noun, limit } => {
             with(StatusCode::FORBIDDEN, "limit_reached", json!({"of": noun.as_snake_case(), "limit": limit}))
@@ -124,7 +125,7 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         Error::Sandbox(SandboxError::Overloaded) => unavailable("overloaded"),
         Error::Sandbox(SandboxError::Failed(_)) => unavailable("sandbox_unavailable"),
         Error::Store(_) => unavailable("store_unavailable"),
-        Error::Batch(_) | Error::Record(_) | Error::Vault(_) => unavailable("unavailable"),
+        Error::Batch(_) | Error::Record(_) | Error::Vault(_) | Error::KeyFile(_) => unavailable("unavailable"),
         unprocessable => {
             let (code, details) = describe(unprocessable);
             with(StatusCode::UNPROCESSABLE_ENTITY, code, details)

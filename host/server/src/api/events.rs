@@ -1,6 +1,5 @@
 //! Events and logs of sources.
 
-use hyper::StatusCode;
 use platform::Error;
 use platform::manage::events::{self, DeleteEvents, EventQuery, EventSummary};
 use platform::manage::logs;
@@ -42,7 +41,7 @@ pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
         event_name: context.parameters.filled_text("event_name")?,
     };
     events::delete(context.caller()?, context.platform(), context.path("id"), &request).await?;
-    Ok(Answer::Empty(StatusCode::ACCEPTED))
+    Ok(Answer::accepted())
 }
 
 pub(crate) async fn logs(context: Context) -> Result<Answer, Error> {

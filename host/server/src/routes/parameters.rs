@@ -95,6 +95,9 @@ pub(super) const ACCOUNT: [Parameter; 3] = [
     required("credentials", Texts, "What components see as `$auth`; never returned"),
 ];
 
+pub(super) const APP_EVENT_NAME: Parameter =
+    optional("event_name", Text, "What happened; sources that declare `eventNames` get only theirs");
+
 pub(super) const APP: [Parameter; 3] = [
     required("name_slug", Pattern("^[a-z0-9_]{1,64}$"), "What components call it"),
     optional("name", Text, "The slug when absent"),
@@ -114,3 +117,6 @@ pub(super) const CHANGED_USER: [Parameter; 6] = [
     optional("billing_period_start_ts", Integer, "Epoch seconds"),
     optional("billing_period_end_ts", Integer, "Epoch seconds"),
 ];
+
+pub(super) const ROTATION: [Parameter; 1] =
+    [optional("resume", Boolean, "Make no key: finish an earlier rotation, or wrap under a key that was given")];

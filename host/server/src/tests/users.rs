@@ -73,3 +73,26 @@ async fn accounts_are_connected_listed_and_deleted_and_never_show_credentials() 
     let unknown = wire.post("/v1/accounts", json!({"app": "slack", "credentials": {}})).await;
     assert_eq!(unknown.refusal(), (404, "app_not_found".into()));
 }
+
+#[tokio::test]
+async fn a_deleted_user_is_202_and_their_key_is_401_from_then_on() {
+    let wire = wire().await;
+    let made = wire.post("/v1/admin/users", json!({"username": "ada", "email": "ada@example.com"})).await.data();
+    let path = format!("/v1/admin/users/{}", id(&made));
+    let headers = format!("authorization: Bearer {}\r\n", made["api_key"].as_str().unwrap());
+
+    assert_eq!(wire.delete(&path).await.status, 202);
+
+    assert_eq!(wire.send("GET", "/v1/users/me", &headers, b"").await.status, 401);
+    assert_eq!(wire.delete(&path).await.refusal(), (404, "user_not_found".into()));
+    let own = format!("/v1/admin/users/{}", wire.admin.user.id);
+    assert_eq!(wire.delete(&own).await.refusal(), (403, "own_role".into()));
+}
+
+#[tokio::test]
+async fn keys_that_were_given_to_the_server_are_wrapped_under_and_not_made() {
+    let wire = wire().await;
+
+    assert_eq!(wire.post("/v1/admin/rotate_key", json!({})).await.refusal(), (409, "keys_given".into()));
+    assert_eq!(wire.post("/v1/admin/rotate_key", json!({"resume": true})).await.data()["rewrapped"], 0);
+}

@@ -160,3 +160,32 @@ async fn work_that_is_done_leaves_no_key_behind() {
     let sequences = ["jobs", "token", "turn"].map(|name| format!("{prefix}:{name}"));
     assert_eq!(keys, [&["ws:partitions".to_owned()][..], &sequences[..]].concat());
 }
+
+#[tokio::test]
+async fn a_replica_that_takes_over_goes_on_where_the_first_server_ended() {
+    let port = free_port();
+    let first = Server::start(port, &[]);
+    let replica = Server::start(free_port(), &["--replicaof", "127.0.0.1", &port.to_string()]);
+    let store = connect(&first.address(), "ws").await;
+    let world = World::new(Arc::new(connect(&first.address(), "ws").await), ());
+    store.commit(Batch::new(&tenant(), 1).then(count()).then(append())).await.unwrap();
+    world.commit(vec![job(None, 0, "held"), job(None, 0, "waiting")]).await;
+    let held = world.lease(1, 1).await;
+    let mut replicas = 0;
+    while replicas == 0 {
+        replicas = store.link.ask(cmd("WAIT").arg(1).arg(1000)).await.unwrap();
+    }
+
+    drop(first);
+    let client = ::redis::Client::open(replica.address()).unwrap();
+    let mut promoted = client.get_multiplexed_async_connection().await.unwrap();
+    let () = cmd("REPLICAOF").arg("NO").arg("ONE").query_async(&mut promoted).await.unwrap();
+    // It takes over the address as well, as a name or a proxy would lead there.
+    let () = cmd("CONFIG").arg("SET").arg("port").arg(port).query_async(&mut promoted).await.unwrap();
+
+    let committed = store.commit(Batch::new(&tenant(), 2).then(count()).then(append())).await.unwrap();
+    assert_eq!(committed.counters, [2]);
+    assert_eq!(store.streams(&tenant(), "e").await.unwrap().first().map(|stream| stream.count), Some(2));
+    assert_eq!(payloads(&world.lease(2, 9).await), ["waiting"], "what was leased stays leased");
+    world.commit(leases(&held).into_iter().map(Op::Acknowledge).collect()).await;
+}

@@ -76,7 +76,7 @@ fn new_source(platform: &Platform, id: SourceId, name: String, revision: Revisio
 }
 
 /// The longest a change can take: three hooks, one after the other, and the time around them.
-pub(super) fn change_ms(platform: &Platform) -> u64 {
+pub(in crate::manage) fn change_ms(platform: &Platform) -> u64 {
     platform.config.limits.timer_deadline_ms.saturating_mul(3).saturating_add(60_000)
 }
 

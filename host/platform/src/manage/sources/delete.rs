@@ -4,7 +4,7 @@ use domain::component::Hook;
 use store::{DirectoryWrite, Enqueue, Op};
 
 use super::{change, kept};
-use crate::manage::{hooks, subscriptions};
+use crate::manage::{code, hooks, subscriptions};
 use crate::records::{Job, Source, names, shelf};
 use crate::{Caller, Error, Platform};
 
@@ -35,6 +35,7 @@ pub(in crate::manage) async fn forget(
 ) -> Result<(), Error> {
     let mut batch = platform.batch(&caller.tenant).then(shelf::delete(source));
     batch.operations.extend(also);
+    batch.operations.extend(code::collect_revision(platform, &source.revision)?);
     batch.operations.extend(hooks::stop_timers(source));
     batch.operations.extend(subscriptions::unsubscribe_operations(&caller.tenant, platform, source.id.as_str()).await?);
     let now_ms = batch.now_ms;

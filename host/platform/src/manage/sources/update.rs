@@ -32,20 +32,46 @@ pub async fn update(caller: &Caller, platform: &Platform, id: &str, request: Upd
     let mut replacement = replacement(caller, platform, &before.record, &request).await?;
     let after = plan(caller, platform, &before.record, &request, replacement.as_ref()).await?;
     let steps = Steps::new(&before.record, &after, replacement.is_some());
-    let after = if steps.has_hooks() {
+    let updated = if steps.has_hooks() {
         change::claim(caller, platform, &before).await?;
         let ignore_hook_errors = request.ignore_hook_errors;
         let attempt = Attempt { caller, platform, before: &before.record, ignore_hook_errors };
-        attempt.make(after, &steps, replacement.as_ref()).await?
+        attempt.make(after, &steps, replacement.as_ref()).await
     } else {
-        change_quietly(caller, platform, &before, after, replacement.as_ref()).await?
+        change_quietly(caller, platform, &before, after, replacement.as_ref()).await
     };
+    let collecting = collect_unused(caller, platform, &before.record, replacement.as_ref(), updated.is_ok());
+    if let Err(error) = collecting.await {
+        tracing::warn!(source.id = id, %error, "code that is out of use was not queued to be removed");
+    }
+    let after = updated?;
     if let Some(Replacement { resolved, .. }) = &mut replacement
         && resolved.unsaved.is_some()
     {
         code::take_key(platform, &caller.tenant, &mut resolved.component).await?;
     }
     Ok(after)
+}
+
+/// Queues what is out of use now: the code before, or, when the update failed, the code that it came with.
+async fn collect_unused(
+    caller: &Caller,
+    platform: &Platform,
+    before: &Source,
+    replacement: Option<&Replacement>,
+    is_updated: bool,
+) -> Result<(), Error> {
+    let Some(Replacement { revision, .. }) = replacement else {
+        return Ok(());
+    };
+    if revision.component_id == before.revision.component_id {
+        return Ok(());
+    }
+    let unused = if is_updated { &before.revision } else { revision };
+    if let Some(collection) = code::collect_revision(platform, unused)? {
+        platform.store.commit(platform.batch(&caller.tenant).then(collection)).await?;
+    }
+    Ok(())
 }
 
 /// New code, new values, or both.

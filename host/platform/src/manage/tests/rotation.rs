@@ -5,14 +5,18 @@ use serde_json::json;
 use super::{deploy, world};
 use crate::fake::component;
 use crate::manage::webhooks::{self, NewWebhook};
-use crate::manage::{rotation, sources};
+use crate::manage::{first_start, rotation, sources};
 use crate::vault::{KeyRing, Vault};
-use crate::{Parts, Platform, Programs};
+use crate::{Error, Parts, Platform, Programs};
 
 const OLD: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 const NEW: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
 fn with_keys(platform: &Platform, keys: &str) -> Platform {
+    with_vault(platform, Vault::new(KeyRing::parse(keys).unwrap(), platform.entropy.clone()))
+}
+
+fn with_vault(platform: &Platform, vault: Vault) -> Platform {
     Platform::new(Parts {
         store: platform.store.clone(),
         sandbox: platform.sandbox.clone(),
@@ -20,7 +24,7 @@ fn with_keys(platform: &Platform, keys: &str) -> Platform {
         outbound: platform.outbound.clone(),
         clock: platform.clock.clone(),
         entropy: platform.entropy.clone(),
-        vault: Vault::new(KeyRing::parse(keys).unwrap(), platform.entropy.clone()),
+        vault,
         programs: Programs::default(),
         config: platform.config.clone(),
     })
@@ -42,5 +46,43 @@ async fn after_rotation_everything_opens_with_the_new_key_alone() {
     assert_eq!((count, again), (3, 0), "the source, the webhook and the check");
     sources::run(&caller, &rotated, source.id.as_str(), json!({})).await.unwrap();
     assert_eq!(world.sandbox.calls().last().unwrap()["props"]["token"], "s3cret");
-    crate::manage::first_start::start(&rotated, None).await.unwrap();
+    first_start::start(&rotated, None).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_rotation_makes_a_key_in_the_file_and_everything_stays_open_while_it_is_under_way() {
+    let (world, caller) = world().await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("encryption.key");
+    std::fs::write(&path, OLD).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let platform = with_vault(&world.platform, Vault::open_file(&path, world.platform.entropy.clone()).unwrap());
+    let code = component("secret", json!({"props": {"token": {"type": "string", "secret": true}}}));
+    let source = deploy(&world, &caller, &code, json!({"token": "s3cret"})).await.unwrap();
+    let before = platform.vault.current_key_id();
+
+    // The host dies after the key was made: nothing is lost, and the rotation is told to be unfinished.
+    platform.vault.add_key().unwrap();
+    let restarted = with_vault(&world.platform, Vault::open_file(&path, platform.entropy.clone()).unwrap());
+    sources::run(&caller, &restarted, source.id.as_str(), json!({})).await.unwrap();
+    assert!(first_start::has_unfinished_rotation(&restarted).await.unwrap());
+    let resumed = rotation::rotate(&caller, &restarted, true).await.unwrap();
+
+    assert_eq!(resumed.rewrapped, 2, "the source and the check");
+    assert_ne!(resumed.key_id, before);
+    assert!(!first_start::has_unfinished_rotation(&restarted).await.unwrap());
+    KeyRing::retire_file(&path, &*platform.entropy).unwrap();
+    let retired = with_vault(&world.platform, Vault::open_file(&path, platform.entropy.clone()).unwrap());
+    first_start::start(&retired, None).await.unwrap();
+    sources::run(&caller, &retired, source.id.as_str(), json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn keys_that_were_given_are_not_made_here() {
+    let (world, caller) = world().await;
+
+    let refused = rotation::rotate(&caller, &world.platform, false).await;
+
+    assert!(matches!(refused, Err(Error::KeysGiven)));
+    assert_eq!(rotation::rotate(&caller, &world.platform, true).await.unwrap().rewrapped, 0);
 }

@@ -1,0 +1,93 @@
+//! Code that nobody uses any more. A component that was saved with its source goes when no source has it; one that
+//! somebody saved, named or deployed by its id is theirs and stays. A program goes with the last that refers to it.
+
+use domain::ids::ComponentId;
+use store::{CommitError, Enqueue, Lookup, Op, Precondition, Tenant};
+
+use crate::ports::Program;
+use crate::records::{Component, Job, Origin, RecordError, Revision, Source, Stored, shelf};
+use crate::{Caller, Error, Noun, Platform};
+
+/// Queued with the batch that takes the code out of use.
+pub(in crate::manage) fn collect_later(
+    platform: &Platform,
+    component: &ComponentId,
+    program: &str,
+) -> Result<Op, RecordError> {
+    let payload = Job::CollectCode { component: component.clone(), program: program.to_owned() }.encode()?;
+    Ok(Op::Enqueue(Enqueue { lane: None, due_ms: platform.clock.now_ms(), payload, entry: None }))
+}
+
+/// The same for what a source no longer runs. Components of the registry are everybody's and stay.
+pub(in crate::manage) fn collect_revision(platform: &Platform, former: &Revision) -> Result<Option<Op>, RecordError> {
+    match former.origin {
+        Origin::Own => collect_later(platform, &former.component_id, &former.program).map(Some),
+        Origin::Registry => Ok(None),
+    }
+}
+
+/// Makes a component that came with a source one that stays: it is about to be used by its name. Whoever collects it
+/// at the same moment finds it changed, or has taken it already.
+pub(super) async fn adopt(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
+    let found = shelf::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let Some(mut kept) = found.filter(|kept| kept.record.came_with_source) else {
+        return Ok(());
+    };
+    let unchanged = shelf::unchanged(&kept);
+    kept.record.came_with_source = false;
+    let batch = platform.batch(&caller.tenant).require(unchanged).then(shelf::put(&kept.record)?);
+    match platform.store.commit(batch).await {
+        Err(CommitError::Conflict { .. }) => Err(Error::not_found(Noun::Component, id)),
+        settled => settled.map(drop).map_err(Error::from),
+    }
+}
+
+/// The chore. In this order: whoever saves or deploys the same code meanwhile makes a condition fail, and all stays.
+pub(in crate::manage) async fn collect(
+    tenant: &Tenant,
+    platform: &Platform,
+    component: &ComponentId,
+    digest: &str,
+) -> Result<bool, Error> {
+    let program = platform.store.record(tenant, Program::KIND, Lookup::Id(digest)).await?;
+    if !collect_component(tenant, platform, component).await? {
+        return Ok(true);
+    }
+    let Some(version) = program.map(|program| program.version) else {
+        return Ok(true);
+    };
+    let sources = shelf::list_all::<Source>(&*platform.store, tenant).await?;
+    let components = shelf::list_all::<Component>(&*platform.store, tenant).await?;
+    let is_used = sources.iter().any(|kept| kept.record.revision.program == digest)
+        || components.iter().any(|kept| kept.record.program == digest);
+    if is_used {
+        return Ok(true);
+    }
+    let (kind, id) = (Program::KIND.to_owned(), digest.to_owned());
+    let unchanged = Precondition::RecordVersion { kind: kind.clone(), id: id.clone(), version };
+    let batch = platform.batch(tenant).require(unchanged).then(Op::DeleteRecord { kind, id });
+    match platform.store.commit(batch).await {
+        Err(CommitError::Conflict { .. }) => Ok(true),
+        settled => settled.map(|_| true).map_err(Error::from),
+    }
+}
+
+/// Whether the component is gone.
+async fn collect_component(tenant: &Tenant, platform: &Platform, id: &ComponentId) -> Result<bool, Error> {
+    let found = shelf::find::<Component>(&*platform.store, tenant, Lookup::Id(id.as_str())).await?;
+    let Some(kept) = found else {
+        return Ok(true);
+    };
+    if !kept.record.came_with_source || kept.record.holds_key {
+        return Ok(false);
+    }
+    let sources = shelf::list_all::<Source>(&*platform.store, tenant).await?;
+    if sources.iter().any(|source| source.record.revision.component_id == *id) {
+        return Ok(false);
+    }
+    let batch = platform.batch(tenant).require(shelf::unchanged(&kept)).then(shelf::delete(&kept.record));
+    match platform.store.commit(batch).await {
+        Err(CommitError::Conflict { .. }) => Ok(false),
+        settled => settled.map(|_| true).map_err(Error::from),
+    }
+}

@@ -1,0 +1,152 @@
+//! Tests of deleting users.
+
+use domain::ids::{ListenerId, WorkflowId};
+use domain::subscriptions::{EmitterPattern, EventName};
+use serde_json::json;
+use store::{Batch, Directory, Page, Partition, Reads, Store, Work};
+
+use super::{code, deploy, world};
+use crate::fake::{World, component, emit_with};
+use crate::manage::chores::{self, Progress};
+use crate::manage::keys::authenticate;
+use crate::manage::subscriptions::Wanted;
+use crate::manage::users::{self, NewUser};
+use crate::manage::webhooks::{self, NewWebhook};
+use crate::manage::{accounts, apps, components, sources, subscriptions};
+use crate::ports::Outcome;
+use crate::records::{AuthType, Job, User, Workflow, names, shelf};
+use crate::{Caller, Error, Secret};
+
+/// Every kind of record there is; a new one has to be thought of when an account is deleted.
+const KINDS: [&str; 13] = [
+    "source",
+    "component",
+    "program",
+    "webhook",
+    "account",
+    "subscription",
+    "auto_subscription",
+    "workflow",
+    "dead_letter",
+    "acceptance",
+    "dedupe",
+    "api_key",
+    "user",
+];
+
+/// One of everything an account can have.
+async fn furnish(world: &World, admin: &Caller, caller: &Caller) -> crate::records::Source {
+    let platform = &world.platform;
+    let app = apps::NewApp { name_slug: "slack".into(), name: None, auth_type: AuthType::Keys };
+    apps::put(admin, platform, app).await.unwrap();
+    let credentials = Secret::new(super::object(json!({"token": "t"})));
+    let account = accounts::NewAccount { app: "slack".into(), name: None, credentials };
+    accounts::create(caller, platform, account).await.unwrap();
+    let props = json!({"timer": {"type": "$.interface.timer", "default": {"intervalSeconds": 60}}});
+    let described = component("polls", json!({"props": props, "dedupe": "unique", "key": "polls"}));
+    let source = deploy(world, caller, &described, json!({})).await.unwrap();
+    world
+        .sandbox
+        .script("polls", |_| Outcome { emits: vec![emit_with(&json!(1), json!({"id": "a"}))], ..Outcome::default() });
+    sources::run(caller, platform, source.id.as_str(), json!({})).await.unwrap();
+    components::create(caller, platform, code(&component("saved", json!({})))).await.unwrap();
+    let new = NewWebhook { url: "https://example.com".into(), ..NewWebhook::default() };
+    let webhook = webhooks::create(caller, platform, new).await.unwrap().webhook;
+    let listener = ListenerId::parse(webhook.id.as_str()).unwrap();
+    let wanted = Wanted {
+        emitter: EmitterPattern::parse(source.id.as_str()).unwrap(),
+        listener: listener.clone(),
+        event_name: EventName::parse("").unwrap(),
+    };
+    subscriptions::create(caller, platform, wanted).await.unwrap();
+    let errors = EventName::parse("$errors").unwrap();
+    subscriptions::create_auto(caller, platform, listener, errors).await.unwrap();
+    let id = WorkflowId::parse("p_Ab12Cd34Ef56").unwrap();
+    let workflow = Workflow { id, name: "w".into(), is_active: true, created_at: 0, updated_at: 0 };
+    let batch = Batch::new(&caller.tenant, 1).then(shelf::put(&workflow).unwrap());
+    world.store.commit(batch).await.unwrap();
+    source
+}
+
+async fn clear(world: &World, user: &User) {
+    let (user, username, email) = (user.id.clone(), user.username.clone(), user.email.clone());
+    let job = Job::ForgetUser { user, username, email };
+    while chores::perform(&names::operator(), &world.platform, &job).await.unwrap() == Progress::More {}
+}
+
+async fn left(world: &World, caller: &Caller) -> Vec<&'static str> {
+    let mut left = Vec::new();
+    for kind in KINDS {
+        if world.store.records(&caller.tenant, kind, Page::newest(1)).await.unwrap().total > 0 {
+            left.push(kind);
+        }
+    }
+    left
+}
+
+#[tokio::test]
+async fn a_deleted_user_is_nobody_at_once_and_leaves_nothing_behind() {
+    let (world, admin) = world().await;
+    let ada = world.user(&admin, "ada").await;
+    let source = furnish(&world, &admin, &ada).await;
+    assert!(left(&world, &ada).await.len() >= 8, "otherwise this proves nothing");
+
+    users::delete(&admin, &world.platform, ada.user.id.as_str()).await.unwrap();
+
+    assert!(authenticate(&world.platform, &ada.presented_key).await.unwrap().is_none());
+    clear(&world, &ada.user).await;
+    assert_eq!(left(&world, &ada).await, [""; 0]);
+    assert!(world.store.streams(&ada.tenant, source.id.as_str()).await.unwrap().is_empty());
+    assert!(world.store.look_up(&names::endpoint(&source.endpoint_key)).await.unwrap().is_none());
+    world.clock.advance(3_600_000);
+    let request = store::LeaseRequest { now_ms: world.platform.clock.now_ms(), lease_ms: 1000, max: 10 };
+    let ticks = world.store.lease_timers(&Partition::all(world.store.partitions()), request).await.unwrap();
+    assert!(ticks.items.is_empty());
+}
+
+#[tokio::test]
+async fn the_name_of_a_deleted_user_is_free_and_clearing_again_does_not_take_it_from_its_new_owner() {
+    let (world, admin) = world().await;
+    let ada = world.user(&admin, "ada").await;
+    users::delete(&admin, &world.platform, ada.user.id.as_str()).await.unwrap();
+    clear(&world, &ada.user).await;
+
+    let second = world.user(&admin, "ada").await;
+    clear(&world, &ada.user).await;
+
+    let new = NewUser {
+        username: "ada".into(),
+        email: "other@example.com".into(),
+        role: domain::users::Role::Member,
+        quotas: domain::users::Quotas::default(),
+    };
+    let third = users::create(&admin, &world.platform, new).await;
+    assert!(matches!(third, Err(Error::Taken { .. })));
+    assert!(authenticate(&world.platform, &second.presented_key).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn only_an_admin_deletes_users_and_nobody_deletes_themselves() {
+    let (world, admin) = world().await;
+    let ada = world.user(&admin, "ada").await;
+
+    let by_a_member = users::delete(&ada, &world.platform, admin.user.id.as_str()).await;
+    let by_themselves = users::delete(&admin, &world.platform, admin.user.id.as_str()).await;
+    let unknown = users::delete(&admin, &world.platform, "u_nobody").await;
+
+    assert!(matches!(by_a_member, Err(Error::NotAdmin)));
+    assert!(matches!(by_themselves, Err(Error::OwnRole)));
+    assert!(matches!(unknown, Err(Error::NotFound { .. })));
+}
+
+#[tokio::test]
+async fn an_operator_acts_for_somebody_by_their_name_or_id() {
+    let (world, admin) = world().await;
+    let ada = world.user(&admin, "ada").await;
+
+    for name in ["ada", "ADA", ada.user.id.as_str()] {
+        let found = users::on_behalf_of(&world.platform, name).await.unwrap();
+        assert_eq!(found.tenant, ada.tenant);
+    }
+    assert!(matches!(users::on_behalf_of(&world.platform, "eve").await, Err(Error::NotFound { .. })));
+}

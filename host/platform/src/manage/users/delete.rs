@@ -1,0 +1,121 @@
+//! Deleting an account with everything it has.
+//!
+//! The record goes first, in the batch that queues the rest: from then on no key of the account works and nothing of it
+//! runs. A chore clears what is left, step by step, and once more when no run can be left that writes. Hooks are not
+//! run: an account is deleted also when its code fails, hangs, or must not run again.
+
+use domain::ids::UserId;
+use store::{DirectoryWrite, Enqueue, Lookup, Op, Page, Tenant};
+
+use crate::manage::chores::clear_party;
+use crate::manage::hooks::stop_timers;
+use crate::manage::sources::change_ms;
+use crate::records::{
+    Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Source, Stored, Subscription, User, Webhook,
+    Workflow, names, shelf,
+};
+use crate::{Caller, Error, Noun, Platform};
+
+/// Records per batch; a program may be some megabytes, and a deletion does not read it.
+const AT_ONCE: u32 = 100;
+
+/// What an account may have besides sources and keys, which leave more behind than their record.
+const KINDS: [&str; 10] = [
+    Component::KIND,
+    crate::ports::Program::KIND,
+    Webhook::KIND,
+    Account::KIND,
+    Subscription::KIND,
+    AutoSubscription::KIND,
+    Workflow::KIND,
+    DeadLetter::KIND,
+    crate::flow::ACCEPTANCE_KIND,
+    crate::flow::DEDUPE_KIND,
+];
+
+pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
+    caller.require_admin()?;
+    let operator = names::operator();
+    let found = shelf::find::<User>(&*platform.store, &operator, Lookup::Id(id)).await?;
+    let kept = found.ok_or_else(|| Error::not_found(Noun::User, id))?;
+    // As with roles: the last admin would lock everybody out.
+    if kept.record.id == caller.user.id {
+        return Err(Error::OwnRole);
+    }
+    let user = &kept.record;
+    let mut batch = platform.batch(&operator).require(shelf::unchanged(&kept)).then(shelf::delete(user));
+    let (username, email) = (user.username.clone(), user.email.clone());
+    let payload = Job::ForgetUser { user: user.id.clone(), username, email }.encode()?;
+    for due_ms in [batch.now_ms, batch.now_ms.saturating_add(change_ms(platform))] {
+        let payload = payload.clone();
+        batch = batch.then(Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None }));
+    }
+    platform.store.commit(batch).await?;
+    Ok(())
+}
+
+/// One bounded step; true when nothing is left.
+pub(in crate::manage) async fn forget_step(
+    platform: &Platform,
+    user: &UserId,
+    claims: [String; 2],
+) -> Result<bool, Error> {
+    let tenant = names::tenant(user);
+    let mut is_done = forget_sources(platform, &tenant).await? & forget_keys(platform, &tenant).await?;
+    for kind in KINDS {
+        is_done &= forget_kind(platform, &tenant, kind).await?;
+    }
+    if !is_done {
+        return Ok(false);
+    }
+    for key in claims {
+        // Somebody else may have the name by the time the chore is done again.
+        if platform.store.look_up(&key).await?.is_some_and(|holder| holder == user.as_str().as_bytes()) {
+            platform.store.write_directory(DirectoryWrite::Remove { key }).await?;
+        }
+    }
+    Ok(true)
+}
+
+async fn forget_sources(platform: &Platform, tenant: &Tenant) -> Result<bool, Error> {
+    let listed = shelf::list::<Source>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
+    for kept in &listed.items {
+        let source = &kept.record;
+        let mut batch = platform.batch(tenant);
+        batch.operations.extend(stop_timers(source));
+        platform.store.commit(batch).await?;
+        while !clear_party(tenant, platform, source.id.as_str()).await? {}
+        let key = names::endpoint(&source.endpoint_key);
+        platform.store.write_directory(DirectoryWrite::Remove { key }).await?;
+        platform.store.commit(platform.batch(tenant).then(shelf::delete(source))).await?;
+    }
+    Ok(listed.items.is_empty())
+}
+
+async fn forget_keys(platform: &Platform, tenant: &Tenant) -> Result<bool, Error> {
+    let listed = shelf::list::<ApiKey>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
+    for kept in &listed.items {
+        let key = names::api_key(&kept.record.hash);
+        platform.store.write_directory(DirectoryWrite::Remove { key }).await?;
+        platform.store.commit(platform.batch(tenant).then(shelf::delete(&kept.record))).await?;
+    }
+    Ok(listed.items.is_empty())
+}
+
+async fn forget_kind(platform: &Platform, tenant: &Tenant, kind: &str) -> Result<bool, Error> {
+    let listed = platform.store.records(tenant, kind, Page::newest(AT_ONCE)).await?;
+    if listed.items.is_empty() {
+        return Ok(true);
+    }
+    // What actions stored is under the component's id, and what workflows emitted under theirs.
+    if kind == Component::KIND || kind == Workflow::KIND {
+        for record in &listed.items {
+            while !clear_party(tenant, platform, &record.id).await? {}
+        }
+    }
+    let mut batch = platform.batch(tenant);
+    let gone = listed.items.into_iter().map(|record| Op::DeleteRecord { kind: kind.to_owned(), id: record.id });
+    batch.operations.extend(gone);
+    platform.store.commit(batch).await?;
+    Ok(false)
+}

@@ -1,0 +1,69 @@
+//! Tests of the operator's door.
+
+use std::sync::Arc;
+
+use http_body_util::BodyExt;
+use hyper::client::conn::http1;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use platform::fake::World;
+use serde_json::Value;
+use tokio::net::{UnixListener, UnixStream};
+use tokio_util::sync::CancellationToken;
+
+use crate::body::{Body, empty};
+use crate::{ApiLimits, App, Metrics, Parts, door};
+
+struct Door {
+    world: World,
+    folder: tempfile::TempDir,
+    shutdown: CancellationToken,
+    serving: tokio::task::JoinHandle<()>,
+}
+
+async fn open() -> Door {
+    let world = World::default();
+    let admin = world.admin().await;
+    world.user(&admin, "ada").await;
+    let (platform, metrics) = (world.platform.clone(), Arc::<Metrics>::default());
+    let app = App::new(Parts { platform, plugins: Vec::new(), metrics, limits: ApiLimits::default() });
+    let folder = tempfile::tempdir().unwrap();
+    let listener = UnixListener::bind(folder.path().join("socket")).unwrap();
+    let shutdown = CancellationToken::new();
+    let serving = tokio::spawn(door::serve(listener, app, shutdown.clone()));
+    Door { world, folder, shutdown, serving }
+}
+
+impl Door {
+    async fn get(&self, path: &str, user: Option<&str>) -> (StatusCode, Value) {
+        let stream = UnixStream::connect(self.folder.path().join("socket")).await.unwrap();
+        let (mut sender, connection) = http1::handshake::<_, Body>(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        let mut request = Request::get(path).header("host", "operator");
+        if let Some(user) = user {
+            request = request.header(door::USER, user);
+        }
+        let response = sender.send_request(request.body(empty()).unwrap()).await.unwrap();
+        let status = response.status();
+        let bytes = response.into_body().collect().await.unwrap().to_bytes();
+        (status, serde_json::from_slice(&bytes).unwrap())
+    }
+}
+
+#[tokio::test]
+async fn the_operator_needs_no_key_and_acts_for_whom_they_name() {
+    let door = open().await;
+
+    let (status, users) = door.get("/v1/admin/users", None).await;
+    let (_, me) = door.get("/v1/users/me", Some("ada")).await;
+    let (unknown, refusal) = door.get("/v1/users/me", Some("eve")).await;
+    let (as_member, _) = door.get("/v1/admin/users", Some("ada")).await;
+
+    assert_eq!((status, users["data"].as_array().unwrap().len()), (StatusCode::OK, 2));
+    assert_eq!(me["data"]["username"], "ada");
+    assert_eq!((unknown, &refusal["code"]), (StatusCode::NOT_FOUND, &Value::from("user_not_found")));
+    assert_eq!(as_member, StatusCode::FORBIDDEN, "acting for somebody is no more than they may do");
+    door.shutdown.cancel();
+    door.serving.await.unwrap();
+    assert!(door.world.platform.store.look_up("ready").await.unwrap().is_none());
+}
