@@ -47,6 +47,10 @@ fuzz-api *arguments:
 size *arguments:
     ./tests/size.sh {{arguments}}
 
+# Kill the server 200 times on each store while everything is at work, and look for what was lost (`--kills`, `--store`)
+storm *arguments:
+    cargo run --quiet -p it --example storm -- {{arguments}}
+
 lint:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings

@@ -1,0 +1,102 @@
+//! Requests to the endpoints of sources, and what they are answered.
+
+use rig::client::Client;
+use serde_json::json;
+
+use super::{EMIT_BODY, World, on_both_stores};
+
+on_both_stores! {
+    a_request_becomes_an_event_that_can_be_read,
+    a_component_answers_itself,
+    a_component_that_does_not_answer_is_a_500,
+    an_answer_does_not_wait_for_a_slow_run,
+    what_a_source_remembers_is_there_in_its_next_run,
+    a_duplicate_is_not_emitted_again,
+    an_endpoint_is_only_there_while_its_source_is_active,
+}
+
+async fn a_request_becomes_an_event_that_can_be_read(world: World) {
+    let run = "run({body, path, method}) { this.$emit({body, path, method}); }";
+    let source = world.endpoint(run).await;
+
+    let reply = world.client.trigger(&format!("{}/a/b?c=d", source.endpoint), &json!({"n": 1})).await.unwrap();
+
+    assert_eq!((reply.status, reply.json()), (200, json!({"success": true})));
+    let path = format!("/v1/sources/{}/event_summaries", source.id);
+    let summaries = world.client.get(&path).await.unwrap().success().unwrap();
+    assert_eq!(summaries["page_info"]["total_count"], 1);
+    let summary = &summaries["data"][0];
+    assert_eq!(summary["event"], json!({"body": {"n": 1}, "path": "/a/b", "method": "POST"}));
+    assert_eq!((&summary["metadata"]["emitter_id"], &summary["metadata"]["name"]), (&json!(source.id), &json!("")));
+    let events = world.client.get(&format!("/v1/sources/{}/events", source.id)).await.unwrap().data();
+    assert_eq!((&events[0]["e"], &events[0]["id"]), (&summary["event"], &summary["id"]));
+}
+
+const CUSTOM: &str = "http: {type: '$.interface.http', customResponse: true}";
+
+async fn a_component_answers_itself(world: World) {
+    let run =
+        "run(event) { this.http.respond({status: 418, headers: {'x-kind': 'teapot'}, body: {got: event.body}}); }";
+    let source = world.deploy(CUSTOM, run).await;
+
+    let reply = world.client.trigger(&source.endpoint, &json!("tea")).await.unwrap();
+
+    assert_eq!((reply.status, reply.json()), (418, json!({"got": "tea"})));
+    assert_eq!(reply.headers["x-kind"], "teapot");
+}
+
+async fn a_component_that_does_not_answer_is_a_500(world: World) {
+    let source = world.deploy(CUSTOM, "run() { this.$emit('ran'); }").await;
+
+    let reply = world.client.trigger(&source.endpoint, &json!({})).await.unwrap();
+
+    assert_eq!((reply.status, reply.json()["code"].as_str()), (500, Some("no_response")));
+    assert_eq!(world.events(&source, "default").await, [json!("ran")]);
+}
+
+async fn an_answer_does_not_wait_for_a_slow_run(world: World) {
+    let run = "async run(event) { await new Promise((resolve) => setTimeout(resolve, 1500)); this.$emit(event.body); }";
+    let source = world.endpoint(run).await;
+
+    world.trigger(&source, &json!("slow")).await;
+    let at_once = world.events(&source, "default").await;
+    let in_the_end = world.wait_for_events(&source, "default", 1).await;
+
+    assert_eq!((at_once, in_the_end), (vec![], vec![json!("slow")]));
+}
+
+async fn what_a_source_remembers_is_there_in_its_next_run(world: World) {
+    let run = "run() { const n = (this.db.get('n') || 0) + 1; this.db.set('n', n); this.$emit(n); }";
+    let source = world.endpoint(run).await;
+
+    for _ in 0..3 {
+        world.trigger(&source, &json!({})).await;
+    }
+
+    assert_eq!(world.events(&source, "default").await, [json!(1), json!(2), json!(3)]);
+}
+
+async fn a_duplicate_is_not_emitted_again(world: World) {
+    let source = world.endpoint("dedupe: 'unique', run(event) { this.$emit(event.body, {id: event.body.id}); }").await;
+
+    for id in [1, 2, 1] {
+        world.trigger(&source, &json!({"id": id})).await;
+    }
+
+    assert_eq!(world.events(&source, "default").await, [json!({"id": 1}), json!({"id": 2})]);
+}
+
+async fn an_endpoint_is_only_there_while_its_source_is_active(world: World) {
+    let source = world.endpoint(EMIT_BODY).await;
+    let path = format!("/v1/sources/{}", source.id);
+    let status = async |client: &Client| client.trigger(&source.endpoint, &json!(1)).await.unwrap().status;
+
+    world.client.put(&path, &json!({"active": false})).await.unwrap().success().unwrap();
+    let inactive = status(&world.client).await;
+    world.client.put(&path, &json!({"active": true})).await.unwrap().success().unwrap();
+    let active = status(&world.client).await;
+    world.client.delete(&path).await.unwrap().success().unwrap();
+    let deleted = status(&world.client).await;
+
+    assert_eq!((inactive, active, deleted), (404, 200, 404));
+}

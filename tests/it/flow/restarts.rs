@@ -1,0 +1,66 @@
+//! Servers that stop and start again.
+
+use std::os::unix::process::ExitStatusExt;
+
+use rig::receiver::{Answer, Receiver};
+use serde_json::json;
+
+use super::{EMIT_BODY, World, on_both_stores};
+
+on_both_stores! {
+    a_second_start_finds_everything,
+    a_shutdown_finishes_what_is_under_way,
+}
+
+async fn a_second_start_finds_everything(world: World) {
+    let source = world.endpoint(EMIT_BODY).await;
+    let mut webhook = world.webhook(&source, |_| Answer::status(200)).await;
+    world.trigger(&source, &json!("before")).await;
+    webhook.inbox.next().await;
+    let shown = ["/v1/users/me/sources", "/v1/users/me/webhooks", "/v1/users/me/components"];
+    let mut before = Vec::new();
+    for path in shown {
+        before.push(world.client.list(path).await.unwrap());
+    }
+    let mut place = world.place;
+    // Endpoints keep their address.
+    place.listen = world.served.url.trim_start_matches("http://").to_owned();
+
+    let ended = world.served.stop().await;
+    let served = place.start().await;
+    let world = World { client: served.client(), place, served };
+    world.trigger(&source, &json!("after")).await;
+
+    assert!(ended.success());
+    for (path, before) in shown.iter().zip(before) {
+        assert_eq!(world.client.list(path).await.unwrap(), before, "{path}");
+    }
+    let delivered = webhook.inbox.next().await;
+    assert_eq!(delivered.json(), json!("after"));
+    assert!(delivered.is_signed_with(&webhook.secret));
+    assert_eq!(world.events(&source, "default").await, [json!("before"), json!("after")]);
+}
+
+async fn a_shutdown_finishes_what_is_under_way(world: World) {
+    let (receiver, mut inbox) = Receiver::with_inbox(|_| Answer::status(200)).await;
+    let run = format!(
+        "async run(event) {{ await fetch('{}'); await new Promise((resolve) => setTimeout(resolve, 700)); \
+         this.$emit(event.body); this.http.respond({{status: 201, body: 'done'}}); }}",
+        receiver.url("/started")
+    );
+    let source = world.deploy("http: {type: '$.interface.http', customResponse: true}", &run).await;
+    let World { mut place, served, client } = world;
+    let (asking, endpoint) = (client.clone(), source.endpoint.clone());
+    let asked = tokio::spawn(async move { asking.trigger(&endpoint, &json!("last")).await });
+    inbox.next().await;
+    place.listen = served.url.trim_start_matches("http://").to_owned();
+
+    let ended = served.stop().await;
+    let answered = asked.await.unwrap().unwrap();
+
+    assert_eq!((ended.code(), ended.signal()), (Some(0), None));
+    assert_eq!((answered.status, answered.text().as_str()), (201, "done"));
+    let served = place.start().await;
+    let world = World { client: served.client(), place, served };
+    assert_eq!(world.events(&source, "default").await, [json!("last")]);
+}

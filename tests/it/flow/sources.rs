@@ -1,0 +1,104 @@
+//! Hooks, timers, logs and runs by hand.
+
+use serde_json::json;
+
+use super::{Deployed, World, on_both_stores, text};
+
+on_both_stores! {
+    hooks_run_in_their_order_and_emit,
+    a_hook_that_throws_leaves_nothing_behind,
+    a_timer_ticks_and_the_next_tick_remembers_the_last,
+    log_lines_are_kept_and_an_exception_is_an_error_event,
+    a_run_by_hand_answers_with_what_it_did,
+    events_are_deleted_by_range,
+}
+
+async fn hooks_run_in_their_order_and_emit(world: World) {
+    let hooks = "hooks: {deploy() { this.$emit('deploy'); }, activate() { this.$emit('activate'); }, \
+                 deactivate() { this.$emit('deactivate'); }}, run() {}";
+    let source = world.endpoint(hooks).await;
+
+    let path = format!("/v1/sources/{}", source.id);
+    world.client.put(&path, &json!({"active": false})).await.unwrap().success().unwrap();
+
+    let events = world.events(&source, "default").await;
+    assert_eq!(events, [json!("deploy"), json!("activate"), json!("deactivate")]);
+}
+
+async fn a_hook_that_throws_leaves_nothing_behind(world: World) {
+    let code =
+        "module.exports = {name: 'a', version: '1', hooks: {activate() { throw new Error('not today'); }}, run() {}}";
+
+    let reply = world.client.post("/v1/sources", &json!({"component_code": code})).await.unwrap();
+
+    assert_eq!(reply.status, 422);
+    assert!(text(&reply.json()["error"]).contains("not today"), "{}", reply.text());
+    assert!(world.client.list("/v1/users/me/sources").await.unwrap().is_empty());
+}
+
+async fn a_timer_ticks_and_the_next_tick_remembers_the_last(world: World) {
+    let props = "timer: {type: '$.interface.timer', default: {intervalSeconds: 1}}, db: '$.service.db'";
+    let run = "run(event) { const n = (this.db.get('n') || 0) + 1; this.db.set('n', n); \
+               this.$emit({n, seconds: event.interval_seconds, has_time: event.timestamp > 0}); }";
+
+    let source = world.deploy(props, run).await;
+    let ticks = world.wait_for_events(&source, "default", 2).await;
+
+    let tick = |n: u32| json!({"n": n, "seconds": 1, "has_time": true});
+    assert_eq!(ticks, [tick(1), tick(2)]);
+}
+
+async fn log_lines_are_kept_and_an_exception_is_an_error_event(world: World) {
+    let source = world.endpoint("run() { console.log('before', {n: 1}); throw new TypeError('broken'); }").await;
+    let path = format!("/v1/sources/{}/sse?event_name=$logs", source.id);
+    let mut stream = world.client.stream(&path, None).await.unwrap();
+    stream.is_open().await.unwrap();
+
+    world.trigger(&source, &json!({"n": 7})).await;
+
+    let streamed = stream.next().await.unwrap().data;
+    assert!(text(&streamed["event"]["message"]).starts_with("before"), "{streamed}");
+    let logs = world.client.get(&format!("/v1/sources/{}/logs", source.id)).await.unwrap().data();
+    assert_eq!(logs.as_array().unwrap().len(), 2);
+    let errors = world.events(&source, "$errors").await;
+    assert_eq!((errors.len(), &errors[0]["error"]["name"]), (1, &json!("TypeError")));
+    assert_eq!(errors[0]["original_event"]["body"], json!({"n": 7}));
+    assert!(world.events(&source, "default").await.is_empty());
+}
+
+async fn a_run_by_hand_answers_with_what_it_did(world: World) {
+    let source = world.endpoint("run(event) { console.log('hi'); this.$emit(event, {summary: 'by hand'}); }").await;
+
+    let ran = world.client.post(&format!("/v1/sources/{}/run", source.id), &json!({"n": 1})).await.unwrap().data();
+
+    assert_eq!((&ran["ok"], &ran["emitted_count"]), (&json!(true), &json!(1)));
+    assert_eq!(ran["emitted"][0]["metadata"]["summary"], "by hand");
+    assert_eq!(ran["logs"][0]["message"], "hi");
+    assert_eq!(world.events(&source, "default").await, [json!({"n": 1})]);
+}
+
+async fn events_are_deleted_by_range(world: World) {
+    let source = world.endpoint(super::EMIT_BODY).await;
+    for number in 0..4 {
+        world.trigger(&source, &json!(number)).await;
+    }
+    let ids: Vec<String> =
+        world.client.events(&source.id, "default").await.unwrap().iter().map(|event| text(&event["id"])).collect();
+
+    let query = format!("start_id={}&end_id={}", ids[1], ids[2]);
+    let deleted = world.client.delete(&format!("/v1/sources/{}/events?{query}", source.id)).await.unwrap();
+
+    assert_eq!(deleted.status, 202);
+    assert_eq!(left(&world, &source, 2).await, [json!(0), json!(3)]);
+}
+
+/// Deletion is asynchronous: asks until as many are left.
+async fn left(world: &World, source: &Deployed, count: usize) -> Vec<serde_json::Value> {
+    for _ in 0..1000 {
+        let events = world.events(source, "default").await;
+        if events.len() == count {
+            return events;
+        }
+    }
+    world.events(source, "default").await
+}

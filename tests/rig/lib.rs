@@ -1,0 +1,18 @@
+//! What tests of the real binary stand on: the server as a process, a client, a receiver of webhooks, a Redis of one's
+//! own, and the storm that kills the server while all of them are at work.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "all of this is test code, where a panic is how to fail"
+)]
+
+pub mod client;
+pub mod receiver;
+pub mod redis;
+pub mod served;
+
+#[path = "../storm/storm.rs"]
+pub mod storm;

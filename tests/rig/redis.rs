@@ -1,0 +1,71 @@
+//! A Redis of one's own, as durable as Redis can be: every write is on disk before it is answered.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+const MISSING: &str = "redis-server is needed: `just test` installs it and runs the tests";
+
+pub struct Redis {
+    port: u16,
+    shell: Option<Child>,
+    folder: TempDir,
+}
+
+// === impl Redis ===
+
+impl Redis {
+    pub fn start() -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut redis = Self { port, shell: None, folder: tempfile::tempdir().unwrap() };
+        redis.launch();
+        redis
+    }
+
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// `kill -9`, and a new start from what is on disk.
+    pub fn kill_and_restart(&mut self) {
+        self.end("KILL");
+        self.launch();
+    }
+
+    fn launch(&mut self) {
+        // Its life hangs on a pipe: when this process ends, however it ends, the pipe closes and Redis is stopped.
+        let script = "redis-server \"$@\" & read signal; kill -${signal:-TERM} $!; wait";
+        let mut shell = Command::new("sh")
+            .args(["-c", script, "sh", "--bind", "127.0.0.1", "--port", &self.port.to_string()])
+            .args(["--save", "", "--appendonly", "yes", "--appendfsync", "always", "--databases", "1000"])
+            .arg("--dir")
+            .arg(self.folder.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect(MISSING);
+        let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines();
+        let is_ready = lines.any(|line| line.is_ok_and(|line| line.contains("Ready to accept connections")));
+        assert!(is_ready, "redis-server did not start on port {}. {MISSING}", self.port);
+        std::thread::spawn(move || lines.for_each(drop));
+        self.shell = Some(shell);
+    }
+
+    fn end(&mut self, signal: &str) {
+        use std::io::Write;
+        if let Some(mut shell) = self.shell.take() {
+            let mut pipe = shell.stdin.take().unwrap();
+            let _ = writeln!(pipe, "{signal}");
+            drop(pipe);
+            let _ = shell.wait();
+        }
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.end("TERM");
+    }
+}

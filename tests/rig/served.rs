@@ -1,0 +1,196 @@
+//! `wellspring serve` as a process: started on a folder, stopped or killed, started again.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command as Blocking, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, ChildStderr, Command};
+
+use crate::client::Client;
+
+/// The admin's key on every server of the tests.
+pub const KEY: &str = "storm-and-test-key-0123456789abcdef";
+/// The first start compiles the engine, on a machine that may be busy with everything else.
+const START: Duration = Duration::from_secs(180);
+const STOP: Duration = Duration::from_secs(60);
+
+/// Where a server keeps what it has: what outlives its process.
+pub struct Place {
+    folder: TempDir,
+    binary: PathBuf,
+    /// In Redis instead of the folder.
+    pub store: Option<String>,
+    /// `127.0.0.1:0` unless the port must be the same after a restart.
+    pub listen: String,
+    pub options: Vec<String>,
+}
+
+/// A running server. Dropping it kills it.
+pub struct Served {
+    child: Child,
+    pub url: String,
+    said: Arc<Mutex<Vec<String>>>,
+}
+
+/// Built once per process; `WELLSPRING_BIN` names one that is built already.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| match std::env::var_os("WELLSPRING_BIN") {
+        Some(path) => path.into(),
+        None => build(),
+    })
+}
+
+fn build() -> PathBuf {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut command = Blocking::new(cargo);
+    command.current_dir(root).args([
+        "build",
+        "--quiet",
+        "-p",
+        "wellspring",
+        "--message-format=json-render-diagnostics",
+    ]);
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    let built = command.stderr(Stdio::inherit()).output().expect("cargo runs");
+    assert!(built.status.success(), "the server does not build");
+    let messages = String::from_utf8_lossy(&built.stdout);
+    let executable = |line: &str| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        message["executable"].as_str().map(PathBuf::from)
+    };
+    messages.lines().filter_map(executable).next_back().expect("cargo names what it built")
+}
+
+// === impl Place ===
+
+impl Place {
+    /// A new folder, and what the engine compiled for other tests.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let compiled = std::env::temp_dir().join("wellspring-tests-cache");
+        std::fs::create_dir_all(&compiled).unwrap();
+        std::fs::create_dir(folder.path().join("data")).unwrap();
+        std::os::unix::fs::symlink(compiled, folder.path().join("data/cache")).unwrap();
+        // Whoever rebuilds the binary meanwhile does not change what is being tested.
+        let own = folder.path().join("wellspring");
+        if std::fs::hard_link(binary(), &own).is_err() {
+            std::fs::copy(binary(), &own).unwrap();
+        }
+        let options = vec!["--dangerous-allow-private-networks".to_owned()];
+        Self { folder, binary: own, store: None, listen: "127.0.0.1:0".to_owned(), options }
+    }
+
+    pub fn in_store(store: Option<String>) -> Self {
+        Self { store, ..Self::new() }
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A process that may not listen yet.
+    pub fn spawn(&self) -> Child {
+        self.spawn_with(&self.options)
+    }
+
+    fn spawn_with(&self, options: &[String]) -> Child {
+        self.spawn_program(&self.binary, options)
+    }
+
+    fn spawn_program(&self, program: &Path, options: &[String]) -> Child {
+        let mut command = Command::new(program);
+        command.arg("serve").arg("--listen").arg(&self.listen).arg("--data").arg(self.data());
+        if let Some(store) = &self.store {
+            command.arg("--store").arg(store);
+        }
+        command.args(options).env("WELLSPRING_API_KEY", KEY).current_dir(self.folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        command.spawn().expect("the server starts")
+    }
+
+    /// Returns when the server listens.
+    pub async fn start(&self) -> Served {
+        self.start_with(&self.options).await
+    }
+
+    /// The same with other options than its own.
+    pub async fn start_with(&self, options: &[String]) -> Served {
+        Self::when_it_listens(self.spawn_with(options)).await
+    }
+
+    /// The same through a program that becomes the server.
+    pub async fn start_through(&self, program: &Path) -> Served {
+        Self::when_it_listens(self.spawn_program(program, &self.options)).await
+    }
+
+    async fn when_it_listens(mut child: Child) -> Served {
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut said = Vec::new();
+        let listening = async {
+            while let Ok(Some(line)) = lines.next_line().await {
+                let url = line.strip_prefix("Wellspring is at ").map(str::to_owned);
+                said.push(line);
+                if url.is_some() {
+                    return url;
+                }
+            }
+            None
+        };
+        let url = tokio::time::timeout(START, listening).await.ok().flatten();
+        let url = url.unwrap_or_else(|| panic!("the server did not start:\n{}", said.join("\n")));
+        let said = Arc::new(Mutex::new(said));
+        tokio::spawn(listen(lines, said.clone()));
+        Served { child, url, said }
+    }
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Keeps what a server says, so that its pipe never fills and a failure can show it.
+async fn listen(mut lines: tokio::io::Lines<BufReader<ChildStderr>>, said: Arc<Mutex<Vec<String>>>) {
+    const KEPT: usize = 1000;
+    while let Ok(Some(line)) = lines.next_line().await {
+        let mut said = said.lock().unwrap();
+        if said.len() < KEPT {
+            said.push(line);
+        }
+    }
+}
+
+// === impl Served ===
+
+impl Served {
+    pub fn client(&self) -> Client {
+        Client::new(&self.url, KEY)
+    }
+
+    /// What it has said so far, the last lines.
+    pub fn said(&self) -> String {
+        self.said.lock().unwrap().join("\n")
+    }
+
+    /// `kill -9`, and waits until the process is gone.
+    pub async fn kill(mut self) {
+        self.child.kill().await.expect("a process of our own can be killed");
+    }
+
+    /// Asks it to stop and waits until it has drained.
+    pub async fn stop(mut self) -> ExitStatus {
+        let id = self.child.id().expect("it runs").to_string();
+        let asked = Command::new("kill").args(["-TERM", &id]).status().await.expect("kill runs");
+        assert!(asked.success(), "the server cannot be asked to stop");
+        let ended = tokio::time::timeout(STOP, self.child.wait()).await;
+        ended.unwrap_or_else(|_| panic!("the server does not stop:\n{}", self.said())).unwrap()
+    }
+}

@@ -1,0 +1,75 @@
+//! `just storm`: kills the server again and again, and tells whether anything was lost, repeated or half done.
+
+#![allow(clippy::expect_used, reason = "a driver of tests, where a panic is how to fail")]
+
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use rig::storm::{self, Engine, Options, Report};
+
+#[derive(Parser)]
+#[command(about)]
+struct Arguments {
+    /// How often the server is killed, on each store
+    #[arg(long, default_value_t = 200)]
+    kills: u32,
+    #[arg(long, value_enum, default_value_t = Store::Both)]
+    store: Store,
+    /// Decides when the server is killed and what is asked of it
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Kill Redis as well, at one kill in ten
+    #[arg(long)]
+    kill_redis: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Store {
+    Sqlite,
+    Redis,
+    Both,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let engines: &[Engine] = match arguments.store {
+        Store::Sqlite => &[Engine::Sqlite],
+        Store::Redis => &[Engine::Redis],
+        Store::Both => &[Engine::Sqlite, Engine::Redis],
+    };
+    let mut reports = Vec::new();
+    for engine in engines {
+        eprintln!("{engine:?}: {} kills, seed {}", arguments.kills, arguments.seed);
+        let (kills, seed, kills_redis) = (arguments.kills, arguments.seed, arguments.kill_redis);
+        reports.push(storm::run(Options { engine: *engine, kills, seed, kills_redis }).await);
+    }
+    print(&reports);
+    let is_well = reports.iter().all(|report| report.violations.is_empty());
+    if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A table for people, then one line for programs.
+fn print(reports: &[Report]) {
+    let reports_json = serde_json::to_value(reports).expect("a report is JSON");
+    let columns = reports_json.as_array().cloned().unwrap_or_default();
+    let names = columns.first().and_then(|report| report.as_object()).map(|report| report.keys().cloned());
+    for name in names.into_iter().flatten().filter(|name| name != "violations") {
+        let cells: String = columns.iter().map(|report| format!("{:>12}", cell(report.get(&name)))).collect();
+        println!("{:<24}{cells}", name.replace('_', " "));
+    }
+    let violations: String = reports.iter().map(|report| format!("{:>12}", report.violations.len())).collect();
+    println!("{:<24}{violations}", "violations");
+    for violation in reports.iter().flat_map(|report| &report.violations) {
+        println!("  {violation}");
+    }
+    println!("{reports_json}");
+}
+
+fn cell(value: Option<&serde_json::Value>) -> String {
+    match value {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,112 @@
+//! Those who send numbered requests, each one after the other, and write down what they were answered.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use fastrand::Rng;
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::Life;
+use crate::client::Client;
+
+/// Which source is sent to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Lane {
+    /// Only while the server answers after the commit, so that the order of requests is the order of events.
+    Ordered,
+    /// A short run: mostly its commit is its acceptance.
+    Quick,
+    /// A run that is answered long before it ends.
+    Slow,
+}
+
+pub(super) struct Sending {
+    pub(super) lane: Lane,
+    pub(super) name: String,
+    pub(super) endpoint: String,
+    pub(super) client: Client,
+    pub(super) lives: watch::Receiver<Life>,
+    pub(super) random: Rng,
+}
+
+/// One request, and how it ended.
+pub(super) struct Sent {
+    pub(super) lane: Lane,
+    pub(super) sender: String,
+    pub(super) number: u64,
+    /// None when the connection broke.
+    pub(super) status: Option<u16>,
+}
+
+/// Every request, by lane, sender and number.
+#[derive(Default)]
+pub(super) struct Log(BTreeMap<(Lane, String, u64), Sent>);
+
+// === impl Lane ===
+
+impl Lane {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ordered => "ordered",
+            Self::Quick => "quick",
+            Self::Slow => "slow",
+        }
+    }
+
+    fn may_send(self, life: Life) -> bool {
+        match life {
+            Life::Down => false,
+            Life::Up { is_patient } => is_patient || self != Self::Ordered,
+            Life::Over => true,
+        }
+    }
+}
+
+// === impl Sending ===
+
+impl Sending {
+    /// Until the storm is over.
+    pub(super) async fn run(mut self) -> Vec<Sent> {
+        let mut sent = Vec::new();
+        for number in 1.. {
+            let life = *self.lives.wait_for(|life| self.lane.may_send(*life)).await.unwrap();
+            if life == Life::Over {
+                break;
+            }
+            let body = json!({"sender": self.name, "number": number});
+            let status = self.client.trigger(&self.endpoint, &body).await.ok().map(|reply| reply.status);
+            sent.push(Sent { lane: self.lane, sender: self.name.clone(), number, status });
+            tokio::time::sleep(Duration::from_millis(self.random.u64(0..10))).await;
+        }
+        sent
+    }
+}
+
+// === impl Sent ===
+
+impl Sent {
+    pub(super) fn is_answered(&self) -> bool {
+        self.status == Some(200)
+    }
+}
+
+// === impl Log ===
+
+impl Log {
+    pub(super) fn extend(&mut self, sent: Vec<Sent>) {
+        self.0.extend(sent.into_iter().map(|sent| ((sent.lane, sent.sender.clone(), sent.number), sent)));
+    }
+
+    pub(super) fn all(&self) -> impl Iterator<Item = &Sent> {
+        self.0.values()
+    }
+
+    pub(super) fn find(&self, lane: Lane, sender: &str, number: u64) -> Option<&Sent> {
+        self.0.get(&(lane, sender.to_owned(), number))
+    }
+
+    pub(super) fn count(&self, is_counted: impl Fn(&Sent) -> bool) -> usize {
+        self.all().filter(|sent| is_counted(sent)).count()
+    }
+}

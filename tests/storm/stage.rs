@@ -1,0 +1,234 @@
+//! The sources the storm plays on, and what is found in them afterwards.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::sender::{Lane, Log};
+use super::sink::{FLAKY, STEADY, Sink};
+use crate::client::Client;
+use crate::receiver::Receiver;
+
+/// A request that was accepted but not run is run again after its deadline and ten seconds; a delivery that failed
+/// after five.
+const SETTLES_WITHIN: Duration = Duration::from_secs(150);
+/// Keys read back in one run.
+const KEYS_AT_ONCE: usize = 500;
+
+/// Writes what it emits also into its store.
+const COUNTER: &str = r#"
+module.exports = {
+  name: "NAME", version: "1", props: {http: "$.interface.http", db: "$.service.db"},
+  async run({body}) {
+    if (body.read) return this.$emit(body.read.map((key) => this.db.get(key) ?? null), {name: "state"});
+    if (DELAY) await new Promise((resolve) => setTimeout(resolve, DELAY));
+    const {sender, number} = body;
+    const seen = (this.db.get(sender) || 0) + 1;
+    this.db.set(sender, seen);
+    this.db.set(`${sender}/${number}`, number);
+    this.$emit({sender, number, seen});
+  },
+};"#;
+
+/// Counts how often it ran.
+const ECHO: &str = r#"
+module.exports = {
+  name: "NAME", version: "1", props: {PROPS db: "$.service.db"},
+  run({sender, number}) {
+    const count = (this.db.get("count") || 0) + 1;
+    this.db.set("count", count);
+    this.$emit({sender, number, count});
+  },
+};"#;
+
+pub(super) struct Stage {
+    pub(super) client: Client,
+    pub(super) sink: Sink,
+    lanes: BTreeMap<Lane, Source>,
+    pub(super) listener: String,
+    pub(super) ticker: String,
+    _receiver: Receiver,
+}
+
+struct Source {
+    id: String,
+    endpoint: String,
+}
+
+/// One event of the store.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Found {
+    pub(super) id: String,
+    pub(super) emit_id: String,
+    pub(super) event: Value,
+}
+
+/// Everything in the store, in its order.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub(super) lanes: BTreeMap<Lane, Vec<Found>>,
+    pub(super) listener: Vec<Found>,
+    pub(super) ticks: Vec<Found>,
+    /// The store of each source says of these requests that they ran.
+    pub(super) state: BTreeMap<Lane, Vec<(String, u64)>>,
+    /// What a second reading found different.
+    pub(super) unstable: Vec<String>,
+}
+
+// === impl Stage ===
+
+impl Stage {
+    pub(super) async fn set_up(client: &Client) -> Self {
+        let sink = Sink::default();
+        let taking = sink.clone();
+        let receiver = Receiver::start(move |received| taking.take(received)).await;
+        let mut lanes = BTreeMap::new();
+        for (lane, delay) in [(Lane::Ordered, "0"), (Lane::Quick, "0"), (Lane::Slow, "40")] {
+            let code = COUNTER.replace("NAME", lane.name()).replace("DELAY", delay);
+            lanes.insert(lane, create(client, &code).await);
+        }
+        let listener = create(client, &ECHO.replace("NAME", "listener").replace("PROPS", "")).await.id;
+        let timer = r#"timer: {type: "$.interface.timer", default: {intervalSeconds: 1}},"#;
+        let ticker = create(client, &ECHO.replace("NAME", "ticker").replace("PROPS", timer)).await.id;
+        let stage = Self { client: client.clone(), sink, lanes, listener, ticker, _receiver: receiver };
+        let steady = stage.webhook(STEADY).await;
+        stage.subscribe("dc_*", &steady).await;
+        let flaky = stage.webhook(FLAKY).await;
+        stage.subscribe(stage.source(Lane::Ordered), &flaky).await;
+        stage.subscribe(stage.source(Lane::Ordered), &stage.listener).await;
+        stage
+    }
+
+    async fn webhook(&self, path: &'static str) -> String {
+        let url = self._receiver.url(path);
+        let webhook = self.client.post("/v1/webhooks", &json!({"url": url})).await.unwrap().data();
+        self.sink.lock().secrets.insert(path, webhook["signing_secret"].as_str().unwrap().to_owned());
+        webhook["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn subscribe(&self, emitter: &str, listener: &str) {
+        let wanted = json!({"emitter_id": emitter, "listener_id": listener});
+        self.client.post("/v1/subscriptions", &wanted).await.unwrap().data();
+    }
+
+    pub(super) fn endpoint(&self, lane: Lane) -> &str {
+        &self.lanes[&lane].endpoint
+    }
+
+    pub(super) fn source(&self, lane: Lane) -> &str {
+        &self.lanes[&lane].id
+    }
+
+    /// Waits until everything that is still to come has come, or should have.
+    pub(super) async fn settle(&self, log: &Log) -> Findings {
+        let deadline = Instant::now() + SETTLES_WITHIN;
+        let mut found = Findings::default();
+        loop {
+            self.read_on(&mut found).await;
+            if self.has_settled(&found, log) || Instant::now() > deadline {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        self.read_state(&mut found, log).await;
+        found
+    }
+
+    /// What is new in each stream.
+    async fn read_on(&self, found: &mut Findings) {
+        for lane in self.lanes.keys() {
+            self.read(self.source(*lane), found.lanes.entry(*lane).or_default()).await;
+        }
+        self.read(&self.listener, &mut found.listener).await;
+        self.read(&self.ticker, &mut found.ticks).await;
+    }
+
+    async fn read(&self, source: &str, found: &mut Vec<Found>) {
+        let last = found.last().map_or("0-0", |found| found.id.as_str()).to_owned();
+        let events = self.client.events_since(source, "default", &last).await.unwrap();
+        found.extend(events.into_iter().map(|mut event| Found {
+            id: event["id"].as_str().unwrap().to_owned(),
+            emit_id: event["metadata"]["emit_id"].as_str().unwrap().to_owned(),
+            event: event["event"].take(),
+        }));
+    }
+
+    fn has_settled(&self, found: &Findings, log: &Log) -> bool {
+        let there: HashSet<(Lane, &str, u64)> = found.requests().collect();
+        let is_missing = |sent: &super::sender::Sent| {
+            sent.is_answered() && !there.contains(&(sent.lane, sent.sender.as_str(), sent.number))
+        };
+        let ordered = &found.lanes[&Lane::Ordered];
+        let sink = self.sink.lock();
+        let has_all = |path, emitter: &str, found: &[Found]| sink.of(path, emitter).len() >= found.len();
+        log.count(is_missing) == 0
+            && found.listener.len() >= ordered.len()
+            && has_all(FLAKY, self.source(Lane::Ordered), ordered)
+            && found.lanes.iter().all(|(lane, events)| has_all(STEADY, self.source(*lane), events))
+            && has_all(STEADY, &self.listener, &found.listener)
+            && has_all(STEADY, &self.ticker, &found.ticks)
+    }
+
+    /// Asks each source which requests its store knows.
+    async fn read_state(&self, found: &mut Findings, log: &Log) {
+        for lane in self.lanes.keys() {
+            let sent: Vec<_> = log.all().filter(|sent| sent.lane == *lane).collect();
+            let state = found.state.entry(*lane).or_default();
+            for sent in sent.chunks(KEYS_AT_ONCE) {
+                let keys: Vec<String> = sent.iter().map(|sent| format!("{}/{}", sent.sender, sent.number)).collect();
+                let path = format!("/v1/sources/{}/run", self.source(*lane));
+                let ran = self.client.post(&path, &json!({"body": {"read": keys}})).await.unwrap().data();
+                assert_eq!(ran["ok"], true, "{ran}");
+                let values = ran["emitted"][0]["event"].as_array().unwrap().clone();
+                let known = sent.iter().zip(values).filter(|(sent, value)| *value == json!(sent.number));
+                state.extend(known.map(|(sent, _)| (sent.sender.clone(), sent.number)));
+            }
+        }
+    }
+
+    /// All from the beginning: what was read once must be there still, at the same place.
+    pub(super) async fn read_again(&self, found: &mut Findings) {
+        let mut again = Findings::default();
+        self.read_on(&mut again).await;
+        for (lane, events) in &found.lanes {
+            if again.lanes.get(lane) != Some(events) {
+                found.unstable.push(lane.name().to_owned());
+            }
+        }
+        if again.listener != found.listener {
+            found.unstable.push("listener".to_owned());
+        }
+        // Meanwhile there may have been a tick.
+        if !again.ticks.starts_with(&found.ticks) {
+            found.unstable.push("ticker".to_owned());
+        }
+    }
+}
+
+async fn create(client: &Client, code: &str) -> Source {
+    let source = client.post("/v1/sources", &json!({"component_code": code})).await.unwrap().data();
+    let endpoint = source["configured_props"]["http"]["endpoint_url"].as_str().unwrap_or_default().to_owned();
+    Source { id: source["id"].as_str().unwrap().to_owned(), endpoint }
+}
+
+// === impl Findings ===
+
+impl Findings {
+    /// The requests that have an event; as often as they have one.
+    pub(super) fn requests(&self) -> impl Iterator<Item = (Lane, &str, u64)> {
+        self.lanes.iter().flat_map(|(lane, found)| found.iter().map(|found| (*lane, found.sender(), found.number())))
+    }
+}
+
+// === impl Found ===
+
+impl Found {
+    pub(super) fn sender(&self) -> &str {
+        self.event["sender"].as_str().unwrap_or_default()
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.event["number"].as_u64().unwrap_or_default()
+    }
+}
