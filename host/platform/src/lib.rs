@@ -23,6 +23,7 @@ pub mod records;
 pub mod vault;
 
 mod caller;
+mod effects;
 mod error;
 mod platform;
 mod programs;

@@ -14,7 +14,8 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
     page(&caller.tenant, platform, query).await
 }
 
-/// Puts the delivery back into the queue, with all its attempts before it.
+/// Puts the delivery back into the queue, with all its attempts before it. When it succeeds, a webhook that was switched
+/// off is on again.
 pub async fn replay(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
     let found = shelf::find::<DeadLetter>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let kept = found.ok_or_else(|| Error::not_found(Noun::DeadLetter, id))?;
@@ -40,7 +41,7 @@ fn delivery(letter: &DeadLetter) -> Result<Delivery, Error> {
     let event: Event = serde_json::from_value(letter.event.clone()).map_err(malformed)?;
     let emitter = EmitterId::parse(&letter.emitter).map_err(id_error)?;
     let listener = ListenerId::parse(&letter.listener).map_err(id_error)?;
-    Ok(Delivery { emitter, listener, depth: 0, event })
+    Ok(Delivery { emitter, listener, depth: 0, event, is_replay: true })
 }
 
 // === impl Flow ===

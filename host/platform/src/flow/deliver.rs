@@ -24,7 +24,7 @@ impl Flow {
         id: &WebhookId,
     ) -> Result<Fate, Error> {
         let found = shelf::find::<Webhook>(&*self.platform.store, &job.tenant, Lookup::Id(id.as_str())).await?;
-        let Some(kept) = found.filter(|kept| kept.record.is_active) else {
+        let Some(kept) = found.filter(|kept| kept.record.is_active || delivery.is_replay) else {
             return self.acknowledge(job, Vec::new()).await;
         };
         let place = match self.destination_gate.enter(id.as_str(), self.platform.clock.now_ms()) {
@@ -87,19 +87,32 @@ impl Flow {
             Err(error) => error.to_string(),
         };
         match classify(attempt, attempts_made, self.platform.clock.instant_ms(), random) {
-            Verdict::Delivered => self.acknowledge(job, Vec::new()).await,
+            Verdict::Delivered if webhook.record.is_active => self.acknowledge(job, Vec::new()).await,
+            Verdict::Delivered => self.switch(job, webhook, true, Vec::new()).await,
             Verdict::Retry { at_ms } => self.retry(job, at_ms).await,
             Verdict::Dead => self.give_up(job, delivery, Epitaph { attempts, reason }).await,
             Verdict::Deactivate => {
-                let mut batch = self.platform.batch(&job.tenant).require(shelf::unchanged(webhook));
-                batch.operations = self.bury(&job.tenant, delivery, job.entry, Epitaph { attempts, reason }).await?;
-                let now = self.platform.clock.now_seconds();
-                let webhook = Webhook { is_active: false, updated_at: now, ..webhook.record.clone() };
-                let batch = batch.then(shelf::put(&webhook)?).then(Op::Acknowledge(job.lease));
-                self.platform.store.commit(batch).await?;
-                Ok(Fate::Settled)
+                let burial = self.bury(&job.tenant, delivery, job.entry, Epitaph { attempts, reason }).await?;
+                self.switch(job, webhook, false, burial).await
             }
         }
+    }
+
+    /// Ends a job in the batch that switches its webhook on or off.
+    async fn switch(
+        &self,
+        job: &Job,
+        webhook: &Kept<Webhook>,
+        is_active: bool,
+        operations: Vec<Op>,
+    ) -> Result<Fate, Error> {
+        let now = self.platform.clock.now_seconds();
+        let switched = Webhook { is_active, updated_at: now, ..webhook.record.clone() };
+        let mut batch = self.platform.batch(&job.tenant).require(shelf::unchanged(webhook));
+        batch.operations = operations;
+        let batch = batch.then(shelf::put(&switched)?).then(Op::Acknowledge(job.lease));
+        self.platform.store.commit(batch).await?;
+        Ok(Fate::Settled)
     }
 
     /// The next event need not wait for this one: order is kept while all goes well.

@@ -27,6 +27,9 @@ pub(super) struct Delivery {
     /// How many sources have run each other to get here.
     pub(super) depth: u32,
     pub(super) event: Event,
+    /// Asked for by hand: it is tried also at a webhook that was switched off.
+    #[serde(default)]
+    pub(super) is_replay: bool,
 }
 
 /// A request that was answered before its run was committed. The batch that holds what the run did removes it, and

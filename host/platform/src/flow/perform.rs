@@ -24,6 +24,8 @@ use crate::records::{Source, shelf};
 pub(super) const DEPTH_MAXIMUM: u32 = 16;
 /// After a failure of ours.
 const TRY_AGAIN_MS: u64 = 1000;
+/// The operator may raise a quota before it resets: what waits for it asks again this often.
+const QUOTA_LOOK_MS: u64 = 60_000;
 
 /// What became of a piece of work.
 #[derive(Debug, PartialEq, Eq)]
@@ -179,7 +181,8 @@ impl Flow {
             Ok(plan) => plan,
             Err(Error::Quota(quota)) => {
                 self.report_quota(tenant, source, &quota).await;
-                return Ok(Fate::HandedBack { until_ms: resets_at_ms(&quota) });
+                let look_ms = self.platform.clock.now_ms().saturating_add(QUOTA_LOOK_MS);
+                return Ok(Fate::HandedBack { until_ms: resets_at_ms(&quota).min(look_ms) });
             }
             Err(error) => return Err(error),
         };

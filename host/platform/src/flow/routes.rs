@@ -71,6 +71,7 @@ pub(super) fn deliveries(
             listener: listener.clone(),
             depth: sender.depth,
             event: outgoing.event.clone(),
+            is_replay: false,
         };
         // A delivery for later must not hold up those that are for now.
         let lane = due_ms.is_none().then(|| delivery.lane());

@@ -156,6 +156,30 @@ async fn a_receiver_that_is_gone_switches_its_webhook_off() {
 }
 
 #[tokio::test]
+async fn a_replay_that_succeeds_switches_its_webhook_on_again() {
+    let stage = Stage::new().await;
+    let source = stage.endpoint("a", json!({})).await;
+    let webhook = stage.webhook(DEAD).await.webhook;
+    let is_active =
+        async || webhooks::find(&stage.caller, &stage.world.platform, webhook.id.as_str()).await.unwrap().is_active;
+    stage.world.outbound.answer(DEAD, 410);
+    stage.post(&source, json!(1)).await.unwrap();
+    stage.work().await;
+
+    for (status, expected) in [(410, false), (200, true)] {
+        let letters = dead_letters::list(&stage.caller, &stage.world.platform, &everything()).await.unwrap().items;
+        stage.world.outbound.answer(DEAD, status);
+        dead_letters::replay(&stage.caller, &stage.world.platform, &letters[0].id).await.unwrap();
+        stage.work().await;
+        assert_eq!((letters.len(), is_active().await), (1, expected));
+    }
+    stage.post(&source, json!(2)).await.unwrap();
+    stage.work().await;
+
+    assert_eq!(stage.posted().len(), 4);
+}
+
+#[tokio::test]
 async fn a_dead_endpoint_delays_no_other() {
     let stage = Stage::new().await;
     let source = stage.endpoint("a", json!({})).await;

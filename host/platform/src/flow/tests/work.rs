@@ -79,6 +79,30 @@ async fn deliveries_wait_for_the_quota_to_reset() {
 }
 
 #[tokio::test]
+async fn what_waits_for_a_quota_holds_up_nobody_and_goes_on_within_a_minute_of_a_new_one() {
+    let stage = Stage::new().await;
+    let (first, second) = (stage.endpoint("a", json!({})).await, stage.deploy("b", json!({})).await);
+    stage.subscribe(first.id.as_str(), second.id.as_str(), "").await;
+    stage.webhook("https://example.com/hook").await;
+    let set_quota = async |daily_invocations| {
+        let quotas = Quotas { daily_compute_ms: 1_000_000, daily_invocations };
+        let change = UserChange { plan: Some(Plan::Free { quotas }), ..UserChange::default() };
+        update_user(&stage.caller, &stage.world.platform, stage.caller.user.id.as_str(), change).await.unwrap();
+    };
+    set_quota(1).await;
+    stage.post(&first, json!(1)).await.unwrap();
+
+    stage.work().await;
+    let (delivered, held) = (stage.posted().len(), stage.stream(&second, "default").await.len());
+    set_quota(10).await;
+    stage.world.clock.advance(60_000);
+    stage.work().await;
+
+    assert_eq!((delivered, held), (1, 0));
+    assert_eq!(stage.stream(&second, "default").await, [json!(1)]);
+}
+
+#[tokio::test]
 async fn a_tenant_has_a_bounded_share_and_the_rest_goes_back_into_the_queue() {
     let stage = Stage::with(World::default(), Config { work_per_tenant: 1, ..Config::default() }).await;
     let hold = Hold::default();

@@ -1,0 +1,51 @@
+//! What an action asked for through `$`, checked by the rules of the domain.
+//!
+//! The guest hands over whatever the component wrote. Nothing of it is done unless all of it is right: half of what an
+//! action asked for is what nobody asked for.
+
+use domain::actions::{self, Effect};
+use domain::limits::Limits;
+use domain::problem::Problem;
+use serde_json::{Value, json};
+
+use crate::ports::{self, EffectKind};
+
+/// In the order the action asked for them, or everything that is wrong with them.
+pub(crate) fn parse(given: &[ports::Effect], limits: &Limits) -> Result<Vec<Effect>, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut effects = Vec::with_capacity(given.len());
+    for effect in given {
+        match parse_one(effect, limits) {
+            Ok(effect) => effects.push(effect),
+            Err(found) => problems.extend(found),
+        }
+    }
+    if problems.is_empty() { Ok(effects) } else { Err(problems) }
+}
+
+/// As `error` of a run: the first problem in words, and all of them.
+pub(crate) fn refusal(problems: &[Problem]) -> Value {
+    let message = problems.first().map(ToString::to_string).unwrap_or_default();
+    json!({"code": "invalid_parameters", "name": "TypeError", "message": message, "problems": problems})
+}
+
+fn parse_one(effect: &ports::Effect, limits: &Limits) -> Result<Effect, Vec<Problem>> {
+    // The guest writes JSON; what nests deeper than the parser goes is as good as nothing.
+    let mut parameters: Value = serde_json::from_str(effect.parameters.get()).unwrap_or_default();
+    let mut take = |name: &str| parameters.get_mut(name).map(Value::take).unwrap_or_default();
+    let (call, arguments) = match effect.kind {
+        EffectKind::Export => ("export", vec![take("name"), take("value")]),
+        // The guest writes no reason as an empty one.
+        EffectKind::Exit => ("flow.exit", vec![Some(take("reason")).filter(|text| *text != "").unwrap_or_default()]),
+        EffectKind::Respond => ("respond", vec![parameters]),
+        EffectKind::SendHttp => ("send.http", vec![parameters]),
+        EffectKind::SendEmail => ("send.email", vec![parameters]),
+        EffectKind::SendS3 => ("send.s3", vec![parameters]),
+        EffectKind::SendEmit => ("send.emit", vec![parameters]),
+        EffectKind::SendSse => ("send.sse", vec![parameters]),
+    };
+    actions::parse(call, &arguments, limits)
+}
+
+#[cfg(test)]
+mod tests;
