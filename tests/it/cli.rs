@@ -130,7 +130,7 @@ async fn what_init_writes_deploys_and_runs() {
     assert_eq!(developer.run(&["run", "shout", "--prop", "text=hi"]), "\"HI\"");
     // The same file, here and without the server.
     let local: Value = serde_json::from_str(&developer.run(&["run", "./shout.js", "--prop", "text=hi"])).unwrap();
-    assert_eq!(local["returned"], "\"HI\"", "{local}");
+    assert_eq!(local["returned"], "HI", "{local}");
     server.stop().await;
 }
 

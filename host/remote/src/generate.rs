@@ -50,7 +50,8 @@ pub(crate) fn reference(mut whole: clap::Command) -> String {
 
 fn section(text: &mut String, command: &mut clap::Command) {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
-    let help = command.render_long_help().to_string();
+    // As wide on every terminal.
+    let help = command.clone().term_width(100).render_long_help().to_string();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     // Writing to a string does not fail.
     let _ = write!(text, "\n## `{name}`\n\n```text\n{}\n```\n", lines.join("\n").trim());

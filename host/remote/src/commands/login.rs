@@ -13,17 +13,17 @@ use crate::session::DEFAULT_URL;
 #[derive(Debug, clap::Args)]
 pub struct LoginArguments {
     /// Where the server is
-    #[arg(long, value_name = "URL", env = "WELLSPRING_URL", default_value = DEFAULT_URL)]
+    #[arg(long, value_name = "URL", env = "WELLSPRING_URL", hide_env_values = true, default_value = DEFAULT_URL)]
     url: String,
     /// Keep it under this name; it becomes the current one
-    #[arg(long, value_name = "NAME", env = "WELLSPRING_PROFILE", default_value = profiles::DEFAULT)]
+    #[arg(long, value_name = "NAME", env = "WELLSPRING_PROFILE", hide_env_values = true, default_value = profiles::DEFAULT)]
     profile: String,
 }
 
 #[derive(Debug, clap::Args)]
 pub struct LogoutArguments {
     /// Which one to forget; the current one when absent
-    #[arg(long, value_name = "NAME", env = "WELLSPRING_PROFILE")]
+    #[arg(long, value_name = "NAME", env = "WELLSPRING_PROFILE", hide_env_values = true)]
     profile: Option<String>,
 }
 

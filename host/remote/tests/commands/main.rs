@@ -7,7 +7,8 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "all of this is test code, where a panic is how to fail"
+    clippy::needless_pass_by_value,
+    reason = "all of this is test code, where a panic is how to fail and `json!` makes arguments"
 )]
 
 mod client;

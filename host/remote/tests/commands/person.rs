@@ -19,17 +19,14 @@ fn type_at(machine: &Machine, arguments: &str, dialogue: &[(&str, &str)]) -> (i3
     let (mut shown, mut buffer) = (String::new(), [0; 4096]);
     let mut dialogue = dialogue.iter();
     let mut next = dialogue.next();
-    loop {
-        let count = screen.read(&mut buffer).unwrap();
-        if count == 0 {
-            return (child.wait().unwrap().code().unwrap_or(-1), shown);
-        }
+    while let Some(count) = screen.read(&mut buffer).ok().filter(|count| *count > 0) {
         shown.push_str(&String::from_utf8_lossy(&buffer[..count]));
         if let Some((_, keys)) = next.filter(|(prompt, _)| shown.contains(prompt)) {
             keyboard.write_all(keys.as_bytes()).unwrap();
             next = dialogue.next();
         }
     }
+    (child.wait().unwrap().code().unwrap_or(-1), shown)
 }
 
 fn server() -> Fake {

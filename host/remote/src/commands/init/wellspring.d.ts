@@ -50,8 +50,8 @@ export interface UserProp<Name extends UserType = UserType> {
   description?: string;
   optional?: boolean;
   default?: Json;
-  /** A list to choose from, or a method that finds it. */
-  options?: Option<any>[] | ((query: OptionsQuery) => OptionsPage<any> | Promise<OptionsPage<any>>);
+  /** A list to choose from, or a method that finds it; in it `this` holds the values chosen so far. */
+  options?: Option<any>[] | ((this: any, query: OptionsQuery) => OptionsPage<any> | Promise<OptionsPage<any>>);
   /** Never shown, kept encrypted. Strings only. */
   secret?: boolean;
   /** Integers only. */
