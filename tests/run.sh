@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them. Arguments go to `cargo test`.
 #
-# Needs Rust; on Debian it installs the rest (redis-server, node). With CI=true it also lints, and rebuilds the
-# committed shim to compare it byte for byte.
+# Needs Rust; on Debian it installs the rest (redis-server, node). With CI=true it also lints, rebuilds the
+# committed shim to compare it byte for byte, and fuzzes the API.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { printf '\n== %s\n' "$*" >&2; }
@@ -12,6 +12,8 @@ command -v redis-server >/dev/null || missing+=(redis-server)
 command -v node >/dev/null || missing+=(nodejs)
 command -v npm >/dev/null || missing+=(npm)
 command -v cc >/dev/null || missing+=(gcc libc6-dev)
+[ "${CI:-}" != true ] || python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
+command -v curl >/dev/null || missing+=(curl)
 if [ ${#missing[@]} -gt 0 ]; then
   say "installing ${missing[*]}"
   root=(); [ "$(id -u)" = 0 ] || root=(sudo)
@@ -29,3 +31,8 @@ fi
 
 say "tests"
 cargo test --workspace --no-fail-fast "$@"
+
+if [ "${CI:-}" = true ]; then
+  say "the API under fuzz"
+  ./tests/fuzz-api/run.sh --short
+fi

@@ -1,20 +1,25 @@
 //! The one binary: `wellspring`.
 
 mod bench;
+mod dev;
+mod doctor;
+mod failure;
 mod local_services;
+mod operator;
 mod run_once;
 mod serve;
+mod settings;
 mod wiring;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// A self-hosted, multi-tenant platform for event sources.
 ///
 /// Every event runs in its own WebAssembly sandbox, made in microseconds from a memory image of your component.
 #[derive(Parser)]
-#[command(name = "wellspring", version, max_term_width = 100)]
+#[command(name = "wellspring", version, max_term_width = 100, after_help = remote::EXIT_CODES)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -24,8 +29,25 @@ struct Arguments {
 enum Command {
     /// Start the server: everything in one process, kept in one folder
     Serve(serve::Arguments),
-    /// Run a component file once and print what it did
+    /// Start a server and deploy components from their files, again whenever they are saved
+    Dev(dev::Arguments),
+    /// Run a component file once, here, or a source or an action on the server
     Run(run_once::Arguments),
+    /// Create, list, change and delete users of this server
+    Users(operator::users::Arguments),
+    /// Register the apps that accounts can be connected to
+    Apps(operator::apps::Arguments),
+    /// Connect accounts of apps, and list and delete them
+    Accounts(operator::accounts::Arguments),
+    /// Write a copy of the store to a file, while the server goes on
+    Backup(operator::backup::Arguments),
+    /// Put a copy of the store back
+    Restore(operator::restore::Arguments),
+    RotateKey(operator::rotate_key::Arguments),
+    /// Check what would keep a server from working here, and say what to do
+    Doctor(doctor::Arguments),
+    #[command(flatten)]
+    Remote(Box<remote::Command>),
     /// Measure this machine: every figure the documentation claims comes from here
     #[command(subcommand)]
     Bench(bench::Benchmark),
@@ -36,16 +58,25 @@ fn main() -> ExitCode {
     start_logging();
     let runtime = match tokio::runtime::Runtime::new() {
         Ok(runtime) => runtime,
-        Err(error) => return fail(&anyhow::Error::from(error).context("the runtime did not start")),
+        Err(error) => return failure::tell(&anyhow::Error::from(error).context("the runtime did not start")),
     };
     let done = runtime.block_on(async {
         match arguments.command {
             Command::Serve(arguments) => serve::run(arguments).await,
+            Command::Dev(arguments) => dev::run(arguments).await,
             Command::Run(arguments) => run_once::run(arguments).await,
+            Command::Users(arguments) => operator::users::run(arguments).await,
+            Command::Apps(arguments) => operator::apps::run(arguments).await,
+            Command::Accounts(arguments) => operator::accounts::run(arguments).await,
+            Command::Backup(arguments) => operator::backup::run(arguments).await,
+            Command::Restore(arguments) => operator::restore::run(arguments).await,
+            Command::RotateKey(arguments) => operator::rotate_key::run(arguments).await,
+            Command::Doctor(arguments) => doctor::run(arguments).await,
+            Command::Remote(command) => Ok(remote::execute(*command, Arguments::command()).await),
             Command::Bench(benchmark) => bench::run(benchmark).await.map(|()| ExitCode::SUCCESS),
         }
     });
-    done.unwrap_or_else(|error| fail(&error))
+    done.unwrap_or_else(|error| failure::tell(&error))
 }
 
 /// To standard error; `RUST_LOG` says how much.
@@ -55,11 +86,6 @@ fn start_logging() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(QUIET));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
-}
-
-fn fail(error: &anyhow::Error) -> ExitCode {
-    eprintln!("error: {error:#}");
-    ExitCode::FAILURE
 }
 
 #[cfg(test)]

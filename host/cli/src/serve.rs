@@ -1,154 +1,179 @@
 //! `wellspring serve`: the whole platform in one process.
 
 mod banner;
+mod socket;
 
-use std::net::SocketAddr;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use platform::flow::{Flow, Worker};
+use platform::flow::{self, Flow, Worker};
 use platform::manage::first_start;
-use platform::ports::{Entropy, SystemClock, SystemEntropy};
-use platform::vault::{KeyRing, Vault};
-use platform::{Platform, Programs, Secret};
-use sandbox::Sandbox;
+use platform::{Platform, Secret};
 use server::front;
-use server::ingress::{self, Ingress};
+use server::ingress::{self, Ingress, TrustedProxy};
 use server::stream::{self, Streams};
-use server::{ApiLimits, App, Metrics};
-use store::Store;
-use tokio::net::TcpListener;
+use server::{ApiLimits, App, Metrics, door};
+use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
-use crate::wiring::linking::Linking;
+use crate::failure::Misuse;
+use crate::settings::{Place, Settings, Tuning};
+use crate::wiring::assembly::{Secrets, make_private_folder, open_platform};
 use crate::wiring::network::NetworkArguments;
-use crate::wiring::sandboxing::Sandboxing;
-use crate::wiring::sending::Sending;
+
+pub(crate) use socket::socket_of;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Where to listen. Port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7717", env = "WELLSPRING_LISTEN")]
-    listen: SocketAddr,
-    /// The folder everything is kept in; made if it is not there
-    #[arg(long, value_name = "FOLDER", default_value = ".wellspring", env = "WELLSPRING_DATA")]
-    data: PathBuf,
-    /// Keep what tenants own in Redis instead: `redis://host:port/db`, or `redis+cluster://host:port,host:port`
-    #[arg(long, value_name = "URL", env = "WELLSPRING_STORE")]
-    store: Option<String>,
-    /// What clients reach this server at, when that is not where it listens
-    #[arg(long, value_name = "URL", env = "WELLSPRING_PUBLIC_URL")]
-    public_url: Option<String>,
-    /// Endpoints of sources are also found at `<key>.<DOMAIN>`
-    #[arg(long, value_name = "DOMAIN", env = "WELLSPRING_WILDCARD_DOMAIN")]
-    wildcard_domain: Option<String>,
+    /// Print the settings that count, as a file for `--config`, and end
+    #[arg(long)]
+    print_config: bool,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What a server is told, by `serve` and by `dev`.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    place: Place,
+    #[command(flatten)]
+    tuning: Tuning,
     /// The admin's API key, on the first start only; without it one is made up
     #[arg(long, env = "WELLSPRING_API_KEY", hide_env_values = true, hide = true)]
     api_key: Option<String>,
-    /// Keys that encrypt credentials, in base64, the current one first; without it they are in a file of the data folder
-    #[arg(long, env = "WELLSPRING_ENCRYPTION_KEYS", hide_env_values = true, hide = true)]
-    encryption_keys: Option<String>,
+    #[command(flatten)]
+    secrets: Secrets,
     #[command(flatten)]
     network: NetworkArguments,
 }
 
+/// A server that listens and is not yet serving.
+pub(crate) struct Server {
+    pub(crate) platform: Platform,
+    listener: TcpListener,
+    socket: Option<(UnixListener, PathBuf)>,
+    app: Arc<App>,
+    worker: Worker,
+    stop: CancellationToken,
+}
+
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
-    make_private_folder(&arguments.data)?;
-    let listener = TcpListener::bind(arguments.listen)
-        .await
-        .with_context(|| format!("cannot listen at {}; choose another with --listen", arguments.listen))?;
-    let url = arguments.public_url.clone().unwrap_or(format!("http://{}", listener.local_addr()?));
-    let platform = open_platform(&arguments, &url).await?;
-    let chosen_key = arguments.api_key.clone().map(Secret::new);
-    let started = first_start::start(&platform, chosen_key.as_ref())
-        .await
-        .context("the data folder does not belong to this server: is the encryption key the one it was made with?")?;
-    let (handle, worker) = Flow::new(platform.clone(), platform::flow::Config::default());
-    let ingress = ingress::Config { wildcard_domain: arguments.wildcard_domain.clone(), ..ingress::Config::default() };
-    let front_stop = CancellationToken::new();
-    let streams = Streams::new(platform.clone(), stream::Config::default(), front_stop.clone());
-    let app = App::new(server::Parts {
-        platform: platform.clone(),
-        plugins: vec![Arc::new(streams), Arc::new(Ingress::new(platform, handle, ingress))],
-        metrics: Arc::new(Metrics::default()),
-        limits: ApiLimits::default(),
-    });
-    banner::print(&url, &started);
-    serve_until_asked_to_stop(listener, app, worker, front_stop).await?;
+    let settings = arguments.options.settings()?;
+    if arguments.print_config {
+        print!("{}", settings.to_toml()?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let server = open(&arguments.options, &settings, true).await?;
+    let stop = server.stop_token();
+    server.serve_until(asked_to_stop(stop)).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Stops on Ctrl-C or SIGTERM: first the front, so that nothing new comes in, then the worker.
-async fn serve_until_asked_to_stop(
-    listener: TcpListener,
-    app: Arc<App>,
-    worker: Worker,
-    front_stop: CancellationToken,
-) -> Result<()> {
-    let work_stop = CancellationToken::new();
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    let stopper = front_stop.clone();
-    let signals = async move {
-        // Either is enough; both are cancel-safe.
-        tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        }
-        eprintln!("stopping; what is under way is finished first");
-        stopper.cancel();
-    };
-    let working = tokio::spawn(worker.run(work_stop.clone()));
-    let (served, ()) = tokio::join!(front::serve(listener, app, front::Config::default(), front_stop), signals);
-    work_stop.cancel();
-    working.await.context("the worker ended with a panic")?;
-    served.context("the server stopped")
-}
-
-async fn open_platform(arguments: &Arguments, url: &str) -> Result<Platform> {
-    let outbound = arguments.network.open()?;
-    let cache = arguments.data.join("cache");
-    let config = sandbox::Config { cache_folder: Some(cache.clone()), ..sandbox::Config::default() };
-    let sandbox = Sandbox::open(config).await.context("the sandbox did not start")?;
-    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-    Ok(Platform::new(platform::Parts {
-        store: open_store(arguments).await?,
-        sandbox: Arc::new(Sandboxing::new(sandbox, outbound.clone())),
-        linker: Arc::new(Linking::new(&cache, arguments.network.open_for_packages()?)),
-        outbound: Arc::new(Sending(outbound)),
-        clock: Arc::new(SystemClock),
-        vault: Vault::new(open_keys(arguments, &*entropy)?, entropy.clone()),
-        entropy,
-        programs: Programs::default(),
-        config: platform::Config::new(url),
-    }))
-}
-
-async fn open_store(arguments: &Arguments) -> Result<Arc<dyn Store>> {
-    if let Some(url) = &arguments.store {
-        let redis = store::redis::Redis::connect(url, "wellspring").await;
-        return Ok(Arc::new(redis.context("cannot use the Redis given with --store")?));
+/// Opens everything and prints where it is; `shows_example` says what to try first.
+pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: bool) -> Result<Server> {
+    let proxies = settings.trusted_proxy.iter().map(|proxy| proxy.parse::<TrustedProxy>());
+    let trusted_proxies = proxies.collect::<Result<Vec<_>, _>>().map_err(Misuse::of)?;
+    make_private_folder(&settings.data)?;
+    let listener = listen(settings).await?;
+    let url = settings.public_url.clone().unwrap_or(format!("http://{}", listener.local_addr()?));
+    let platform = open_platform(settings, &options.secrets, &options.network, &url).await?;
+    let chosen_key = options.api_key.clone().map(Secret::new);
+    let started = first_start::start(&platform, chosen_key.as_ref())
+        .await
+        .context("the data folder does not belong to this server: is the encryption key the one it was made with?")?;
+    if first_start::has_unfinished_rotation(&platform).await? {
+        eprintln!("warning: a rotation of the encryption key is unfinished\nhint: wellspring rotate-key --resume");
     }
-    let path = arguments.data.join("store.db");
-    let embedded = store::embedded::Embedded::open(&path);
-    Ok(Arc::new(embedded.with_context(|| format!("cannot use the store {}", path.display()))?))
+    let flow = flow::Config { grace_ms: settings.accept_after_ms, ..flow::Config::default() };
+    let (handle, worker) = Flow::new(platform.clone(), flow);
+    let wildcard_domain = settings.wildcard_domain.clone();
+    let ingress = ingress::Config { wildcard_domain, trusted_proxies, ..ingress::Config::default() };
+    let stop = CancellationToken::new();
+    let streams = Streams::new(platform.clone(), stream::Config::default(), stop.clone());
+    let app = App::new(server::Parts {
+        platform: platform.clone(),
+        plugins: vec![Arc::new(streams), Arc::new(Ingress::new(platform.clone(), handle, ingress))],
+        metrics: Arc::new(Metrics::default()),
+        limits: ApiLimits::default(),
+    });
+    let socket = socket::open(&settings.data).await;
+    banner::print(&url, &started, shows_example);
+    Ok(Server { platform, listener, socket, app, worker, stop })
 }
 
-fn open_keys(arguments: &Arguments, entropy: &dyn Entropy) -> Result<KeyRing> {
-    let ring = match &arguments.encryption_keys {
-        Some(keys) => KeyRing::parse(keys),
-        None => KeyRing::open_file(&arguments.data.join("encryption.key"), entropy),
-    };
-    ring.context("cannot use the encryption key")
+async fn listen(settings: &Settings) -> Result<TcpListener> {
+    TcpListener::bind(settings.listen)
+        .await
+        .with_context(|| format!("cannot listen at {}; choose another with --listen", settings.listen))
 }
 
-/// The folder holds keys and compiled code: nobody else may read or write it.
-fn make_private_folder(path: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .with_context(|| format!("cannot make the data folder {}", path.display()))
+/// Waits for Ctrl-C or SIGTERM.
+pub(crate) async fn asked_to_stop(stop: CancellationToken) -> Result<()> {
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    // Any is enough; all are cancel-safe.
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+        () = stop.cancelled() => {}
+    }
+    eprintln!("stopping; what is under way is finished first");
+    Ok(())
+}
+
+// === impl Options ===
+
+impl Options {
+    pub(crate) fn settings(&self) -> Result<Settings> {
+        Ok(Settings::decide(&self.place, &self.tuning).map_err(Misuse::of)?)
+    }
+}
+
+// === impl Server ===
+
+impl Server {
+    /// How this machine reaches it.
+    pub(crate) fn local_url(&self) -> Result<String> {
+        let mut address = self.listener.local_addr()?;
+        if address.ip().is_unspecified() {
+            address.set_ip(Ipv4Addr::LOCALHOST.into());
+        }
+        Ok(format!("http://{address}"))
+    }
+
+    pub(crate) fn stop_token(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+
+    /// Stops when `end` comes: first the front, so that nothing new comes in, then the worker.
+    pub(crate) async fn serve_until(self, end: impl Future<Output = Result<()>>) -> Result<()> {
+        let Self { listener, socket, app, worker, stop, .. } = self;
+        let work_stop = CancellationToken::new();
+        let working = tokio::spawn(worker.run(work_stop.clone()));
+        let ended = async {
+            let ended = end.await;
+            stop.cancel();
+            ended
+        };
+        let operator = async {
+            if let Some((listener, path)) = socket {
+                door::serve(listener, app.clone(), stop.clone()).await;
+                remove(&path);
+            }
+        };
+        let front = front::serve(listener, app.clone(), front::Config::default(), stop.clone());
+        let (served, ended, ()) = tokio::join!(front, ended, operator);
+        work_stop.cancel();
+        working.await.context("the worker ended with a panic")?;
+        served.context("the server stopped")?;
+        ended
+    }
+}
+
+/// A socket that is left behind is taken over by the next start.
+fn remove(path: &Path) {
+    let _ = std::fs::remove_file(path);
 }

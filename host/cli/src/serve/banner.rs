@@ -3,14 +3,16 @@
 use platform::manage::first_start::Started;
 
 /// Talk goes to standard error; the key is shown on the first start and never again.
-pub(crate) fn print(url: &str, started: &Started) {
+pub(crate) fn print(url: &str, started: &Started, shows_example: bool) {
     eprintln!("Wellspring is at {url}");
     eprintln!("  API reference  {url}/docs");
     match started {
         Started::First(key) => {
             let key = key.key.expose();
-            eprintln!("  API key        {key}   (shown only now; keep it)\n\nTry it:\n");
-            eprintln!("{}", example(url, key));
+            eprintln!("  API key        {key}   (shown only now; keep it)");
+            if shows_example {
+                eprintln!("\nTry it:\n\n{}", example(url, key));
+            }
         }
         Started::Again => eprintln!("  API key        the one shown on the first start"),
     }

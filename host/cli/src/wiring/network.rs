@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use outbound::{Config, HostOverride, Outbound};
 
 /// Shared by every command that lets components make requests.
-#[derive(clap::Args, Debug, Clone)]
+#[derive(clap::Args, Debug, Clone, Default)]
 pub(crate) struct NetworkArguments {
     /// Let components reach loopback and private addresses. For development: it opens your network to their code
     #[arg(long)]

@@ -1,0 +1,78 @@
+//! `wellspring dev`: a server, and the components in a file or folder, deployed again whenever they are saved.
+//!
+//! What they emit and log is shown as it comes. It is a server like any other, on the same data folder, and the
+//! components are its sources like any others: they stay when this ends, and the next `dev` goes on with them.
+
+mod deploys;
+mod following;
+mod key;
+mod watching;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use remote::{Client, Key, Output};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::Misuse;
+use crate::serve;
+
+use deploys::Deploys;
+use following::Following;
+use watching::Watching;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// A component, or a folder of them
+    path: PathBuf,
+    /// A value for a prop, as `name=value`; the value is JSON, or else text. Repeatable
+    #[arg(long = "prop", value_name = "NAME=VALUE")]
+    props: Vec<String>,
+    #[command(flatten)]
+    server: serve::Options,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
+    let props = parse_props(&arguments.props)?;
+    let settings = arguments.server.settings()?;
+    let path = arguments.path.canonicalize().with_context(|| format!("cannot read {}", arguments.path.display()))?;
+    let server = serve::open(&arguments.server, &settings, false).await?;
+    let key = key::of_developer(&server.platform, &settings.data).await?;
+    // Here, not at the public address: that may lead through a proxy which is not there yet.
+    let client = Client::new(&server.local_url()?, Some(Key::new(key.expose())))?;
+    let stop = server.stop_token();
+    let developing = develop(client, path, props, stop.clone());
+    let ended = async {
+        // Both are cancel-safe: a deploy that is cut off is finished by the server or was never begun.
+        tokio::select! {
+            ended = serve::asked_to_stop(stop.clone()) => ended,
+            ended = developing => ended,
+        }
+    };
+    server.serve_until(ended).await?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Deploys, then deploys again what has changed, for ever.
+async fn develop(client: Client, path: PathBuf, props: Map<String, Value>, stop: CancellationToken) -> Result<()> {
+    let output = Output::of_process(false);
+    let mut watching = Watching::start(&path)?;
+    let mut deploys = Deploys::new(client.clone(), path, props);
+    let mut following = Following::new(client, stop);
+    loop {
+        for deployed in deploys.bring_up_to_date(&output).await? {
+            following.follow(deployed);
+        }
+        watching.changed().await?;
+    }
+}
+
+fn parse_props(given: &[String]) -> Result<Map<String, Value>> {
+    let parse = |prop: &String| {
+        let (name, value) = prop.split_once('=').with_context(|| format!("--prop {prop}: write it as name=value"))?;
+        Ok((name.to_owned(), serde_json::from_str(value).unwrap_or_else(|_| json!(value))))
+    };
+    given.iter().map(parse).collect::<Result<_>>().map_err(|error| Misuse::of(error).into())
+}

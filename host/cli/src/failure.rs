@@ -1,0 +1,25 @@
+//! How a command that failed says so: `error:` on standard error, and an exit code.
+//!
+//! 1: it failed or was refused. 2: it was not asked for properly (clap's own code): an option, a setting, a file of
+//! settings. Whoever restarts a server by machine need not try a 2 again.
+
+use std::process::ExitCode;
+
+/// What was asked for cannot be meant.
+#[derive(Debug, thiserror::Error)]
+#[error("{0:#}")]
+pub(crate) struct Misuse(anyhow::Error);
+
+// === impl Misuse ===
+
+impl Misuse {
+    pub(crate) fn of(error: impl Into<anyhow::Error>) -> Self {
+        Self(error.into())
+    }
+}
+
+pub(crate) fn tell(error: &anyhow::Error) -> ExitCode {
+    eprintln!("error: {error:#}");
+    let is_misuse = error.chain().any(|cause| cause.is::<Misuse>());
+    ExitCode::from(if is_misuse { 2 } else { 1 })
+}

@@ -1,0 +1,66 @@
+//! `wellspring apps`: the apps that accounts can be connected to.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use remote::Output;
+use remote::output::Table;
+use remote::output::table::{text, whole};
+use serde_json::{Value, json};
+
+use super::Common;
+use super::users::text_of;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// List all apps
+    List,
+    /// Register an app, or change it
+    Put {
+        /// What components call it, such as `google_drive`
+        name_slug: String,
+        /// What people call it
+        #[arg(long)]
+        name: Option<String>,
+        /// How its accounts prove who they are [default: keys]
+        #[arg(long, value_parser = ["none", "keys", "oauth"])]
+        auth_type: Option<String>,
+    },
+    /// Remove an app; accounts that are connected to it stay
+    Delete { name_slug: String },
+}
+
+pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<ExitCode> {
+    let (door, output) = (common.open().await?, common.output());
+    match command {
+        Command::List => print_apps(&output, &door.list("/v1/apps").await?)?,
+        Command::Put { name_slug, name, auth_type } => {
+            let wish = json!({"name_slug": name_slug, "name": name, "auth_type": auth_type});
+            print_apps(&output, &[door.post("/v1/admin/apps", wish).await?])?;
+        }
+        Command::Delete { name_slug } => {
+            door.delete(&format!("/v1/admin/apps/{name_slug}")).await?;
+            output.say("removed");
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_apps(output: &Output, apps: &[Value]) -> Result<()> {
+    if output.is_json {
+        return Ok(output.json(&apps)?);
+    }
+    let mut table = Table::new([whole("SLUG"), text("NAME"), whole("AUTH")]);
+    for app in apps {
+        table.row(["name_slug", "name", "auth_type"].map(|name| text_of(app, name)));
+    }
+    Ok(output.table(&table)?)
+}

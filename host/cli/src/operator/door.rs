@@ -1,0 +1,130 @@
+//! The way to the API: through the socket of a server that runs, or inside this process.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use http_body_util::BodyExt;
+use hyper::client::conn::http1;
+use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::{Method, Request, Response};
+use hyper_util::rt::TokioIo;
+use platform::manage::first_start;
+use serde_json::Value;
+use server::{ApiLimits, App, Body, BoxError, Metrics, door, empty, full};
+use tokio::net::UnixStream;
+
+use crate::serve::socket_of;
+use crate::settings::Settings;
+use crate::wiring::assembly::{Secrets, open_idle_platform};
+
+pub(crate) struct Door {
+    way: Way,
+    /// Whom the operator acts for.
+    user: Option<String>,
+}
+
+enum Way {
+    Socket(PathBuf),
+    Inside(Arc<App>),
+}
+
+// === impl Door ===
+
+impl Door {
+    pub(crate) async fn open(settings: &Settings, secrets: &Secrets) -> Result<Self> {
+        let path = socket_of(&settings.data);
+        if UnixStream::connect(&path).await.is_ok() {
+            return Ok(Self { way: Way::Socket(path), user: None });
+        }
+        if !settings.data.is_dir() {
+            bail!("there is no data folder {}: give it with --data, or start a server first", settings.data.display());
+        }
+        let platform = open_idle_platform(settings, secrets).await?;
+        first_start::check_key(&platform).await.context("the encryption key is not the one of this store")?;
+        let (plugins, metrics) = (Vec::new(), Arc::new(Metrics::default()));
+        let app = App::new(server::Parts { platform, plugins, metrics, limits: ApiLimits::default() });
+        Ok(Self { way: Way::Inside(app), user: None })
+    }
+
+    pub(crate) fn acting_for(self, user: &str) -> Self {
+        Self { user: Some(user.to_owned()), ..self }
+    }
+
+    pub(crate) fn has_server(&self) -> bool {
+        matches!(self.way, Way::Socket(_))
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Value> {
+        Ok(data(self.ask(Method::POST, path, Some(body)).await?))
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Result<Value> {
+        Ok(data(self.ask(Method::PUT, path, Some(body)).await?))
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Result<()> {
+        self.ask(Method::DELETE, path, None).await.map(drop)
+    }
+
+    /// All pages of a list, newest first.
+    pub(crate) async fn list(&self, path: &str) -> Result<Vec<Value>> {
+        let mut all = Vec::new();
+        let mut after = String::new();
+        loop {
+            let page = self.ask(Method::GET, &format!("{path}?limit=100{after}"), None).await?;
+            let cursor = page.pointer("/page_info/end_cursor").and_then(Value::as_str).map(str::to_owned);
+            match data(page) {
+                Value::Array(items) => all.extend(items),
+                _ => bail!("the server answered something that is not a list"),
+            }
+            let Some(cursor) = cursor else {
+                return Ok(all);
+            };
+            after = format!("&after={cursor}");
+        }
+    }
+
+    async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value> {
+        let mut request = Request::builder().method(method).uri(path).header(HOST, "operator");
+        if let Some(user) = &self.user {
+            request = request.header(door::USER, user);
+        }
+        if body.is_some() {
+            request = request.header(CONTENT_TYPE, "application/json");
+        }
+        let request = request.body(body.map_or_else(empty, |body| full(body.to_string())))?;
+        let response = match &self.way {
+            Way::Inside(app) => door::answer(app.clone(), request).await,
+            Way::Socket(path) => send(path, request).await.context("the server did not answer")?,
+        };
+        read(response).await
+    }
+}
+
+async fn send(path: &PathBuf, request: Request<Body>) -> Result<Response<Body>> {
+    let stream = UnixStream::connect(path).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    // Ends with the connection, which ends with the answer.
+    tokio::spawn(connection);
+    let response = sender.send_request(request).await?;
+    Ok(response.map(|body| body.map_err(BoxError::from).boxed_unsync()))
+}
+
+async fn read(response: Response<Body>) -> Result<Value> {
+    let status = response.status();
+    let bytes = response.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
+    let body: Value = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes)? };
+    if status.is_success() {
+        return Ok(body);
+    }
+    match body.get("error").and_then(Value::as_str) {
+        Some(message) => bail!("{message}"),
+        None => bail!("the server answered {status}"),
+    }
+}
+
+fn data(mut answer: Value) -> Value {
+    answer.get_mut("data").map(Value::take).unwrap_or_default()
+}

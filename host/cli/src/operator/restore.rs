@@ -1,0 +1,66 @@
+//! `wellspring restore`: puts a copy back, while no server runs.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+use platform::manage::first_start;
+
+use super::Common;
+use super::backup::REDIS;
+use super::confirm::confirm;
+use crate::settings::Settings;
+use crate::wiring::assembly::{make_private_folder, open_idle_platform, store_file};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// What `backup` wrote
+    file: PathBuf,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(crate) async fn run(Arguments { file, yes, common }: Arguments) -> Result<ExitCode> {
+    let (settings, output) = (common.settings()?, common.output());
+    if settings.store.is_some() {
+        bail!("{REDIS}");
+    }
+    make_private_folder(&settings.data)?;
+    let store = store_file(&settings);
+    let mut before = None;
+    if store.exists() {
+        confirm(&format!("Put {} in the place of {}?", file.display(), store.display()), yes)?;
+        before = Some(keep(&store).await?);
+    }
+    let (from, to) = (file.clone(), store.clone());
+    let restoring = tokio::task::spawn_blocking(move || store::embedded::restore(&from, &to));
+    restoring.await?.with_context(|| format!("{} was not put back, and nothing has changed", file.display()))?;
+    output.say(&format!("{} is the store now", file.display()));
+    if let Some(before) = before {
+        output.hint(&format!("what was there before is in {}", before.display()));
+    }
+    warn_of_keys(&settings, &common, &output).await
+}
+
+/// A copy of what is replaced, beside it.
+async fn keep(store: &std::path::Path) -> Result<PathBuf> {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let before = store.with_added_extension(format!("before-{seconds}"));
+    let (from, to) = (store.to_owned(), before.clone());
+    let copying = tokio::task::spawn_blocking(move || store::embedded::back_up(&from, &to));
+    copying.await?.context("what is there now could not be kept, so nothing was done")?;
+    Ok(before)
+}
+
+/// A store whose secrets do not open is restored all the same: the key may come later.
+async fn warn_of_keys(settings: &Settings, common: &Common, output: &remote::Output) -> Result<ExitCode> {
+    let platform = open_idle_platform(settings, &common.secrets).await?;
+    if first_start::check_key(&platform).await.is_err() {
+        output.warn("the encryption key here is not the one of this copy: put that one back before you start a server");
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,152 @@
+//! `wellspring users`: who may use this server, and how much of it.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use remote::Output;
+use remote::output::table::{text, whole};
+use remote::output::{Table, ago};
+use serde_json::{Map, Value, json};
+
+use super::confirm::confirm;
+use super::{Common, Door};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// List all users
+    List,
+    /// Create a user and print their API key, which is shown this once
+    Create {
+        username: String,
+        #[arg(long, value_name = "ADDRESS")]
+        email: String,
+        #[arg(long, value_parser = ["admin", "member"])]
+        role: Option<String>,
+        #[command(flatten)]
+        quotas: Quotas,
+    },
+    /// Change a user's role, plan or quotas; what is not given stays
+    Set {
+        /// A name or an id
+        user: String,
+        #[arg(long, value_parser = ["admin", "member"])]
+        role: Option<String>,
+        #[arg(long, value_parser = ["free", "paid"])]
+        plan: Option<String>,
+        #[command(flatten)]
+        quotas: Quotas,
+    },
+    /// Make a further API key for a user and print it: for whoever lost theirs
+    NewKey {
+        /// A name or an id
+        user: String,
+    },
+    /// Delete a user with their sources, events, accounts and everything else; no hooks run
+    Delete {
+        /// A name or an id
+        user: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(clap::Args)]
+struct Quotas {
+    /// Compute time a day, in milliseconds
+    #[arg(long, value_name = "MS")]
+    daily_compute_time_quota: Option<u64>,
+    /// Invocations a day
+    #[arg(long, value_name = "COUNT")]
+    daily_invocations_quota: Option<u64>,
+}
+
+pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<ExitCode> {
+    let (door, output) = (common.open().await?, common.output());
+    match command {
+        Command::List => list(&door, &output).await?,
+        Command::Create { username, email, role, quotas } => {
+            let wish = fields([("username", Some(username)), ("email", Some(email)), ("role", role)], &quotas);
+            print_key(&output, &door.post("/v1/admin/users", wish).await?)?;
+        }
+        Command::Set { user, role, plan, quotas } => {
+            let path = path_of(&door, &user).await?;
+            let changed = door.put(&path, fields([("role", role), ("plan", plan)], &quotas)).await?;
+            print_users(&output, &[changed])?;
+        }
+        Command::NewKey { user } => {
+            let path = format!("{}/keys", path_of(&door, &user).await?);
+            print_key(&output, &door.post(&path, json!({})).await?)?;
+        }
+        Command::Delete { user, yes } => {
+            let path = path_of(&door, &user).await?;
+            confirm(&format!("Delete {user} with everything they have?"), yes)?;
+            door.delete(&path).await?;
+            output.say(match door.has_server() {
+                true => "deleted; their data is being cleared",
+                false => "deleted; their data is cleared when a server runs",
+            });
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn list(door: &Door, output: &Output) -> Result<()> {
+    print_users(output, &door.list("/v1/admin/users").await?)
+}
+
+/// The path of a user that is given by name or id.
+async fn path_of(door: &Door, user: &str) -> Result<String> {
+    let users = door.list("/v1/admin/users").await?;
+    let is_meant = |known: &&Value| {
+        text_of(known, "id") == user || text_of(known, "username").to_lowercase() == user.to_lowercase()
+    };
+    let found = users.iter().find(is_meant).with_context(|| format!("there is no user `{user}`"))?;
+    Ok(format!("/v1/admin/users/{}", text_of(found, "id")))
+}
+
+fn fields<const N: usize>(texts: [(&str, Option<String>); N], quotas: &Quotas) -> Value {
+    let numbers = [
+        ("daily_compute_time_quota", quotas.daily_compute_time_quota),
+        ("daily_invocations_quota", quotas.daily_invocations_quota),
+    ];
+    let mut wish = Map::new();
+    wish.extend(texts.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text?)))));
+    wish.extend(numbers.into_iter().filter_map(|(name, number)| Some((name.to_owned(), json!(number?)))));
+    Value::Object(wish)
+}
+
+/// The key alone is data; what it is for is talk.
+fn print_key(output: &Output, made: &Value) -> Result<()> {
+    if output.is_json {
+        return Ok(output.json(made)?);
+    }
+    output.say("the key is shown only now");
+    Ok(output.line(&text_of(made, "api_key"))?)
+}
+
+fn print_users(output: &Output, users: &[Value]) -> Result<()> {
+    if output.is_json {
+        return Ok(output.json(&users)?);
+    }
+    let columns = [whole("ID"), text("USERNAME"), text("EMAIL"), whole("ROLE"), whole("PLAN"), whole("CREATED")];
+    let mut table = Table::new(columns);
+    for user in users {
+        let created = ago(user.get("created_at").and_then(Value::as_i64).unwrap_or_default());
+        let texts = ["id", "username", "email", "role", "plan"].map(|name| text_of(user, name));
+        table.row(texts.into_iter().chain([created]));
+    }
+    Ok(output.table(&table)?)
+}
+
+pub(super) fn text_of(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,224 @@
+//! What an operator decides, with one name and one meaning wherever it is said.
+//!
+//! `--keep-events 500`, `WELLSPRING_KEEP_EVENTS=500` and `keep_events = 500` in the file of `--config` are the same
+//! setting. A flag wins over the environment, the environment over the file, the file over the default. What is
+//! dangerous is said on the command line only, and secrets never stand in the file.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use domain::limits::Limits;
+use domain::users::Quotas;
+use serde::{Deserialize, Serialize};
+use toml::Table;
+
+/// Where everything is kept: what every command of the operator asks for.
+#[derive(clap::Args, Serialize, Clone, Debug, Default)]
+pub(crate) struct Place {
+    /// A file with settings, by the names of the flags: `keep_events = 500`. Flags and the environment win over it
+    #[arg(long, value_name = "FILE", env = "WELLSPRING_CONFIG", global = true)]
+    #[serde(skip)]
+    config: Option<PathBuf>,
+    /// The folder everything is kept in [default: .wellspring]
+    #[arg(long, value_name = "FOLDER", env = "WELLSPRING_DATA", global = true)]
+    data: Option<PathBuf>,
+    /// Keep what tenants own in Redis instead: `redis://host:port/db`, or `redis+cluster://host:port,host:port`
+    #[arg(long, value_name = "URL", env = "WELLSPRING_STORE", hide_env_values = true, global = true)]
+    store: Option<String>,
+}
+
+/// How the server behaves. Absent means: the file's, or else the default.
+#[derive(clap::Args, Serialize, Clone, Debug, Default)]
+pub(crate) struct Tuning {
+    /// Where to listen; port 0 takes a free one [default: 127.0.0.1:7717]
+    #[arg(long, value_name = "ADDRESS", env = "WELLSPRING_LISTEN")]
+    listen: Option<SocketAddr>,
+    /// What clients reach this server at, when that is not where it listens
+    #[arg(long, value_name = "URL", env = "WELLSPRING_PUBLIC_URL")]
+    public_url: Option<String>,
+    /// Endpoints of sources are also found at `<key>.<DOMAIN>`
+    #[arg(long, value_name = "DOMAIN", env = "WELLSPRING_WILDCARD_DOMAIN")]
+    wildcard_domain: Option<String>,
+    /// A proxy whose `X-Forwarded-For` is believed: an address or a network. Repeatable, or separated by commas
+    #[arg(long, value_name = "NETWORK", env = "WELLSPRING_TRUSTED_PROXY", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    trusted_proxy: Vec<String>,
+    /// A request whose run takes longer is made durable and answered, and its run goes on [default: 5]
+    #[arg(long, value_name = "MS", env = "WELLSPRING_ACCEPT_AFTER_MS")]
+    accept_after_ms: Option<u64>,
+    /// Events kept for each stream of a source
+    #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_EVENTS", help_heading = LIMITS)]
+    keep_events: Option<usize>,
+    /// Log lines kept for each source
+    #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_LOGS", help_heading = LIMITS)]
+    keep_logs: Option<usize>,
+    /// Largest body an endpoint takes
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_BODY_BYTES", help_heading = LIMITS)]
+    body_bytes: Option<usize>,
+    /// Largest event a source emits
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_EVENT_BYTES", help_heading = LIMITS)]
+    event_bytes: Option<usize>,
+    /// Most events one run may emit
+    #[arg(long, value_name = "COUNT", env = "WELLSPRING_EMITS_PER_RUN", help_heading = LIMITS)]
+    emits_per_run: Option<usize>,
+    /// Memory of one sandbox
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_MEMORY_BYTES", help_heading = LIMITS)]
+    memory_bytes: Option<usize>,
+    /// How long a run may take that answers an HTTP request
+    #[arg(long, value_name = "MS", env = "WELLSPRING_HTTP_DEADLINE_MS", help_heading = LIMITS)]
+    http_deadline_ms: Option<u64>,
+    /// How long a run of a timer, and a hook, may take
+    #[arg(long, value_name = "MS", env = "WELLSPRING_TIMER_DEADLINE_MS", help_heading = LIMITS)]
+    timer_deadline_ms: Option<u64>,
+    /// Largest configured value of one prop
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_PROP_VALUE_BYTES", help_heading = LIMITS)]
+    prop_value_bytes: Option<usize>,
+    /// Largest value under one key of `$.service.db`
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_DB_VALUE_BYTES", help_heading = LIMITS)]
+    db_value_bytes: Option<usize>,
+    /// All values of one source in `$.service.db` together
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_DB_SOURCE_BYTES", help_heading = LIMITS)]
+    db_source_bytes: Option<usize>,
+    /// Shortest interval of a timer
+    #[arg(long, value_name = "SECONDS", env = "WELLSPRING_INTERVAL_SECONDS_MINIMUM", help_heading = LIMITS)]
+    interval_seconds_minimum: Option<u64>,
+    /// How long the receiver of a webhook may take
+    #[arg(long, value_name = "MS", env = "WELLSPRING_DELIVERY_TIMEOUT_MS", help_heading = LIMITS)]
+    delivery_timeout_ms: Option<u64>,
+    /// Compute time a day of new users, in milliseconds
+    #[arg(long, value_name = "MS", env = "WELLSPRING_DAILY_COMPUTE_TIME_QUOTA", help_heading = LIMITS)]
+    daily_compute_time_quota: Option<u64>,
+    /// Invocations a day of new users
+    #[arg(long, value_name = "COUNT", env = "WELLSPRING_DAILY_INVOCATIONS_QUOTA", help_heading = LIMITS)]
+    daily_invocations_quota: Option<u64>,
+}
+
+const LIMITS: &str = "Limits";
+
+/// All settings, decided.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settings {
+    pub(crate) data: PathBuf,
+    pub(crate) store: Option<String>,
+    pub(crate) listen: SocketAddr,
+    pub(crate) public_url: Option<String>,
+    pub(crate) wildcard_domain: Option<String>,
+    pub(crate) trusted_proxy: Vec<String>,
+    pub(crate) accept_after_ms: u64,
+    keep_events: usize,
+    keep_logs: usize,
+    body_bytes: usize,
+    event_bytes: usize,
+    emits_per_run: usize,
+    memory_bytes: usize,
+    http_deadline_ms: u64,
+    timer_deadline_ms: u64,
+    prop_value_bytes: usize,
+    db_value_bytes: usize,
+    db_source_bytes: usize,
+    interval_seconds_minimum: u64,
+    delivery_timeout_ms: u64,
+    daily_compute_time_quota: u64,
+    daily_invocations_quota: u64,
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// Flags and environment (clap has decided between them) over the file over the defaults.
+    pub(crate) fn decide(place: &Place, tuning: &Tuning) -> Result<Self> {
+        let mut table = Table::try_from(Self::default())?;
+        if let Some(path) = &place.config {
+            table.extend(read(path)?);
+            // Judged alone first, so that the blame falls on the file.
+            decided(table.clone()).with_context(|| format!("the settings in {} cannot be used", path.display()))?;
+        }
+        table.extend(Table::try_from(place)?);
+        table.extend(Table::try_from(tuning)?);
+        decided(table)
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            body_bytes: self.body_bytes,
+            event_bytes: self.event_bytes,
+            emits_per_run: self.emits_per_run,
+            memory_bytes: self.memory_bytes,
+            http_deadline_ms: self.http_deadline_ms,
+            timer_deadline_ms: self.timer_deadline_ms,
+            prop_value_bytes: self.prop_value_bytes,
+            db_value_bytes: self.db_value_bytes,
+            db_source_bytes: self.db_source_bytes,
+            interval_seconds_minimum: self.interval_seconds_minimum,
+            events_kept: self.keep_events,
+            logs_kept: self.keep_logs,
+            delivery_timeout_ms: self.delivery_timeout_ms,
+        }
+    }
+
+    pub(crate) fn quotas(&self) -> Quotas {
+        Quotas { daily_compute_ms: self.daily_compute_time_quota, daily_invocations: self.daily_invocations_quota }
+    }
+
+    /// As a file that says the same, with a password in an address left out.
+    pub(crate) fn to_toml(&self) -> Result<String> {
+        let shown = Self { store: self.store.as_deref().map(without_password), ..self.clone() };
+        Ok(toml::to_string(&shown)?)
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let (limits, quotas) = (Limits::default(), Quotas::default());
+        Self {
+            data: ".wellspring".into(),
+            store: None,
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 7717)),
+            public_url: None,
+            wildcard_domain: None,
+            trusted_proxy: Vec::new(),
+            accept_after_ms: platform::flow::Config::default().grace_ms,
+            keep_events: limits.events_kept,
+            keep_logs: limits.logs_kept,
+            body_bytes: limits.body_bytes,
+            event_bytes: limits.event_bytes,
+            emits_per_run: limits.emits_per_run,
+            memory_bytes: limits.memory_bytes,
+            http_deadline_ms: limits.http_deadline_ms,
+            timer_deadline_ms: limits.timer_deadline_ms,
+            prop_value_bytes: limits.prop_value_bytes,
+            db_value_bytes: limits.db_value_bytes,
+            db_source_bytes: limits.db_source_bytes,
+            interval_seconds_minimum: limits.interval_seconds_minimum,
+            delivery_timeout_ms: limits.delivery_timeout_ms,
+            daily_compute_time_quota: quotas.daily_compute_ms,
+            daily_invocations_quota: quotas.daily_invocations,
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Table> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read the settings {}", path.display()))?;
+    text.parse().with_context(|| format!("the settings in {} are not TOML", path.display()))
+}
+
+fn decided(table: Table) -> Result<Settings> {
+    let may_be_zero = |name: &str| name.ends_with("_quota");
+    for (name, value) in &table {
+        if value.as_integer().is_some_and(|number| number < 1 && !(number == 0 && may_be_zero(name))) {
+            bail!("`{name}` must be at least {}", if may_be_zero(name) { 0 } else { 1 });
+        }
+    }
+    Ok(table.try_into()?)
+}
+
+/// `redis://user:secret@host` without the secret.
+pub(crate) fn without_password(address: &str) -> String {
+    let parts = address.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1)));
+    parts.map_or_else(|| address.to_owned(), |(scheme, host)| format!("{scheme}://…@{host}"))
+}
+
+#[cfg(test)]
+mod tests;

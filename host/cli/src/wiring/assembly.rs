@@ -1,0 +1,115 @@
+//! From settings to a platform: the only place that says which store, keys and sandbox there are.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use platform::ports::{Entropy, SystemClock, SystemEntropy};
+use platform::vault::{KeyRing, Vault};
+use platform::{Platform, Programs};
+use sandbox::Sandbox;
+use store::Store;
+
+use super::idle::NoSandbox;
+use super::linking::Linking;
+use super::network::NetworkArguments;
+use super::sandboxing::Sandboxing;
+use super::sending::Sending;
+use crate::settings::{Settings, without_password};
+
+/// Secrets of the operator: from the environment, never in the file of settings.
+#[derive(clap::Args, Clone, Default)]
+pub(crate) struct Secrets {
+    /// Keys that encrypt credentials, in base64, the current one first; without it they are in a file of the data folder
+    #[arg(long, env = "WELLSPRING_ENCRYPTION_KEYS", hide_env_values = true, hide = true, global = true)]
+    pub(crate) encryption_keys: Option<String>,
+}
+
+/// Everything in working order: what `serve` needs.
+pub(crate) async fn open_platform(
+    settings: &Settings,
+    secrets: &Secrets,
+    network: &NetworkArguments,
+    url: &str,
+) -> Result<Platform> {
+    let outbound = network.open()?;
+    let cache = settings.data.join("cache");
+    let config = sandbox::Config {
+        cache_folder: Some(cache.clone()),
+        max_memory_bytes: settings.limits().memory_bytes.max(sandbox::Config::default().max_memory_bytes),
+        ..sandbox::Config::default()
+    };
+    // Compiling or reading the engine and opening the store take their time side by side.
+    let (sandbox, store) = tokio::join!(Sandbox::open(config), open_store(settings));
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    Ok(Platform::new(platform::Parts {
+        store: store?,
+        sandbox: Arc::new(Sandboxing::new(sandbox.context("the sandbox did not start")?, outbound.clone())),
+        linker: Arc::new(Linking::new(&cache, network.open_for_packages()?)),
+        outbound: Arc::new(Sending(outbound)),
+        clock: Arc::new(SystemClock),
+        vault: open_vault(settings, secrets, entropy.clone())?,
+        entropy,
+        programs: Programs::default(),
+        config: config_of(settings, url),
+    }))
+}
+
+/// The store and the keys alone: what an operator's command needs while no server runs.
+pub(crate) async fn open_idle_platform(settings: &Settings, secrets: &Secrets) -> Result<Platform> {
+    let (entropy, network): (Arc<dyn Entropy>, _) = (Arc::new(SystemEntropy), NetworkArguments::default());
+    Ok(Platform::new(platform::Parts {
+        store: open_store(settings).await?,
+        sandbox: Arc::new(NoSandbox),
+        linker: Arc::new(Linking::new(&settings.data.join("cache"), network.open_for_packages()?)),
+        outbound: Arc::new(Sending(network.open()?)),
+        clock: Arc::new(SystemClock),
+        vault: open_vault(settings, secrets, entropy.clone())?,
+        entropy,
+        programs: Programs::default(),
+        config: config_of(settings, "http://localhost"),
+    }))
+}
+
+pub(crate) async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>> {
+    if let Some(url) = &settings.store {
+        let redis = store::redis::Redis::connect(url, "wellspring").await;
+        return Ok(Arc::new(redis.with_context(|| format!("cannot use the store at {}", without_password(url)))?));
+    }
+    let path = store_file(settings);
+    // It reads and perhaps recovers a log, which may take its time.
+    let opening = tokio::task::spawn_blocking(move || {
+        store::embedded::Embedded::open(&path).with_context(|| format!("cannot use the store {}", path.display()))
+    });
+    Ok(Arc::new(opening.await??))
+}
+
+pub(crate) fn store_file(settings: &Settings) -> PathBuf {
+    settings.data.join("store.db")
+}
+
+pub(crate) fn key_file(settings: &Settings) -> PathBuf {
+    settings.data.join("encryption.key")
+}
+
+pub(crate) fn open_vault(settings: &Settings, secrets: &Secrets, entropy: Arc<dyn Entropy>) -> Result<Vault> {
+    let vault = match &secrets.encryption_keys {
+        Some(keys) => KeyRing::parse(keys).map(|ring| Vault::new(ring, entropy)),
+        None => Vault::open_file(&key_file(settings), entropy),
+    };
+    vault.context("cannot use the encryption key")
+}
+
+/// The folder holds keys and compiled code: nobody else may read or write it.
+pub(crate) fn make_private_folder(path: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .with_context(|| format!("cannot make the data folder {}", path.display()))
+}
+
+fn config_of(settings: &Settings, url: &str) -> platform::Config {
+    platform::Config { limits: settings.limits(), default_quotas: settings.quotas(), ..platform::Config::new(url) }
+}

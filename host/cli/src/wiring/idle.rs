@@ -1,0 +1,28 @@
+//! The sandbox of a process that runs nothing: an operator's command while no server is there.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use platform::ports::{LoadFailure, Loaded, Outcome, Program, RunServices, Sandbox, SandboxError, Task};
+
+pub(crate) struct NoSandbox;
+
+#[derive(Debug, thiserror::Error)]
+#[error("nothing runs here: start the server first")]
+struct NothingRuns;
+
+#[async_trait]
+impl Sandbox for NoSandbox {
+    async fn load(&self, _program: &Arc<Program>) -> Result<Result<Loaded, LoadFailure>, SandboxError> {
+        Err(SandboxError::Failed(NothingRuns.into()))
+    }
+
+    async fn run(
+        &self,
+        _program: &Arc<Program>,
+        _task: Task,
+        _services: Arc<dyn RunServices>,
+    ) -> Result<Outcome, SandboxError> {
+        Err(SandboxError::Failed(NothingRuns.into()))
+    }
+}

@@ -1,0 +1,372 @@
+//! Bad days of the real binary: each ends with a clear message and an exit code, or is lived through, and nothing that
+//! was answered is lost.
+
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use rig::client::Client;
+use rig::served::{KEY, Place, Served, binary};
+use serde_json::{Value, json};
+
+/// Whose files are nobody's: what a root that runs tests becomes for one of them.
+const NOBODY: u32 = 65_534;
+
+/// `wellspring` with these arguments, to its end.
+fn wellspring(arguments: &[&str]) -> Output {
+    command(arguments).output().unwrap()
+}
+
+fn command(arguments: &[&str]) -> Command {
+    // A server that starts after all must not hang the test.
+    let mut command = Command::new("timeout");
+    command.arg("60").arg(binary()).args(arguments).env_remove("WELLSPRING_API_KEY").env("NO_COLOR", "1");
+    command
+}
+
+#[track_caller]
+fn refused(output: &Output, code: i32, says: &[&str]) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    for part in says {
+        assert!(said.contains(part), "{part:?} is not in: {said}");
+    }
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A source that emits what it receives.
+async fn deploy(client: &Client) -> Value {
+    let code = "module.exports = {name: 'echo', version: '1', props: {http: '$.interface.http'}, \
+                run(event) { this.$emit(event.body) }}";
+    client.post("/v1/sources", &json!({"component_code": code})).await.unwrap().data()
+}
+
+#[test]
+fn a_port_that_is_taken_is_told_with_the_option_that_helps() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let folder = tempfile::tempdir().unwrap();
+
+    let output = wellspring(&["serve", "--data", text(folder.path()), "--listen", &address]);
+
+    refused(&output, 1, &[&format!("cannot listen at {address}"), "--listen"]);
+}
+
+#[test]
+fn settings_that_are_wrong_are_a_matter_of_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wellspring.toml");
+    for (settings, says) in [
+        ("keep_events = ", "line 1"),
+        ("keep_event = 1", "unknown field `keep_event`"),
+        ("keep_events = 0", "`keep_events` must be at least 1"),
+        ("listen = \"nowhere\"", "listen"),
+        ("trusted_proxy = [\"somebody\"]", "a trusted proxy is an address or a network"),
+    ] {
+        std::fs::write(&file, settings).unwrap();
+        let output = wellspring(&["serve", "--config", text(&file), "--data", text(&folder.path().join("data"))]);
+        refused(&output, 2, &[says]);
+    }
+    refused(&wellspring(&["serve", "--config", "/nowhere.toml"]), 2, &["/nowhere.toml", "No such file"]);
+    refused(&wellspring(&["serve", "--keep-events", "many"]), 2, &["--keep-events"]);
+    assert!(!folder.path().join("data").exists(), "nothing is made before the settings are understood");
+}
+
+#[test]
+fn the_settings_that_count_are_printed_and_flags_win_over_the_environment_over_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wellspring.toml");
+    std::fs::write(&file, "keep_events = 1\nkeep_logs = 1\nbody_bytes = 1\n").unwrap();
+    let arguments = ["serve", "--print-config", "--keep-events", "3", "--config", text(&file)];
+
+    let output =
+        command(&arguments).env("WELLSPRING_KEEP_EVENTS", "2").env("WELLSPRING_KEEP_LOGS", "2").output().unwrap();
+
+    let printed = String::from_utf8(output.stdout).unwrap();
+    for line in ["keep_events = 3", "keep_logs = 2", "body_bytes = 1", "event_bytes = 524288"] {
+        assert!(printed.lines().any(|printed| printed == line), "{line} is not in\n{printed}");
+    }
+}
+
+#[test]
+fn a_redis_that_is_not_there_ends_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = "redis://somebody:s3cret@127.0.0.1:1";
+
+    let output =
+        wellspring(&["serve", "--listen", "127.0.0.1:0", "--data", text(folder.path()), "--store", store]);
+
+    refused(&output, 1, &["cannot use the store at redis://…@127.0.0.1:1"]);
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("s3cret"));
+}
+
+#[tokio::test]
+async fn a_second_server_on_the_same_folder_is_refused() {
+    let place = Place::new();
+    let _first = place.start().await;
+
+    let output = wellspring(&["serve", "--listen", "127.0.0.1:0", "--data", text(&place.data())]);
+
+    refused(&output, 1, &["store.db is in use by another process"]);
+}
+
+#[tokio::test]
+async fn another_encryption_key_is_refused_and_the_right_one_finds_everything() {
+    let place = Place::new();
+    let served = place.start().await;
+    let source = deploy(&served.client()).await;
+    served.stop().await;
+    let key = place.data().join("encryption.key");
+    let right = std::fs::read_to_string(&key).unwrap();
+
+    std::fs::write(&key, "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\n").unwrap();
+    let other = wellspring(&["serve", "--listen", "127.0.0.1:0", "--data", text(&place.data())]);
+    std::fs::write(&key, "not a key").unwrap();
+    let malformed = wellspring(&["serve", "--listen", "127.0.0.1:0", "--data", text(&place.data())]);
+    std::fs::write(&key, right).unwrap();
+
+    refused(&other, 1, &["is the encryption key the one it was made with?"]);
+    refused(&malformed, 1, &["an encryption key is 32 bytes in base64"]);
+    let served = place.start().await;
+    let found = served.client().get(&format!("/v1/sources/{}", source["id"].as_str().unwrap())).await.unwrap();
+    assert_eq!(found.data()["name"], "echo");
+}
+
+#[tokio::test]
+async fn a_store_of_a_newer_version_is_left_alone() {
+    let place = Place::new();
+    place.start().await.stop().await;
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store.db");
+    let copied = wellspring(&["backup", text(&store), "--data", text(&place.data())]);
+    assert!(copied.status.success());
+    let mut bytes = std::fs::read(&store).unwrap();
+    // Where SQLite keeps `user_version`.
+    bytes[60..64].copy_from_slice(&1000_u32.to_be_bytes());
+    std::fs::write(&store, &bytes).unwrap();
+
+    let output = wellspring(&["serve", "--listen", "127.0.0.1:0", "--data", text(folder.path())]);
+
+    refused(&output, 1, &["written by a newer version (schema 1000"]);
+    assert_eq!(std::fs::read(&store).unwrap(), bytes);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let (data, own) = (folder.path().join("data"), folder.path().join("wellspring"));
+    std::fs::create_dir(&data).unwrap();
+    std::fs::copy(binary(), &own).unwrap();
+    let mut command = Command::new(&own);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(&data).current_dir(folder.path());
+    // Nothing is read-only for root.
+    if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
+        chown(&data, Some(NOBODY), Some(NOBODY)).unwrap();
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    std::fs::set_permissions(&data, PermissionsExt::from_mode(0o555)).unwrap();
+
+    let output = command.output().unwrap();
+
+    refused(&output, 1, &[text(&data), "Permission denied"]);
+}
+
+/// Started where no file may grow beyond this.
+async fn start_with_little_room(place: &Place, kibibytes: u64) -> Served {
+    let script = place.data().join("../little-room");
+    // The signal is ignored, and so is its default, to end the process: a full disk sends none.
+    let text = format!("#!/bin/bash\ntrap '' XFSZ\nulimit -f {kibibytes}\nexec {} \"$@\"\n", text(binary()));
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+    place.start_through(&script).await
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_what_is_new_serves_what_is_there_and_loses_nothing() {
+    let mut place = Place::new();
+    place.options.extend(["--keep-events".to_owned(), "10000".to_owned()]);
+    let served = place.start().await;
+    let source = deploy(&served.client()).await;
+    served.stop().await;
+    let (id, endpoint) = (source["id"].as_str().unwrap(), source["configured_props"]["http"]["endpoint_url"].clone());
+    let path = endpoint.as_str().unwrap().rsplit_once("/e/").unwrap().1.to_owned();
+
+    let served = start_with_little_room(&place, 1024).await;
+    let client = served.client();
+    let (mut answered, mut refusal) = (0, None);
+    for number in 0..1000 {
+        let body = json!({"number": number, "padding": "x".repeat(10_000)});
+        let reply = client.trigger(&client.at(&format!("/e/{path}")), &body).await.unwrap();
+        match reply.status {
+            200 => answered += 1,
+            _ => {
+                refusal = Some(reply);
+                break;
+            }
+        }
+    }
+
+    let refusal = refusal.expect("ten megabytes do not fit into one");
+    assert_eq!((refusal.status, &refusal.json()["code"]), (503, &json!("store_unavailable")), "{}", refusal.text());
+    assert!(answered > 0, "some fit");
+    assert_eq!(client.events(id, "default").await.unwrap().len(), answered, "what is there is still served");
+    served.kill().await;
+    let served = place.start().await;
+    let events = served.client().events(id, "default").await.unwrap();
+    let numbers: Vec<Value> = events.iter().map(|event| event["event"]["number"].clone()).collect();
+    assert_eq!(numbers, (0..answered).map(Value::from).collect::<Vec<_>>());
+    let reply = served.client().trigger(&format!("{}/e/{path}", served.url), &json!({"number": -1})).await.unwrap();
+    assert_eq!(reply.status, 200, "with room again, it goes on");
+}
+
+#[tokio::test]
+async fn an_operator_commands_a_server_that_runs_and_one_that_does_not() {
+    let place = Place::new();
+    let served = place.start().await;
+    let data = place.data();
+    let run = |arguments: &[&str]| {
+        let output = wellspring(&[arguments, &["--data", text(&data)]].concat());
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+
+    let key = run(&["users", "create", "ada", "--email", "ada@example.com"]);
+    let me = Client::new(&served.url, &key).get("/v1/users/me").await.unwrap().data();
+    run(&["users", "set", "ada", "--plan", "paid"]);
+    let paid = Client::new(&served.url, &key).get("/v1/users/me").await.unwrap().data();
+    run(&["apps", "put", "slack", "--name", "Slack"]);
+    let credentials = place.data().join("../credentials.json");
+    std::fs::write(&credentials, r#"{"token": "t0ken"}"#).unwrap();
+    run(&["accounts", "create", "slack", "--user", "ada", "--credentials", text(&credentials)]);
+    let rotated = run(&["rotate-key", "--json"]);
+    let retire = wellspring(&["rotate-key", "--retire", "--data", text(&data)]);
+    served.stop().await;
+
+    assert_eq!((&me["username"], paid.get("api_key")), (&json!("ada"), None));
+    assert_eq!(serde_json::from_str::<Value>(&rotated).unwrap()["rewrapped"], 2, "the account and the check");
+    refused(&retire, 1, &["a server is running"]);
+    let accounts: Value = serde_json::from_str(&run(&["accounts", "list", "--user", "ada", "--json"])).unwrap();
+    assert_eq!(accounts[0]["name"], "Slack");
+    run(&["rotate-key", "--retire"]);
+    let second = run(&["users", "new-key", "ada"]);
+    run(&["users", "delete", "ada", "--yes"]);
+    assert!(!run(&["users", "list"]).contains("ada@example.com"));
+    let served = place.start().await;
+    for key in [&key, &second] {
+        assert_eq!(Client::new(&served.url, key).get("/v1/users/me").await.unwrap().status, 401);
+    }
+    assert_eq!(Client::new(&served.url, KEY).get("/v1/users/me").await.unwrap().status, 200);
+}
+
+#[tokio::test]
+async fn a_backup_of_a_server_that_runs_is_restored_to_the_moment_it_was_made() {
+    let place = Place::new();
+    let served = place.start().await;
+    let before = deploy(&served.client()).await;
+    let copy = place.data().join("../copy.db");
+    let backup = || wellspring(&["backup", text(&copy), "--data", text(&place.data())]);
+
+    assert!(backup().status.success());
+    let after = deploy(&served.client()).await;
+    refused(&backup(), 1, &["is there already"]);
+    let restore = || wellspring(&["restore", text(&copy), "--yes", "--data", text(&place.data())]);
+    refused(&restore(), 1, &["in use by another process"]);
+    served.stop().await;
+    let restored = restore();
+
+    refused(&restored, 0, &["is the store now", "what was there before is in"]);
+    let client_of = place.start().await;
+    let status = async |source: &Value| {
+        client_of.client().get(&format!("/v1/sources/{}", source["id"].as_str().unwrap())).await.unwrap().status
+    };
+    assert_eq!((status(&before).await, status(&after).await), (200, 404));
+}
+
+#[test]
+fn copies_of_redis_are_left_to_redis_and_it_is_said_how() {
+    for command in ["backup", "restore"] {
+        let output = wellspring(&[command, "copy", "--store", "redis://127.0.0.1:1"]);
+        refused(&output, 1, &["redis-cli --rdb"]);
+    }
+}
+
+#[tokio::test]
+async fn a_doctor_says_what_is_fine_and_fails_where_something_is_not() {
+    let place = Place::new();
+    let served = place.start().await;
+    let address = served.url.strip_prefix("http://").unwrap().to_owned();
+    let data = place.data();
+    let examine = |listen: &str| {
+        command(&["doctor", "--offline", "--json", "--data", text(&data)]).env("WELLSPRING_LISTEN", listen).output()
+    };
+
+    let running = examine(&address).unwrap();
+    served.stop().await;
+    std::fs::write(data.join("encryption.key"), "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\n").unwrap();
+    let wrong_key = examine(&address).unwrap();
+
+    assert_eq!(running.status.code(), Some(0), "{}", String::from_utf8_lossy(&running.stdout));
+    let findings: Vec<Value> = serde_json::from_slice(&wrong_key.stdout).unwrap();
+    let failed: Vec<&Value> = findings.iter().filter(|finding| finding["level"] == "fail").collect();
+    assert_eq!((wrong_key.status.code(), failed.len()), (Some(1), 1), "{failed:?}");
+    assert_eq!(failed[0]["about"], "key");
+    assert!(failed[0]["advice"].as_str().unwrap().contains("encryption.key"));
+}
+
+/// A component that is saved again is deployed again, and what it emits is shown.
+#[tokio::test]
+async fn a_component_that_is_saved_is_deployed_again_and_its_events_are_shown() {
+    use tokio::io::{AsyncBufReadExt, BufReader};
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("greet.js");
+    let code = |word: &str| {
+        format!(
+            "module.exports = {{name: 'greet', version: '1', props: {{http: '$.interface.http'}}, \
+             run() {{ this.$emit({{word: '{word}'}}) }}}}"
+        )
+    };
+    std::fs::write(&file, code("first")).unwrap();
+    let mut child = tokio::process::Command::new(binary())
+        .args(["dev", text(&file), "--listen", "127.0.0.1:0", "--data", text(&place.data())])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut talk = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut shown = BufReader::new(child.stdout.take().unwrap()).lines();
+    let patience = Duration::from_secs(120);
+    let mut wait_for = async |part: &str| {
+        let found = async {
+            while let Ok(Some(line)) = talk.next_line().await {
+                if line.contains(part) {
+                    return line.trim().to_owned();
+                }
+            }
+            panic!("{part} was never said");
+        };
+        tokio::time::timeout(patience, found).await.expect(part)
+    };
+    let client = Client::new("", KEY);
+
+    let endpoint = wait_for("/e/").await;
+    client.trigger(&endpoint, &json!({})).await.unwrap();
+    let first = tokio::time::timeout(patience, shown.next_line()).await.unwrap().unwrap().unwrap();
+    std::fs::write(&file, "module.exports = {").unwrap();
+    wait_for("was not deployed").await;
+    std::fs::write(&file, code("second")).unwrap();
+    wait_for("updated dev-greet").await;
+    client.trigger(&endpoint, &json!({})).await.unwrap();
+    let second = tokio::time::timeout(patience, shown.next_line()).await.unwrap().unwrap().unwrap();
+
+    assert!(first.contains(r#"{"word":"first"}"#), "{first}");
+    assert!(second.contains(r#"{"word":"second"}"#), "{second}");
+}
