@@ -78,6 +78,10 @@ async fn a_source_is_deployed_run_followed_changed_and_deleted() {
     developer.file("counter.js", COUNTER);
     developer.file("step.js", "module.exports = 1;");
 
+    // Here first, without the server, and with the file it requires.
+    let local = developer.run(&["run", "./counter.js", "--prop", "word=a", "--prop", "token=t"]);
+    let local: Value = serde_json::from_str(&local).unwrap();
+    assert_eq!(local["emits"][0]["event"], json!({"count": 1, "word": "a", "token": "t"}), "{local}");
     let id = developer.run(&["deploy", "counter.js", "--prop", "word=a", "--prop", "token=hunter2", "--get", "id"]);
     let ran = developer.json(&["run", &id, "--event", "{}"]);
     assert_eq!(ran["emitted"][0]["event"], json!({"count": 1, "word": "a", "token": "hunter2"}));

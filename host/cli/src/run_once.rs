@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use platform::ports::{ComponentSource, Linker};
 use sandbox::{Config, Fault, Limits, LoadError, Outcome, Program, Sandbox, Task};
 use serde_json::{Value, json};
 
 use crate::local_services::LocalServices;
+use crate::wiring::linking::Linking;
 use crate::wiring::network::NetworkArguments;
+use crate::wiring::sandboxing::translate;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -28,15 +31,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         return Ok(remote::run::execute(arguments.remote).await);
     }
     let component = Path::new(&arguments.remote.target);
-    let source = std::fs::read_to_string(component)
-        .with_context(|| format!("cannot read the component {}", component.display()))?;
+    let collected = remote::collect(component)?;
     let event = arguments.remote.event.as_deref().map_or_else(|| Ok(json!({})), remote::run::read_event)?;
     let props = arguments.remote.props.read_untyped()?;
 
-    let config = Config { cache_folder: arguments.cache.or_else(default_cache), ..Config::default() };
-    let sandbox = Sandbox::open(config).await?;
-    let name = component.file_name().map_or("component.js".into(), |name| name.to_string_lossy());
-    let built = match sandbox.build(Arc::new(Program::single(&name, source)), Limits::default()).await {
+    let cache = arguments.cache.or_else(default_cache);
+    let sandbox = Sandbox::open(Config { cache_folder: cache.clone(), ..Config::default() }).await?;
+    let program = link(collected, cache.as_deref(), &arguments.network).await?;
+    let built = match sandbox.build(Arc::new(program), Limits::default()).await {
         Ok(built) => built,
         Err(LoadError::Threw(thrown)) => {
             eprintln!("error: the component does not load\n{}", thrown.stack);
@@ -53,6 +55,20 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let outcome = sandbox.run(&built.image, task, services.clone()).await?;
     println!("{:#}", to_json(&outcome, services.take_reply()));
     Ok(if outcome.fault.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// With its files and packages. What refers to nothing is not linked: asking npm where packages come from takes longer
+/// than the run.
+async fn link(collected: remote::Collected, cache: Option<&Path>, network: &NetworkArguments) -> Result<Program> {
+    let remote::Collected { filename, code, files } = collected;
+    let is_module = code.lines().any(|line| line.starts_with("import") || line.starts_with("export"));
+    if files.is_empty() && !is_module && !code.contains("require(") && filename.ends_with(".js") {
+        return Ok(Program::single(&filename, code));
+    }
+    let aside = tempfile::tempdir()?;
+    let linking = Linking::new(cache.unwrap_or(aside.path()), network.open_for_packages()?);
+    let linked = linking.link(ComponentSource { filename, source: code, files }).await?;
+    Ok(translate(&linked.program))
 }
 
 /// The outcome for people and programs alike.

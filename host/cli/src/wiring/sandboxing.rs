@@ -127,7 +127,7 @@ impl Services for Bridge {
     }
 }
 
-fn translate(program: &ports::Program) -> sandbox::Program {
+pub(crate) fn translate(program: &ports::Program) -> sandbox::Program {
     let module = |module: &ports::Module| sandbox::Module {
         kind: match module.kind {
             ports::ModuleKind::CommonJs => sandbox::ModuleKind::CommonJs,
