@@ -12,10 +12,33 @@ pub(crate) enum SourceText {
     Dropped,
 }
 
+/// What a module of a component is a function of.
+const MODULE_PARAMETERS: &str = "exports, require, module, __filename, __dirname";
+
+/// Where the linker puts packages.
+const PACKAGES_FOLDER: &str = "/node_modules/";
+
+/// The function of a module of a component.
+pub(crate) fn compile_module<'js>(ctx: &Ctx<'js>, source: String, path: &str) -> Result<Value<'js>> {
+    compile(ctx, source, path, MODULE_PARAMETERS, text_of(path))
+}
+
+/// A module of a component, for [`evaluate_bytecode`] in another instance.
+pub(crate) fn module_to_bytecode(ctx: &Ctx<'_>, source: String, path: &str) -> Result<Vec<u8>> {
+    parse_function(ctx, source, path, MODULE_PARAMETERS)?.write(text_of(path))
+}
+
+/// The function of a module that [`module_to_bytecode`] compiled. QuickJS trusts what it reads: `bytecode` must be ours.
+pub(crate) fn evaluate_bytecode<'js>(ctx: &Ctx<'js>, bytecode: &[u8]) -> Result<Value<'js>> {
+    Script::read(ctx, bytecode)?.evaluate()
+}
+
+/// Of its author's own functions a component may want the text; that of packages would be a large part of the image.
+fn text_of(path: &str) -> SourceText {
+    if path.starts_with(PACKAGES_FOLDER) { SourceText::Dropped } else { SourceText::Kept }
+}
+
 /// Compiles a CommonJS module to a function of `parameters`.
-///
-/// The wrapper takes two lines before the first, which is how the module's first line becomes line 1: QuickJS takes a
-/// start at line 0 for "not given".
 pub(crate) fn compile<'js>(
     ctx: &Ctx<'js>,
     body: String,
@@ -23,6 +46,19 @@ pub(crate) fn compile<'js>(
     parameters: &str,
     text: SourceText,
 ) -> Result<Value<'js>> {
+    let script = parse_function(ctx, body, name, parameters)?;
+    let script = match text {
+        SourceText::Kept => script,
+        SourceText::Dropped => Script::read(ctx, &script.write(text)?)?,
+    };
+    script.evaluate()
+}
+
+/// A script whose value is the function.
+///
+/// The wrapper takes two lines before the first, which is how the module's first line becomes line 1: QuickJS takes a
+/// start at line 0 for "not given".
+fn parse_function<'js>(ctx: &Ctx<'js>, body: String, name: &str, parameters: &str) -> Result<Script<'js>> {
     // A hash-bang is legal only at the very start of a script; as a comment it keeps the line count.
     let comment = if body.starts_with("#!") { "//" } else { "" };
     let (head, tail) = (format!("(function ({parameters}) {{\n\n{comment}"), "\n})\0");
@@ -31,12 +67,7 @@ pub(crate) fn compile<'js>(
     source.push_str(&body);
     source.push_str(tail);
     drop(body);
-    let mut script = parse(ctx, &source, name, -1)?;
-    drop(source);
-    if text == SourceText::Dropped {
-        script = script.without_text()?;
-    }
-    script.evaluate()
+    parse(ctx, &source, name, -1)
 }
 
 /// A compiled script that was not evaluated yet.
@@ -73,22 +104,31 @@ impl<'js> Script<'js> {
         Ok(Self { ctx: ctx.clone(), bytecode })
     }
 
-    /// Written as bytecode without text and read again. It never leaves this instance: QuickJS trusts what it reads.
-    fn without_text(self) -> Result<Self> {
-        let (ctx, context) = (self.ctx.clone(), self.ctx.as_raw().as_ptr());
-        let flags = (qjs::JS_WRITE_OBJ_BYTECODE | qjs::JS_WRITE_OBJ_STRIP_SOURCE) as i32;
+    fn write(self, text: SourceText) -> Result<Vec<u8>> {
+        let context = self.ctx.as_raw().as_ptr();
+        let strip = if text == SourceText::Dropped { qjs::JS_WRITE_OBJ_STRIP_SOURCE } else { 0 };
         let mut length = 0;
-        // SAFETY: the buffer is QuickJS's own, of the length it says, and is freed with its allocator after reading.
+        // SAFETY: the buffer is QuickJS's own, of the length it says, and is freed with its allocator after copying.
         unsafe {
+            let flags = (qjs::JS_WRITE_OBJ_BYTECODE | strip) as i32;
             let buffer = qjs::JS_WriteObject(context, &mut length, self.bytecode, flags);
-            drop(self);
             if buffer.is_null() {
                 return Err(Error::Exception);
             }
-            let read = qjs::JS_ReadObject(context, buffer, length, qjs::JS_READ_OBJ_BYTECODE as i32);
+            let bytes = std::slice::from_raw_parts(buffer, length as usize).to_vec();
             qjs::js_free(context, buffer.cast());
-            Self::new(&ctx, read)
+            Ok(bytes)
         }
+    }
+
+    /// QuickJS trusts what it reads: `bytes` must come from `write`.
+    fn read(ctx: &Ctx<'js>, bytes: &[u8]) -> Result<Self> {
+        // SAFETY: the bytes are ours, see above, and outlive the call.
+        let read = unsafe {
+            let flags = qjs::JS_READ_OBJ_BYTECODE as i32;
+            qjs::JS_ReadObject(ctx.as_raw().as_ptr(), bytes.as_ptr(), bytes.len() as _, flags)
+        };
+        Self::new(ctx, read)
     }
 
     fn evaluate(self) -> Result<Value<'js>> {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use sandbox::{Fault, Limits, LoadError, Program};
+use sandbox::{Fault, Limits, LoadError, Program, measure};
 
-use crate::stage::sandbox;
+use crate::stage::{Stage, run_image, sandbox};
 
 async fn load_error(source: &str) -> LoadError {
     let limits = Limits { fuel: 500_000_000, wall_clock: Duration::from_secs(5), ..Limits::default() };
@@ -77,4 +77,70 @@ async fn a_missing_module_names_itself_and_who_wants_it() {
 
     assert!(thrown.message.contains("./missing.js") && thrown.message.contains("component.js"), "{}", thrown.message);
     assert_eq!(thrown.code, Some("MODULE_NOT_FOUND".into()));
+}
+
+/// A component that uses a package of one file.
+fn with_package(package: &str, component: &str) -> std::sync::Arc<Program> {
+    let mut program = Program::single("/component/entry.js", component);
+    let path = "/node_modules/package/index.js".to_owned();
+    program.modules.extend(Program::single(&path, package).modules);
+    let entry = program.modules.get_mut("/component/entry.js").unwrap();
+    entry.imports.insert("package".to_owned(), path);
+    std::sync::Arc::new(program)
+}
+
+#[tokio::test(start_paused = true)]
+async fn own_functions_keep_their_text_and_those_of_packages_do_not() {
+    let component = "const { given } = require('package');
+module.exports = {name: 'x', version: '1', run() { const own = () => 'mine'; this.$emit([String(own), String(given)]) }};";
+    let program = with_package("exports.given = function given() { return 'theirs'; };", component);
+
+    let image = sandbox().await.build(program, Limits::default()).await.unwrap().image;
+    let outcome = run_image(&image, Limits::default(), std::sync::Arc::new(Stage::default())).await;
+
+    let texts: Vec<String> = serde_json::from_str(outcome.emits[0].event.get()).unwrap();
+    assert_eq!(texts[0], "() => 'mine'");
+    assert!(texts[1].contains("[native code]") && !texts[1].contains("theirs"), "{}", texts[1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_image_does_not_grow_with_what_is_only_compiled() {
+    let component = "require('package'); module.exports = {name: 'x', version: '1', run() {}};";
+    let comment = format!("/* {} */", "text that says nothing ".repeat(100_000));
+    let size = |program| async {
+        let image = sandbox().await.build(program, Limits::default()).await.unwrap().image;
+        measure::sizes(sandbox().await, &image).unwrap().image
+    };
+
+    let (small, large) = (size(with_package("", component)).await, size(with_package(&comment, component)).await);
+
+    assert!(large <= small + (256 << 10), "{large} bytes with two megabytes of comments, {small} without");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_package_that_does_not_parse_or_throws_tells_where() {
+    for (package, name, line) in
+        [("\n\nconst = 5;", "SyntaxError", 3), ("\nthrow new TypeError('no');", "TypeError", 2)]
+    {
+        let program = with_package(package, "require('package')");
+
+        let error = sandbox().await.build(program, Limits::default()).await.err().unwrap();
+
+        let LoadError::Threw(thrown) = error else { panic!("{error}") };
+        assert_eq!((thrown.name.as_str(), thrown.line), (name, Some(line)));
+        assert_eq!(thrown.file.as_deref(), Some("/node_modules/package/index.js"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_module_required_in_a_run_is_compiled_then_and_modules_know_their_place() {
+    let component = "module.exports = {name: 'x', version: '1', run() { this.$emit([require('package'), __filename, require.resolve('package')]) }};";
+    let program =
+        with_package("module.exports = [__dirname, module.parent.filename, module.id in require.cache];", component);
+
+    let image = sandbox().await.build(program, Limits::default()).await.unwrap().image;
+    let outcome = run_image(&image, Limits::default(), std::sync::Arc::new(Stage::default())).await;
+
+    let expected = r#"[["/node_modules/package","/component/entry.js",true],"/component/entry.js","/node_modules/package/index.js"]"#;
+    assert_eq!(outcome.emits.first().map(|emit| emit.event.get()), Some(expected), "{:?}", outcome.fault);
 }

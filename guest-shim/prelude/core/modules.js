@@ -5,7 +5,6 @@
 // nothing of what was not; a `require` inside a function finds its module at run time the same way.
 const { parse, apply, keys, hasOwn, create, split, join, slice, startsWith, mapGet, mapSet, mapHas, mapDelete, Map, Proxy, SyntaxError } = internal.primordials;
 
-const PARAMETERS = 'exports, require, module, __filename, __dirname';
 const SUFFIXES = ['', '.js', '.json', '.cjs', '/index.js', '/index.json'];
 
 let table = new Map();
@@ -64,7 +63,7 @@ const evaluate = (record, module) => {
     module.exports = parseJson(host.source(record.path) ?? '', record.path);
     return;
   }
-  const run = host.compileModule(record.path, PARAMETERS);
+  const run = host.compileModule(record.path);
   if (run === undefined || run === null) throw notFound(record.path, 'the component');
   apply(run, module.exports, [module.exports, module.require, module, module.filename, module.path]);
 };

@@ -23,8 +23,11 @@ const GLOBALS = {
   ],
   'web/crypto': ['crypto', 'Crypto', 'CryptoKey', 'SubtleCrypto'],
   'web/intl': ['Intl'],
+  'web/websocket': ['WebSocket'],
 };
 for (const [part, names] of Object.entries(GLOBALS)) internal.defineLazyGlobals(part, names);
+
+if (globalThis.Atomics === undefined) internal.defineLazyGlobals('web/atomics', ['Atomics']);
 
 for (const part of ['web/text', 'web/url', 'web/abort', 'web/fetch']) internal.lazy(part);
 

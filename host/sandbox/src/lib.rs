@@ -8,6 +8,7 @@
 //! A component's failure is an [`Outcome`] with a [`Fault`]; an `Err` means that the host failed.
 
 mod cache;
+mod compile;
 mod engine;
 mod gate;
 mod image;

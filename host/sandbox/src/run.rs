@@ -13,6 +13,7 @@ use crate::limits::Limits;
 use crate::memory::MemoryUse;
 use crate::meter::run_metered;
 use crate::outcome::{Effect, Emit, Fault, LogLine, Outcome, Thrown, Usage, Write};
+use crate::compile::Compiler;
 use crate::program::Program;
 use crate::sandbox::Error;
 use crate::services::Services;
@@ -27,6 +28,8 @@ pub(crate) struct Run {
     pub(crate) services: Arc<dyn Services>,
     pub(crate) limits: Limits,
     pub(crate) program: Option<Arc<Program>>,
+    /// While a component is loading: compiles its modules elsewhere.
+    pub(crate) compiler: Option<Compiler>,
     pub(crate) started: Instant,
     pub(crate) memory: Option<Memory>,
     pub(crate) realloc: Option<Realloc>,
@@ -48,8 +51,8 @@ pub(crate) type Realloc = TypedFunc<(u32, u32, u32, u32), u32>;
 /// An instance with its store. Used for one call and thrown away.
 pub(crate) struct Started {
     pub(crate) store: Store<Run>,
-    instance: Instance,
-    memory: Memory,
+    pub(crate) instance: Instance,
+    pub(crate) memory: Memory,
     cpu: Duration,
 }
 
@@ -63,6 +66,7 @@ impl Run {
         Self {
             services,
             program,
+            compiler: None,
             started: Instant::now(),
             memory: None,
             realloc: None,

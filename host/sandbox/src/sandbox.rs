@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use wasmtime::{InstancePre, Module};
 
 use crate::cache::Cache;
+use crate::compile::Compiler;
 use crate::engine::{Engine, RewriteError};
 use crate::gate::Gate;
 use crate::image;
@@ -130,7 +131,8 @@ impl Sandbox {
     pub async fn build(&self, program: Arc<Program>, limits: Limits) -> Result<Built, LoadError> {
         let inner = &self.inner;
         let key = inner.image_key(&program);
-        let run = Run::new(Arc::new(Offline), limits, Some(program.clone()));
+        let mut run = Run::new(Arc::new(Offline), limits, Some(program.clone()));
+        run.compiler = Some(Compiler::new(inner.clone(), limits));
         let mut loading = Started::new(&inner.engine, &inner.base, run).await?;
         let table = program.to_table().map_err(Error::from)?;
         loading.call(LOAD, Some(&table)).await?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)?;
