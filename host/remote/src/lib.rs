@@ -1,7 +1,7 @@
 //! The command line against a server: a client of the REST API, and the commands that stand on it.
 //!
-//! It knows nothing of the server but its API: no crate of the host is used here, so that it builds in seconds and works
-//! against any server of its version. `wellspring` dispatches to it; `wellspring-client` is this crate alone.
+//! It knows nothing of the server but its API: no crate of the host is used here, so that it builds in seconds and
+//! works against any server of its version. `wellspring` dispatches to it; `wellspring-client` is this crate alone.
 
 #![cfg_attr(
     test,

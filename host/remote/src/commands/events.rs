@@ -18,7 +18,8 @@ pub struct Arguments {
     /// The id, slug or name of a source
     source: String,
     /// How many to show
-    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10, value_parser = clap::value_parser!(u64).range(0..=EVENTS_MAXIMUM))]
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10)]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=EVENTS_MAXIMUM))]
     number: u64,
     /// Go on showing events as they come, until Ctrl-C
     #[arg(short, long)]

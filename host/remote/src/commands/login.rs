@@ -16,7 +16,8 @@ pub struct LoginArguments {
     #[arg(long, value_name = "URL", env = "WELLSPRING_URL", hide_env_values = true, default_value = DEFAULT_URL)]
     url: String,
     /// Keep it under this name; it becomes the current one
-    #[arg(long, value_name = "NAME", env = "WELLSPRING_PROFILE", hide_env_values = true, default_value = profiles::DEFAULT)]
+    #[arg(long, value_name = "NAME", env = "WELLSPRING_PROFILE", hide_env_values = true)]
+    #[arg(default_value = profiles::DEFAULT)]
     profile: String,
 }
 

@@ -1,4 +1,5 @@
-//! Server-sent events, as far as this server sends them: the data of each, put together from chunks that break anywhere.
+//! Server-sent events, as far as this server sends them: the data of each, put together from chunks that break
+//! anywhere.
 
 /// An event may be half a megabyte; what never ends is no event.
 const BUFFER_MAXIMUM: usize = 8 << 20;

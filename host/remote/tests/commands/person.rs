@@ -9,8 +9,8 @@ use crate::client::{BINARY, Machine};
 use crate::fake::Fake;
 use crate::world::{COMPONENT, HELLO, account, component, hello};
 
-/// Types at the prompts of a command, each time when the terminal shows what is waited for. Gives the exit code and what
-/// the terminal showed.
+/// Types at the prompts of a command, each time when the terminal shows what is waited for. Gives the exit code and
+/// what the terminal showed.
 fn type_at(machine: &Machine, arguments: &str, dialogue: &[(&str, &str)]) -> (i32, String) {
     let mut command = machine.command("script");
     command.args(["-qefc", &format!("{BINARY} {arguments}"), "/dev/null"]).env("TERM", "xterm").env("COLUMNS", "100");
