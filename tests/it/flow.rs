@@ -67,7 +67,9 @@ impl World {
         Self::at(Place::in_store(Some(format!("{}/{database}", redis.url())))).await
     }
 
-    async fn at(place: Place) -> Self {
+    async fn at(mut place: Place) -> Self {
+        // Endpoints keep their address when it is started again.
+        place.listen = format!("127.0.0.1:{}", rig::port::lasting_port());
         let served = place.start().await;
         let client = served.client();
         Self { place, served, client }

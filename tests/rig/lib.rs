@@ -10,6 +10,7 @@
 )]
 
 pub mod client;
+pub mod port;
 pub mod receiver;
 pub mod redis;
 pub mod served;

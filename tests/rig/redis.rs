@@ -1,10 +1,11 @@
 //! A Redis of one's own, as durable as Redis can be: every write is on disk before it is answered.
 
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
+
+use crate::port::lasting_port;
 
 const MISSING: &str = "redis-server is needed: `just test` installs it and runs the tests";
 
@@ -18,8 +19,7 @@ pub struct Redis {
 
 impl Redis {
     pub fn start() -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let mut redis = Self { port, shell: None, folder: tempfile::tempdir().unwrap() };
+        let mut redis = Self { port: lasting_port(), shell: None, folder: tempfile::tempdir().unwrap() };
         redis.launch();
         redis
     }

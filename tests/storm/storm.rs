@@ -13,13 +13,13 @@ mod sender;
 mod sink;
 mod stage;
 
-use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use serde::Serialize;
 use tokio::sync::watch;
 
+use crate::port::lasting_port;
 use crate::redis::Redis;
 use crate::served::{Place, Served};
 use manager::Manager;
@@ -102,8 +102,7 @@ pub async fn run(options: Options) -> Report {
     let started = Instant::now();
     let redis = (options.engine == Engine::Redis).then(Redis::start);
     let mut place = Place::in_store(redis.as_ref().map(Redis::url));
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    place.listen = format!("127.0.0.1:{port}");
+    place.listen = format!("127.0.0.1:{}", lasting_port());
     // Everything is kept for the reckoning; a request whose run was lost is run again soon.
     place.options.extend(["--keep-events", "1000000", "--http-deadline-ms", "2000"].map(str::to_owned));
     let random = Rng::with_seed(options.seed);

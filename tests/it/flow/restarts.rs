@@ -22,11 +22,9 @@ async fn a_second_start_finds_everything(world: World) {
     for path in shown {
         before.push(world.client.list(path).await.unwrap());
     }
-    let mut place = world.place;
-    // Endpoints keep their address.
-    place.listen = world.served.url.trim_start_matches("http://").to_owned();
+    let World { place, served, .. } = world;
 
-    let ended = world.served.stop().await;
+    let ended = served.stop().await;
     let served = place.start().await;
     let world = World { client: served.client(), place, served };
     world.trigger(&source, &json!("after")).await;
@@ -49,11 +47,10 @@ async fn a_shutdown_finishes_what_is_under_way(world: World) {
         receiver.url("/started")
     );
     let source = world.deploy("http: {type: '$.interface.http', customResponse: true}", &run).await;
-    let World { mut place, served, client } = world;
+    let World { place, served, client } = world;
     let (asking, endpoint) = (client.clone(), source.endpoint.clone());
     let asked = tokio::spawn(async move { asking.trigger(&endpoint, &json!("last")).await });
     inbox.next().await;
-    place.listen = served.url.trim_start_matches("http://").to_owned();
 
     let ended = served.stop().await;
     let answered = asked.await.unwrap().unwrap();

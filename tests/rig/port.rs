@@ -1,0 +1,12 @@
+//! Ports that stay free while nobody listens at them.
+
+use std::net::TcpListener;
+
+/// A free port below those the kernel gives to outgoing connections: between two starts of a server nobody takes it, not
+/// even a client that keeps asking for it and would be connected to itself.
+pub fn lasting_port() -> u16 {
+    const TRIES: usize = 1000;
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let tried = std::iter::repeat_with(|| fastrand::u16(10_000..30_000)).take(TRIES);
+    tried.into_iter().find(is_free).expect("a free port")
+}
