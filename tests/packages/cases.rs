@@ -2,13 +2,9 @@
 
 use linker::Entry;
 
-const THEMES: [&str; 5] = [
-    include_str!("cases/http.js"),
-    include_str!("cases/services.js"),
-    include_str!("cases/text.js"),
-    include_str!("cases/data.js"),
-    include_str!("cases/secrets.js"),
-];
+/// Read when the program runs, so that a case can be changed without building.
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/packages/cases");
+const THEMES: [&str; 5] = ["http", "services", "text", "data", "secrets"];
 const SECTION: &str = "//= ";
 /// For those that sign.
 const KEY: &str = include_str!("../components/node-crypto-rsa/key.json");
@@ -19,13 +15,15 @@ pub(crate) struct Case {
 }
 
 /// Every case whose name holds one of the words, or all of them.
-pub(crate) fn select(words: &[String]) -> Vec<Case> {
-    let sections = THEMES.iter().flat_map(|theme| theme.split(SECTION).skip(1));
-    let cases = sections.filter_map(|section| {
-        let (name, source) = section.split_once('\n')?;
-        Some(Case { name: name.to_owned(), source: source.to_owned() })
-    });
-    cases.filter(|case| words.is_empty() || words.iter().any(|word| case.name.contains(word.as_str()))).collect()
+pub(crate) fn select(words: &[String]) -> std::io::Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for theme in THEMES {
+        let text = std::fs::read_to_string(format!("{FOLDER}/{theme}.js"))?;
+        let sections = text.split(SECTION).skip(1).filter_map(|section| section.split_once('\n'));
+        cases.extend(sections.map(|(name, source)| Case { name: name.to_owned(), source: source.to_owned() }));
+    }
+    cases.retain(|case| words.is_empty() || words.iter().any(|word| case.name.contains(word.as_str())));
+    Ok(cases)
 }
 
 // === impl Case ===

@@ -21,7 +21,7 @@ pub struct Entry {
 pub(crate) const OWN_FOLDER: &str = "/component";
 
 /// Stands for a folder above the entry whose name nobody told.
-const UNNAMED_FOLDER: &str = "parent";
+pub(crate) const UNNAMED_FOLDER: &str = "parent";
 
 const EXTENSIONS: [&str; 7] = ["js", "mjs", "cjs", "ts", "mts", "cts", "json"];
 

@@ -12,7 +12,7 @@ use oxc_resolver::{FileMetadata, FileSystem, ResolveError, ResolveOptions, Resol
 use serde_json::Value;
 
 use crate::{
-    entry::OWN_FOLDER,
+    entry::{OWN_FOLDER, UNNAMED_FOLDER},
     modules::{Format, RequestKind},
     registry::Files,
 };
@@ -185,6 +185,39 @@ impl Resolver {
 
     /// The path of what `importer` means by `specifier`.
     pub(crate) fn resolve(&self, importer: &str, specifier: &str, kind: RequestKind) -> Result<String, Missing> {
+        let found = self.look_up(importer, specifier, kind);
+        if found == Err(Missing::NotFound) && importer.starts_with(OWN_FOLDER) && specifier.starts_with('.') {
+            let mut others = self.through_unnamed_folders(importer, specifier);
+            return others.find_map(|path| self.look_up(importer, &path, kind).ok()).ok_or(Missing::NotFound);
+        }
+        found
+    }
+
+    /// Other readings of a relative path, where nobody told the names of the folders above the entry: a file up there that
+    /// asks for `./sources/x` knows the name of a folder that we only know as the one the entry is in.
+    fn through_unnamed_folders(&self, importer: &str, specifier: &str) -> impl Iterator<Item = String> {
+        let mut parts: Vec<&str> = importer.split('/').skip(2).collect();
+        parts.pop();
+        for part in specifier.split('/') {
+            match part {
+                ".." => drop(parts.pop()),
+                "." | "" => {}
+                name => parts.push(name),
+            }
+        }
+        let parts: Vec<String> = parts.into_iter().map(str::to_owned).collect();
+        let mut folder = OWN_FOLDER.to_owned();
+        let mut rest = parts.into_iter();
+        let volume = self.volume.clone();
+        std::iter::from_fn(move || {
+            folder = format!("{folder}/{UNNAMED_FOLDER}");
+            rest.next().filter(|_| volume.inner.folders.contains(&folder))?;
+            let rest: Vec<&str> = rest.as_slice().iter().map(String::as_str).collect();
+            Some(format!("{folder}/{}", rest.join("/")))
+        })
+    }
+
+    fn look_up(&self, importer: &str, specifier: &str, kind: RequestKind) -> Result<String, Missing> {
         let folder = importer.rsplit_once('/').map_or("/", |(folder, _)| if folder.is_empty() { "/" } else { folder });
         let is_own = importer.starts_with(OWN_FOLDER);
         let (require, import) =

@@ -7,6 +7,7 @@ mod linker;
 mod outbound;
 mod outcome;
 mod program;
+pub mod progress;
 mod sandbox;
 mod services;
 mod time;

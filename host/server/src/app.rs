@@ -22,7 +22,7 @@ use crate::door::Trusted;
 use crate::metrics::Metrics;
 use crate::plugin::Plugin;
 use crate::route::{Access, RequestBody, Route};
-use crate::{docs, openapi, routes};
+use crate::{docs, openapi, progress, routes};
 
 /// What an application is made of.
 pub struct Parts {
@@ -172,8 +172,12 @@ impl App {
         let fields = parameters.fields().map_err(|error| self.refuse_error(error))?;
         let body = body.unwrap_or(Value::Null);
         let context = Context { app: self.clone(), caller, path, parameters, body };
+        let work = (route.handler)(context);
+        if !head.method.is_safe() && progress::is_wanted(&head.headers) {
+            return Ok(progress::follow(&self, work, fields));
+        }
         // On a task of its own: a deploy whose client goes away is finished, not left half-way.
-        let answered = self.tasks.spawn((route.handler)(context)).await;
+        let answered = self.tasks.spawn(work).await;
         match answered {
             Ok(Ok(answer)) => Ok(answer.into_response(&fields)),
             Ok(Err(error)) => Err(self.refuse_error(error)),

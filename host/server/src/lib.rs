@@ -22,6 +22,7 @@ mod app;
 mod body;
 mod metrics;
 mod plugin;
+mod progress;
 
 pub mod ingress;
 pub mod stream;

@@ -3,11 +3,11 @@
 //= axios
 const axios = require('axios');
 const check = async () => {
-  const got = await axios.get('https://echo.test/a', { params: { b: [1, 2] }, headers: { 'x-mine': 'yes' } });
+  const got = await axios.get('https://echo.test/a', { params: { b: 'x y', c: undefined }, headers: { 'x-mine': 'yes' } });
   const posted = await axios.post('https://echo.test/post', { deep: { value: 1 } });
   const failed = await axios.get('https://echo.test/status/418').catch((error) => error.response.status);
   const form = await axios.postForm('https://echo.test/form', { field: 'value' });
-  return got.data.path === '/a?b[]=1&b[]=2' && got.data.headers['x-mine'] === 'yes' && posted.data.json.deep.value === 1
+  return got.data.path === '/a?b=x+y' && got.data.headers['x-mine'] === 'yes' && posted.data.json.deep.value === 1
     && failed === 418 && form.data.body.includes('name="field"');
 };
 

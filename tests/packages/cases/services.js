@@ -120,7 +120,7 @@ const check = async () => {
 const Anthropic = require('@anthropic-ai/sdk');
 const check = async () => {
   const echoed = await new Anthropic({ apiKey: 'key' }).messages.create({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] });
-  return echoed.path === '/v1/messages' && echoed.headers['x-api-key'] === 'key';
+  return echoed.path === '/v1/messages' && (echoed.headers['x-api-key'] ?? echoed.headers.authorization).endsWith('key');
 };
 
 //= @notionhq/client

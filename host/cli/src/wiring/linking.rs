@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use linker::{Blame, Entry, Linker, Registry};
 use outbound::Outbound;
+use platform::ports::progress::{self, Progress};
 use platform::ports::{self, ComponentSource, Dependency, LinkError, Linked};
 use tokio::sync::OnceCell;
 
@@ -46,7 +47,7 @@ impl ports::Linker for Linking {
         let linked = self
             .linker()
             .await
-            .link(&Entry { filename, source, files }, &|_| {})
+            .link(&Entry { filename, source, files }, &|reached| progress::report(stage(reached)))
             .await
             .map_err(|error| fail(&error))?;
         let modules = linked.modules.into_iter().map(|(path, module)| (path, translate(module))).collect();
@@ -61,6 +62,15 @@ impl ports::Linker for Linking {
 fn list(dependency: linker::Dependency) -> Dependency {
     let linker::Dependency { name, version, integrity, location, .. } = dependency;
     Dependency { name, version, integrity, location }
+}
+
+fn stage(reached: linker::Progress) -> Progress {
+    match reached {
+        linker::Progress::Resolving { packages } => Progress::Resolving { packages },
+        linker::Progress::Downloading { packages, of, bytes } => Progress::Downloading { packages, of, bytes },
+        linker::Progress::Linking { modules } => Progress::Linking { modules },
+        linker::Progress::Done { packages, modules } => Progress::Loading { packages, modules },
+    }
 }
 
 fn translate(module: linker::Module) -> ports::Module {

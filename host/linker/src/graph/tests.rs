@@ -21,6 +21,25 @@ async fn components_of_several_files_reach_above_their_folder() {
 }
 
 #[tokio::test]
+async fn a_folder_whose_name_only_another_file_knows_is_found() {
+    let files = [
+        ("my-tweets.js", "console.log(require('../../twitter.app').codes, require('../common').own)"),
+        (
+            "../../twitter.app.js",
+            "exports.codes = require('./sources/codes').length + require('./sources/my-tweets/own.js')",
+        ),
+        ("../codes.js", "module.exports = ['de', 'en']"),
+        ("../common.js", "exports.own = require('./my-tweets/own')"),
+        ("own.js", "module.exports = 40"),
+    ];
+    let linked = link(FakeRegistry::default().into(), &entry_of(&files)).await.unwrap();
+    assert_eq!(run_linked(&linked), "42 40\n");
+
+    let missing = [("a.js", "require('../b.js')"), ("../b.js", "require('./sources/not-there')")];
+    assert_eq!(link(FakeRegistry::default().into(), &entry_of(&missing)).await.unwrap_err().code(), "file_not_found");
+}
+
+#[tokio::test]
 async fn names_pass_through_stars_of_every_kind() {
     let files = [
         ("a.mjs", "import { one, two, three } from './b.mjs'; console.log(one, two, three)"),

@@ -1,5 +1,5 @@
-//! Packages that are our own, whatever the registry has under their names: they speak to a service's inside that is
-//! another here.
+//! Packages that are our own, whatever the registry has under their names: those that speak to a service's inside, which is
+//! another here, and those whose sockets can be replaced by the platform's `fetch` without anybody noticing.
 //!
 //! They take part in planning like any other package, and every range is met by the one version there is.
 
@@ -16,8 +16,7 @@ struct Substitute {
     source: &'static str,
 }
 
-/// Under its name of today and its former one.
-const SUBSTITUTES: [Substitute; 2] = [
+const SUBSTITUTES: [Substitute; 3] = [
     Substitute {
         name: "@pipedream/platform",
         packument: r#"{"name": "@pipedream/platform", "dist-tags": {"latest": "3.1.0"}, "versions": {"3.1.0": {
@@ -32,8 +31,16 @@ const SUBSTITUTES: [Substitute; 2] = [
         integrity: "built-in-@pipedreamhq/platform",
         source: PIPEDREAM_PLATFORM,
     },
+    Substitute {
+        name: "undici",
+        packument: r#"{"name": "undici", "dist-tags": {"latest": "7.16.0"}, "versions": {"7.16.0": {
+            "dist": {"integrity": "built-in-undici"}}}}"#,
+        integrity: "built-in-undici",
+        source: include_str!("substitutes/undici.js"),
+    },
 ];
 
+/// It has a name of today and a former one.
 const PIPEDREAM_PLATFORM: &str = include_str!("substitutes/pipedream-platform.js");
 
 const MANIFEST: &[u8] = br#"{"main": "index.js", "type": "commonjs"}"#;

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 
 use crate::ports::{
     ComponentSource, Dependency, Fetched, LinkError, Linked, Linker, Outbound, OutboundError, Posted, Posting, Program,
+    progress::{self, Progress},
 };
 
 /// One module, no packages. Code that contains `syntax error` does not link, `registry down` finds no registry,
@@ -40,6 +41,9 @@ impl Linker for PlainLinker {
             return Err(fails("registry_unreachable", true));
         }
         let dependencies = named_dependencies(&component.source);
+        if !dependencies.is_empty() {
+            progress::report(Progress::Resolving { packages: dependencies.len() });
+        }
         let mut program = Program::single(&component.filename, component.source);
         for (path, source) in component.files {
             program.modules.extend(Program::single(&path, source).modules);
@@ -50,7 +54,8 @@ impl Linker for PlainLinker {
 
 /// `depends on a@1.2.3 b@2` in a text stands for a tree of packages.
 fn named_dependencies(source: &str) -> Vec<Dependency> {
-    let listed = source.split_once("depends on ").map_or("", |(_, listed)| listed.split('"').next().unwrap_or_default());
+    let listed =
+        source.split_once("depends on ").map_or("", |(_, listed)| listed.split('"').next().unwrap_or_default());
     let packages = listed.split_whitespace().filter_map(|package| package.rsplit_once('@'));
     packages
         .map(|(name, version)| Dependency {

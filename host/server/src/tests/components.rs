@@ -48,6 +48,26 @@ async fn a_component_lists_the_packages_it_was_linked_with() {
 }
 
 #[tokio::test]
+async fn a_deploy_can_be_followed_until_its_answer() {
+    let wire = wire().await;
+    let key = wire.admin.presented_key.expose();
+    let headers = format!(
+        "authorization: Bearer {key}\r\ncontent-type: application/json\r\naccept: text/event-stream, */*;q=0.1\r\n"
+    );
+    let code = component("Followed", json!({"description": "depends on axios@1.7.2"}));
+    let body = json!({"component_code": code}).to_string();
+
+    let followed = wire.send("POST", "/v1/components", &headers, body.as_bytes()).await;
+    let refused = wire.send("POST", "/v1/components", &headers, b"{\"component_code\": \"syntax error\"}").await;
+
+    assert_eq!((followed.status, followed.header("content-type").as_deref()), (200, Some("text/event-stream")));
+    let (progress, answer) = followed.text.split_once("event: answer\n").unwrap();
+    assert!(progress.contains("event: progress\ndata: {\"stage\":\"resolving\",\"packages\":1}\n\n"), "{progress}");
+    assert!(answer.contains("\"status\":200") && answer.contains("\"name\":\"Followed\""), "{answer}");
+    assert!(refused.text.contains("\"status\":422") && refused.text.contains("syntax_error"), "{}", refused.text);
+}
+
+#[tokio::test]
 async fn code_or_a_url_is_required() {
     let wire = wire().await;
 
