@@ -26,6 +26,8 @@ pub(super) struct Opened {
 /// The one connection that writes: creates or upgrades the tables.
 pub(super) fn open_writer(path: &Path) -> Result<(Connection, Opened), Error> {
     let mut connection = Connection::open(path)?;
+    // First of all: what a newer version wrote is left as it is, down to the byte.
+    steps_taken(&connection)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
@@ -47,18 +49,22 @@ pub(super) fn known() -> i64 {
     i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
 }
 
-fn migrate(connection: &mut Connection) -> Result<(), Error> {
+fn steps_taken(connection: &Connection) -> Result<usize, Error> {
     let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let known = known();
     if found > known {
         return Err(Error::NewerSchema { found, known });
     }
-    let taken = usize::try_from(found).unwrap_or_default();
+    Ok(usize::try_from(found).unwrap_or_default())
+}
+
+fn migrate(connection: &mut Connection) -> Result<(), Error> {
+    let taken = steps_taken(connection)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for step in STEPS.iter().skip(taken) {
         transaction.execute_batch(step)?;
     }
-    transaction.pragma_update(None, "user_version", known)?;
+    transaction.pragma_update(None, "user_version", known())?;
     transaction.commit()?;
     Ok(())
 }
