@@ -7,11 +7,11 @@ use std::process::Command;
 
 use serde_json::Value;
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-fn check_generated(path: &str, content: &str) {
+pub(crate) fn check_generated(path: &str, content: &str) {
     let file = root().join(path);
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&file, content).unwrap();

@@ -8,6 +8,32 @@ use clap_complete::Shell;
 use crate::error::Error;
 use crate::output::{Output, talk};
 
+/// What holds for every command.
+const HEAD: &str = "# Commands
+
+Written by `just generate` from the program's own help. `wellspring man FOLDER` writes the same as manual pages,
+`wellspring completions SHELL` completes it in bash, zsh, fish, elvish and PowerShell. `cargo build --release -p remote` builds
+`wellspring-client`: the commands that talk to a server, without the server.
+
+**Which server.** `--url`, else `WELLSPRING_URL`, else the login of `--profile` or `WELLSPRING_PROFILE`, else the last login, else
+`http://127.0.0.1:7717`. **Which key.** `WELLSPRING_API_KEY`, else that of the login, if the login is for this server. Logins are in
+`$XDG_CONFIG_HOME/wellspring/profiles.toml` (`~/.config` when it is not set), readable by you alone.
+
+**Names.** Sources go by id, slug or name; components by id, key or name; webhooks by id, name or address. A typo gets a suggestion,
+never a guess.
+
+**Output.** Data is on standard output, talk on standard error. `--json` prints JSON instead: a document, or a line for each event
+with `events` and `logs`; errors are then JSON too, on standard error. Colours and cut lines are for terminals (`NO_COLOR` and
+`COLUMNS` are heard); without one nothing is cut and nothing is asked.
+
+| exit code | |
+|---|---|
+| 0 | done |
+| 1 | failed, or refused by the server |
+| 2 | wrong usage: an unknown option, a prop that is missing or does not fit, a question that nobody could be asked |
+| 130 | interrupted, which is also how following ends |
+";
+
 #[derive(Debug, clap::Args)]
 pub struct CompletionsArguments {
     /// Which shell
@@ -43,7 +69,7 @@ pub(crate) fn print_reference(whole: clap::Command) -> Result<(), Error> {
 /// The help of every command, as Markdown.
 pub(crate) fn reference(mut whole: clap::Command) -> String {
     whole.build();
-    let mut text = String::from("# Commands\n\nWritten by `just generate` from the program's own help.\n");
+    let mut text = HEAD.to_owned();
     section(&mut text, &mut whole);
     text
 }
