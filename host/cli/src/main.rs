@@ -53,6 +53,10 @@ enum Command {
     Bench(bench::Benchmark),
 }
 
+/// Every request makes and drops hundreds of small values on whichever thread is free.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     start_logging();

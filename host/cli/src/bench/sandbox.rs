@@ -228,10 +228,25 @@ async fn throughput(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<f64
     Ok(done as f64 / started.elapsed().as_secs_f64())
 }
 
+/// Quiet and attacked stretches take turns, so that whatever else the machine does falls on both.
 async fn measure_neighbour(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Neighbour> {
-    let quiet = spawn_timed(sandbox, image, runs).await?;
+    const STRETCHES: usize = 10;
     let program = Arc::new(Program::single("attacker.js", ATTACKER));
     let attacker = sandbox.build(program, Limits::default()).await?.image;
+    let (mut quiet, mut attacked) = (Vec::new(), Vec::new());
+    for _ in 0..STRETCHES {
+        quiet.extend(time_arrivals(sandbox, image, runs / STRETCHES).await?);
+        let mut attacks = start_attack(sandbox, &attacker)?;
+        attacked.extend(time_arrivals(sandbox, image, runs / STRETCHES).await?);
+        // Dropping the runs ends them: nothing of an attack outlives its measurement.
+        attacks.shutdown().await;
+    }
+    let p99 = |times| Times::new(times).percentile_us(99);
+    Ok(Neighbour { quiet_p99_us: p99(quiet), attacked_p99_us: p99(attacked) })
+}
+
+/// One endless run for every core.
+fn start_attack(sandbox: &Sandbox, attacker: &Image) -> Result<tokio::task::JoinSet<Result<(), sandbox::Error>>> {
     let mut attacks = tokio::task::JoinSet::new();
     for _ in 0..std::thread::available_parallelism()?.get() {
         let (sandbox, attacker) = (sandbox.clone(), attacker.clone());
@@ -241,16 +256,25 @@ async fn measure_neighbour(sandbox: &Sandbox, image: &Image, runs: usize) -> Res
             sandbox.run(&attacker, task, measure::offline_services()).await.map(|_| ())
         });
     }
-    let attacked = spawn_timed(sandbox, image, runs).await?;
-    // Dropping the runs ends them: nothing of an attack outlives its measurement.
-    attacks.shutdown().await;
-    Ok(Neighbour { quiet_p99_us: quiet.percentile_us(99), attacked_p99_us: attacked.percentile_us(99) })
+    Ok(attacks)
 }
 
-/// Times fresh runs on the workers that also serve everybody else.
-async fn spawn_timed(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Times> {
-    let (sandbox, image) = (sandbox.clone(), image.clone());
-    tokio::spawn(async move { time_fresh(&sandbox, &image, runs).await }).await?
+/// Times fresh runs as they come in a server: each a task of its own, which waits for its turn on a worker.
+async fn time_arrivals(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Vec<Duration>> {
+    let mut times = Vec::with_capacity(runs);
+    for round in 0..runs + WARM_UP {
+        let (sandbox, image) = (sandbox.clone(), image.clone());
+        let started = Instant::now();
+        let arrival = tokio::spawn(async move {
+            fresh_run(&sandbox, &image).await?;
+            anyhow::Ok(started.elapsed())
+        });
+        let time = arrival.await??;
+        if round >= WARM_UP {
+            times.push(time);
+        }
+    }
+    Ok(times)
 }
 
 async fn measure_cpu(metered: &Sandbox) -> Result<Cpu> {
@@ -297,6 +321,8 @@ fn print_table(report: &Report) {
     println!("{:<34}{:>11.1} KB", "base image", report.images.base_bytes as f64 / 1000.0);
     println!("{:<34}{:>11.1} µs", "a neighbour's p99, quiet", report.neighbour.quiet_p99_us);
     println!("{:<34}{:>11.1} µs", "a neighbour's p99, attacked", report.neighbour.attacked_p99_us);
+    let slowdown = report.neighbour.attacked_p99_us / report.neighbour.quiet_p99_us;
+    println!("{:<34}{slowdown:>11.2} ×", "  attacked / quiet");
     println!("{:<34}{:>11.1} ms", "CPU-bound, metered", report.cpu.fuel_on_ms);
     println!("{:<34}{:>11.1} ms", "CPU-bound, not metered", report.cpu.fuel_off_ms);
 }

@@ -1,0 +1,132 @@
+//! Who is measured: this server on each of its stores, and what others would build the same thing with.
+//!
+//! All do what `contenders/component.js` does. A contender whose program is not on this machine is left out, aloud.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use super::http::{call_api, get};
+use super::process::{Process, free_port};
+use crate::run_once::default_cache;
+
+pub(crate) const COMPONENT: &str = include_str!("contenders/component.js");
+const WORKER: &str = include_str!("contenders/worker.js");
+const NODE_SERVER: &str = include_str!("contenders/server.mjs");
+/// The newest when this was written; one version, so that figures can be compared.
+const WORKERD: &str = "workerd@1.20261104.1";
+const API_KEY: &str = "bench-key-of-a-server-that-lives-for-a-minute";
+
+/// A server of this binary with a data folder of its own.
+pub(crate) struct Wellspring {
+    pub(crate) process: Process,
+    url: String,
+}
+
+/// Somebody who answers requests.
+pub(crate) struct Contender {
+    pub(crate) name: &'static str,
+    pub(crate) url: String,
+    pub(crate) process: Process,
+}
+
+// === impl Wellspring ===
+
+impl Wellspring {
+    pub(crate) async fn start(data: &Path, store: Option<&str>) -> Result<Self> {
+        let port = free_port()?;
+        std::fs::create_dir_all(data)?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]).arg("--data").arg(data);
+        command.args(store.map(|url| format!("--store={url}")));
+        command.env("WELLSPRING_API_KEY", API_KEY);
+        let process = Process::start(&mut command, port, &data.join("server.log")).await?;
+        Ok(Self { process, url: format!("http://127.0.0.1:{port}") })
+    }
+
+    /// Waits until it answers: it listens before it is ready, and requests wait.
+    pub(crate) async fn wait_until_ready(&self) -> Result<()> {
+        get(&format!("{}/readyz", self.url)).await
+    }
+
+    /// Saves a component and returns its id.
+    pub(crate) async fn save(&self, code: &str) -> Result<String> {
+        let saved = call_api(&format!("{}/v1/components", self.url), API_KEY, &json!({"component_code": code})).await?;
+        Ok(saved.get("id").and_then(Value::as_str).context("a component without an id")?.to_owned())
+    }
+
+    /// Deploys a source of a saved component and returns the key of its endpoint.
+    pub(crate) async fn deploy(&self, component: &str) -> Result<String> {
+        let source = json!({"component_id": component});
+        let source = call_api(&format!("{}/v1/sources", self.url), API_KEY, &source).await?;
+        let endpoint = source.pointer("/configured_props/http/endpoint_url").and_then(Value::as_str);
+        let key = endpoint.and_then(|url| url.rsplit('/').next()).context("a source without an endpoint")?;
+        Ok(key.to_owned())
+    }
+
+    pub(crate) fn endpoint(&self, key: &str) -> String {
+        format!("{}/e/{key}", self.url)
+    }
+}
+
+pub(crate) async fn wellspring(name: &'static str, folder: &Path, store: Option<&str>) -> Result<Contender> {
+    let server = Wellspring::start(&folder.join(name.replace(' ', "-")), store).await?;
+    let url = server.endpoint(&server.deploy(&server.save(COMPONENT).await?).await?);
+    Ok(Contender { name, url, process: server.process })
+}
+
+/// A Redis that has what it acknowledged on disk.
+pub(crate) async fn redis(folder: &Path) -> Result<Process> {
+    let (port, data) = (free_port()?, folder.join("redis"));
+    std::fs::create_dir_all(&data)?;
+    let mut command = Command::new("redis-server");
+    command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", ""]);
+    command.args(["--appendonly", "yes", "--appendfsync", "always"]).arg("--dir").arg(&data);
+    Process::start(&mut command, port, &data.join("redis.log")).await
+}
+
+/// A warm isolate of workerd that stores nothing.
+pub(crate) async fn workerd(folder: &Path) -> Result<Contender> {
+    let (port, program) = (free_port()?, install_workerd(folder).await?);
+    let folder = folder.join("workerd");
+    std::fs::create_dir_all(&folder)?;
+    std::fs::write(folder.join("worker.js"), WORKER)?;
+    let config = format!(
+        "using Workerd = import \"/workerd/workerd.capnp\";\n\
+         const config :Workerd.Config = (\n  \
+           services = [(name = \"main\", worker = (modules = [(name = \"worker.js\", esModule = embed \"worker.js\")], \
+             compatibilityDate = \"2026-01-01\"))],\n  \
+           sockets = [(name = \"http\", address = \"127.0.0.1:{port}\", http = (), service = \"main\")],\n);\n"
+    );
+    let path = folder.join("config.capnp");
+    std::fs::write(&path, config)?;
+    let process =
+        Process::start(Command::new(program).arg("serve").arg(path), port, &folder.join("workerd.log")).await?;
+    Ok(Contender { name: "workerd", url: format!("http://127.0.0.1:{port}/"), process })
+}
+
+/// From npm, into the user's cache, once.
+async fn install_workerd(folder: &Path) -> Result<PathBuf> {
+    let folder = default_cache().unwrap_or_else(|| folder.to_owned()).join("bench");
+    let program = folder.join("node_modules/.bin/workerd");
+    if !program.exists() {
+        std::fs::create_dir_all(&folder)?;
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--silent", WORKERD, "--prefix"]).arg(&folder);
+        let output = npm.output().await.context("npm is needed to install workerd")?;
+        ensure!(output.status.success(), "npm cannot install {WORKERD}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(program)
+}
+
+/// A plain Node server that appends to Redis.
+pub(crate) async fn node(folder: &Path, redis: &Process) -> Result<Contender> {
+    let (port, script) = (free_port()?, folder.join("server.mjs"));
+    std::fs::write(&script, NODE_SERVER)?;
+    let mut command = Command::new("node");
+    command.arg(script).args([port.to_string(), redis.port.to_string()]);
+    let process = Process::start(&mut command, port, &folder.join("node.log")).await?;
+    Ok(Contender { name: "Node + Redis", url: format!("http://127.0.0.1:{port}/"), process })
+}

@@ -1,0 +1,231 @@
+//! `wellspring bench flow`: from a POST at an endpoint to the committed event, next to what others would use.
+//!
+//! Everyone is measured in turns by the same load in one run, so ratios hold whatever the machine. This server gives
+//! every request a fresh sandbox and answers when the event is on disk.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::contenders::{self, Contender};
+use super::load::{self, Load};
+use super::process::Process;
+
+const SQLITE: &str = "Wellspring, SQLite";
+const REDIS: &str = "Wellspring, Redis";
+/// How often memory is looked at while the load goes on.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Print only the JSON line
+    #[arg(long)]
+    json: bool,
+    /// Requests at the same time
+    #[arg(long, default_value_t = 64)]
+    connections: usize,
+    /// How long each figure is measured
+    #[arg(long, default_value_t = 5.0)]
+    seconds: f64,
+    /// How often everyone has its turn; the median counts
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// How long memory is watched under full load at the end
+    #[arg(long, default_value_t = 0.2)]
+    minutes: f64,
+    /// Where the stores are kept while it runs; a new folder there is removed at the end
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Measure this server on SQLite alone
+    #[arg(long)]
+    alone: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    connections: usize,
+    contenders: Vec<Row>,
+    /// This server on SQLite against workerd, in requests per second.
+    against_workerd: Option<f64>,
+    soak: Option<Soak>,
+    missing: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    requests_per_s: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+    /// At half of its own highest rate.
+    half_rate_p50_ms: f64,
+    half_rate_p99_ms: f64,
+    failed: usize,
+    resident_mb: Option<f64>,
+}
+
+/// Memory of this server while it is under full load.
+#[derive(Serialize)]
+struct Soak {
+    minutes: f64,
+    requests_per_s: f64,
+    /// After the first tenth, when everything that gets warm is warm.
+    resident_mb_at_start: f64,
+    resident_mb_at_end: f64,
+    resident_mb_at_most: f64,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> Result<()> {
+    let parent = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
+    let folder = tempfile::tempdir_in(&parent).with_context(|| format!("cannot use {}", parent.display()))?;
+    let mut field = Field::default();
+    field.enter(SQLITE, contenders::wellspring(SQLITE, folder.path(), None).await);
+    if !arguments.alone {
+        field.enter_others(folder.path()).await;
+    }
+    let rows = measure(&arguments, &field.contenders).await?;
+    let speed = |name| rows.iter().find(|row| row.name == name).map(|row| row.requests_per_s);
+    let against_workerd = speed(SQLITE).zip(speed("workerd")).map(|(ours, theirs)| ours / theirs);
+    let soak = match field.contenders.iter().find(|contender| contender.name == SQLITE) {
+        Some(contender) => soak(&arguments, contender).await?,
+        None => None,
+    };
+    let (connections, missing) = (arguments.connections, field.missing);
+    let report = Report { connections, contenders: rows, against_workerd, soak, missing };
+    if !arguments.json {
+        print_table(&report);
+    }
+    println!("{}", serde_json::to_string(&report)?);
+    Ok(())
+}
+
+/// Those who take part, and those who could not.
+#[derive(Default)]
+struct Field {
+    contenders: Vec<Contender>,
+    missing: Vec<String>,
+    /// They end with the field.
+    helpers: Vec<Process>,
+}
+
+// === impl Field ===
+
+impl Field {
+    fn enter(&mut self, name: &str, contender: Result<Contender>) {
+        match contender {
+            Ok(contender) => self.contenders.push(contender),
+            Err(error) => self.leave_out(name, &error),
+        }
+    }
+
+    async fn enter_others(&mut self, folder: &Path) {
+        self.enter("workerd", contenders::workerd(folder).await);
+        match contenders::redis(folder).await {
+            Ok(redis) => {
+                let url = format!("redis://127.0.0.1:{}", redis.port);
+                self.enter(REDIS, contenders::wellspring(REDIS, folder, Some(&url)).await);
+                self.enter("Node + Redis", contenders::node(folder, &redis).await);
+                self.helpers.push(redis);
+            }
+            Err(error) => self.leave_out("Redis", &error),
+        }
+    }
+
+    fn leave_out(&mut self, name: &str, error: &anyhow::Error) {
+        eprintln!("{name} is left out: {error:#}");
+        self.missing.push(name.to_owned());
+    }
+}
+
+async fn measure(arguments: &Arguments, contenders: &[Contender]) -> Result<Vec<Row>> {
+    let full = Load { connections: arguments.connections, seconds: arguments.seconds, rate: None };
+    let mut seen = vec![Vec::new(); contenders.len()];
+    for round in 1..=arguments.rounds.max(1) {
+        for (contender, seen) in contenders.iter().zip(&mut seen) {
+            talk(arguments, &format!("round {round}: {}", contender.name));
+            seen.push(load::put_on(&contender.url, full).await?);
+        }
+    }
+    let mut rows = Vec::new();
+    for (contender, mut seen) in contenders.iter().zip(seen) {
+        seen.sort_by(|one, other| one.requests_per_s.total_cmp(&other.requests_per_s));
+        let best = seen.get(seen.len() / 2).context("nothing was measured")?;
+        talk(arguments, &format!("half of the rate: {}", contender.name));
+        let half = load::put_on(&contender.url, Load { rate: Some(best.requests_per_s / 2.0), ..full }).await?;
+        rows.push(Row {
+            name: contender.name,
+            requests_per_s: best.requests_per_s,
+            p50_ms: best.p50_ms,
+            p99_ms: best.p99_ms,
+            half_rate_p50_ms: half.p50_ms,
+            half_rate_p99_ms: half.p99_ms,
+            failed: seen.iter().map(|figures| figures.failed).sum::<usize>() + half.failed,
+            resident_mb: contender.process.resident_mb(),
+        });
+    }
+    Ok(rows)
+}
+
+async fn soak(arguments: &Arguments, contender: &Contender) -> Result<Option<Soak>> {
+    let seconds = arguments.minutes * 60.0;
+    if seconds <= 0.0 || contender.process.resident_mb().is_none() {
+        return Ok(None);
+    }
+    talk(arguments, &format!("memory over {seconds:.0} s of full load"));
+    let load = Load { connections: arguments.connections, seconds, rate: None };
+    let mut loading = std::pin::pin!(load::put_on(&contender.url, load));
+    let mut looks = Vec::new();
+    let figures = loop {
+        // Both are cancel-safe: the load is pinned outside, and a sleep holds nothing.
+        tokio::select! {
+            figures = &mut loading => break figures?,
+            () = tokio::time::sleep(LOOK_EVERY) => looks.extend(contender.process.resident_mb()),
+        }
+    };
+    let start = looks.get(looks.len() / 10).copied().unwrap_or_default();
+    let end = looks.last().copied().unwrap_or_default();
+    Ok(Some(Soak {
+        minutes: arguments.minutes,
+        requests_per_s: figures.requests_per_s,
+        resident_mb_at_start: start,
+        resident_mb_at_end: end,
+        resident_mb_at_most: looks.iter().copied().fold(end, f64::max),
+    }))
+}
+
+fn talk(arguments: &Arguments, text: &str) {
+    if !arguments.json {
+        eprintln!("{text}");
+    }
+}
+
+fn print_table(report: &Report) {
+    println!(
+        "{:<20}{:>11}{:>10}{:>10}{:>17}{:>17}{:>9}{:>9}",
+        "", "requests/s", "p50 ms", "p99 ms", "half rate p50 ms", "half rate p99 ms", "failed", "MB"
+    );
+    for row in &report.contenders {
+        let Row { name, requests_per_s, p50_ms, p99_ms, half_rate_p50_ms, half_rate_p99_ms, failed, resident_mb } = row;
+        let resident_mb = resident_mb.unwrap_or_default();
+        println!(
+            "{name:<20}{requests_per_s:>11.0}{p50_ms:>10.2}{p99_ms:>10.2}{half_rate_p50_ms:>17.2}{half_rate_p99_ms:>17.2}{failed:>9}{resident_mb:>9.0}"
+        );
+    }
+    println!("\n{} connections; Wellspring: a fresh sandbox each, on disk before the answer", report.connections);
+    println!("workerd: a warm isolate, nothing stored; Node: nothing isolated, appended to Redis");
+    if let Some(ratio) = report.against_workerd {
+        println!("{SQLITE} / workerd: {ratio:.2} ×");
+    }
+    if let Some(soak) = &report.soak {
+        println!(
+            "memory over {:.1} min at {:.0} requests/s: {:.0} MB at the start, {:.0} MB at the end, {:.0} MB at most",
+            soak.minutes,
+            soak.requests_per_s,
+            soak.resident_mb_at_start,
+            soak.resident_mb_at_end,
+            soak.resident_mb_at_most
+        );
+    }
+}

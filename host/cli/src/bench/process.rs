@@ -1,0 +1,62 @@
+//! Servers that a bench starts for itself, and stops however it ends.
+
+use std::fs::File;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+
+/// A server of ours; it ends with this.
+pub(crate) struct Process {
+    child: Child,
+    pub(crate) port: u16,
+}
+
+/// A port nobody listens at.
+pub(crate) fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+// === impl Process ===
+
+impl Process {
+    /// Starts a server and waits until its port answers. What it has to say goes into a file.
+    pub(crate) async fn start(command: &mut Command, port: u16, log: &Path) -> Result<Self> {
+        /// Some twenty seconds in all: a first start compiles the engine.
+        const TRIES: usize = 4000;
+        const PAUSE: Duration = Duration::from_millis(5);
+        let program = command.as_std().get_program().to_string_lossy().into_owned();
+        let output = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).kill_on_drop(true);
+        let mut child = command.spawn().with_context(|| format!("cannot start {program}"))?;
+        for _ in 0..TRIES {
+            if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
+                return Ok(Self { child, port });
+            }
+            if let Some(status) = child.try_wait()? {
+                bail!("{program} ended with {status}: {}", std::fs::read_to_string(log).unwrap_or_default().trim());
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        bail!("{program} does not answer at port {port}")
+    }
+
+    /// Memory of the process that is in use; only Linux tells.
+    pub(crate) fn resident_mb(&self) -> Option<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0 / 1e6)
+    }
+
+    /// Asks it to stop, and waits for that.
+    pub(crate) async fn stop(mut self) -> Result<()> {
+        let id = self.child.id().context("it has ended already")?.to_string();
+        Command::new("kill").args(["-TERM", &id]).status().await?;
+        self.child.wait().await?;
+        Ok(())
+    }
+}

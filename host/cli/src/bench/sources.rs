@@ -1,0 +1,161 @@
+//! `wellspring bench sources`: a host with ten thousand deployed sources, of which one in a hundred is used.
+//!
+//! The sources are deployed, the server is started again, and the figures are those of the second start: nothing has
+//! run in it yet. A folder that is given is kept, so that a second bench need not deploy again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use bytes::Bytes;
+use serde::Serialize;
+use tokio::task::JoinSet;
+
+use super::contenders::{COMPONENT, Wellspring};
+use super::http::Target;
+use super::load::BODY;
+use super::statistics::Times;
+
+/// Deploys under way at once.
+const DEPLOYERS: usize = 4;
+/// Endpoints of what was deployed, one on a line, in the bench's folder.
+const ENDPOINTS: &str = "endpoints";
+/// How long a server is left in peace before it counts as idle.
+const IDLE: Duration = Duration::from_secs(2);
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Print only the JSON line
+    #[arg(long)]
+    json: bool,
+    #[arg(long, default_value_t = 10_000)]
+    sources: usize,
+    /// Components they are made from; each has an image of its own
+    #[arg(long, default_value_t = 100)]
+    components: usize,
+    /// Keep the deployed sources here, or use those that are
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    sources: usize,
+    components: usize,
+    deploy_ms: Option<f64>,
+    /// From the start of the process to the first answer.
+    start_ms: f64,
+    idle_mb: Option<f64>,
+    called: usize,
+    first_call_p50_ms: f64,
+    first_call_p99_ms: f64,
+    first_call_most_ms: f64,
+    second_call_p50_ms: f64,
+    used_mb: Option<f64>,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> Result<()> {
+    let own = tempfile::tempdir()?;
+    let folder = arguments.folder.clone().unwrap_or_else(|| own.path().to_owned());
+    let deploy_ms = match folder.join(ENDPOINTS).exists() {
+        true => None,
+        false => Some(deploy(&arguments, &folder).await?),
+    };
+    let report = measure(&arguments, &folder, deploy_ms).await?;
+    if !arguments.json {
+        print_table(&report);
+    }
+    println!("{}", serde_json::to_string(&report)?);
+    Ok(())
+}
+
+/// Deploys everything and returns how long one took.
+async fn deploy(arguments: &Arguments, folder: &Path) -> Result<f64> {
+    if !arguments.json {
+        eprintln!("saving {} components and deploying {} sources", arguments.components, arguments.sources);
+    }
+    let server = Arc::new(Wellspring::start(folder, None).await?);
+    let mut components = Vec::with_capacity(arguments.components);
+    for number in 0..arguments.components.max(1) {
+        components.push(server.save(&format!("// {number}\n{COMPONENT}")).await?);
+    }
+    let begun = Instant::now();
+    let mut deploying = JoinSet::new();
+    let mut keys = Vec::with_capacity(arguments.sources);
+    for component in components.iter().cycle().take(arguments.sources).cloned() {
+        if deploying.len() == DEPLOYERS {
+            keys.extend(deploying.join_next().await.transpose()?.transpose()?);
+        }
+        let server = server.clone();
+        deploying.spawn(async move { server.deploy(&component).await });
+    }
+    while let Some(key) = deploying.join_next().await {
+        keys.push(key??);
+    }
+    let deploy_ms = begun.elapsed().as_secs_f64() * 1000.0 / arguments.sources.max(1) as f64;
+    Arc::into_inner(server).context("a deploy goes on")?.process.stop().await?;
+    std::fs::write(folder.join(ENDPOINTS), keys.join("\n"))?;
+    Ok(deploy_ms)
+}
+
+async fn measure(arguments: &Arguments, folder: &Path, deploy_ms: Option<f64>) -> Result<Report> {
+    let keys = std::fs::read_to_string(folder.join(ENDPOINTS))?;
+    let keys: Vec<&str> = keys.lines().collect();
+    let begun = Instant::now();
+    let server = Wellspring::start(folder, None).await?;
+    server.wait_until_ready().await?;
+    let start_ms = begun.elapsed().as_secs_f64() * 1000.0;
+    tokio::time::sleep(IDLE).await;
+    let idle_mb = server.process.resident_mb();
+    // Spread over all, so that each has another component.
+    let called: Vec<&&str> = keys.iter().step_by(101).collect();
+    // The server's own first connection and its first look at the account are not the sources' doing.
+    call_each(&server, keys.last().as_slice()).await?;
+    let first = call_each(&server, &called).await?;
+    let second = call_each(&server, &called).await?;
+    Ok(Report {
+        sources: keys.len(),
+        components: arguments.components,
+        deploy_ms,
+        start_ms,
+        idle_mb,
+        called: called.len(),
+        first_call_p50_ms: first.percentile_us(50) / 1000.0,
+        first_call_p99_ms: first.percentile_us(99) / 1000.0,
+        first_call_most_ms: first.percentile_us(100) / 1000.0,
+        second_call_p50_ms: second.percentile_us(50) / 1000.0,
+        used_mb: server.process.resident_mb(),
+    })
+}
+
+/// One after the other, over one connection.
+async fn call_each(server: &Wellspring, keys: &[&&str]) -> Result<Times> {
+    let mut connection = Target::parse(&server.endpoint(""))?.connect().await?;
+    let mut times = Vec::with_capacity(keys.len());
+    for key in keys {
+        let request = Target::parse(&server.endpoint(key))?.json(Bytes::from_static(BODY))?;
+        let begun = Instant::now();
+        let (status, _) = connection.send(request).await?;
+        times.push(begun.elapsed());
+        ensure!(status.is_success(), "an endpoint answered {status}");
+    }
+    Ok(Times::new(times))
+}
+
+fn print_table(report: &Report) {
+    let row = |name: &str, value: Option<f64>, unit: &str| {
+        if let Some(value) = value {
+            println!("{name:<44}{value:>10.2} {unit}");
+        }
+    };
+    println!("{} sources of {} components, {} of them called", report.sources, report.components, report.called);
+    row("deploy, each", report.deploy_ms, "ms");
+    row("start, until the first answer", Some(report.start_ms), "ms");
+    row("memory, idle", report.idle_mb, "MB");
+    row("first call of a source that never ran, p50", Some(report.first_call_p50_ms), "ms");
+    row("  p99", Some(report.first_call_p99_ms), "ms");
+    row("  at most", Some(report.first_call_most_ms), "ms");
+    row("second call, p50", Some(report.second_call_p50_ms), "ms");
+    row("memory, after the calls", report.used_mb, "MB");
+}
