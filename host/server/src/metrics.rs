@@ -90,8 +90,13 @@ impl Family {
     }
 
     fn series(&mut self, labels: &[(&str, &str)], new: impl FnOnce() -> Series) -> &mut Series {
-        let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value:?}")).collect();
-        self.series.entry(labels.join(",")).or_insert_with(new)
+        let mut text = String::with_capacity(64);
+        for (name, value) in labels {
+            let comma = if text.is_empty() { "" } else { "," };
+            // Writing to a string does not fail.
+            let _ = write!(text, "{comma}{name}={value:?}");
+        }
+        self.series.entry(text).or_insert_with(new)
     }
 }
 

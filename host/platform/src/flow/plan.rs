@@ -35,7 +35,7 @@ pub(super) struct About<'a> {
     pub(super) source: &'a Source,
     pub(super) run_id: &'a str,
     /// The event that was being processed.
-    pub(super) original_event: Value,
+    pub(super) original_event: &'a Value,
 }
 
 /// What goes into the streams of the source.
@@ -173,6 +173,6 @@ fn log_text(fault: &Fault) -> String {
 }
 
 /// ISO 8601 in UTC.
-fn iso_8601(now_ms: i64) -> String {
+pub(super) fn iso_8601(now_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(now_ms).unwrap_or_default().to_string()
 }

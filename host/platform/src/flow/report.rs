@@ -26,7 +26,7 @@ impl Flow {
     pub(super) fn report(&self, source: &Source, report: Report<'_>) -> Result<Op, Error> {
         let run_id = String::new();
         let Report { code, message, original_event } = report;
-        let about = About { platform: &self.platform, source, run_id: &run_id, original_event };
+        let about = About { platform: &self.platform, source, run_id: &run_id, original_event: &original_event };
         let event = about.report(code, "Error", message, message);
         let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
         let (emitter, stream) = (source.id.to_string(), names::ERRORS.to_owned());

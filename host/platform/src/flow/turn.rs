@@ -110,8 +110,8 @@ pub(super) async fn settle(
 ) -> Result<Ran, Error> {
     let Executed { run_id, mut outcome } = executed;
     let original_event = match &turn.call {
-        Call::Run { event } => event.clone(),
-        _ => Value::Null,
+        Call::Run { event } => event,
+        _ => &Value::Null,
     };
     let about = About { platform, source: turn.source, run_id: &run_id, original_event };
     let counts_as_invocation = matches!(turn.call, Call::Run { .. });

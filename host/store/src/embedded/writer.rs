@@ -23,8 +23,11 @@ use crate::{
 
 /// Requests that share an fsync. Enough to make it cheap, few enough to keep latency in milliseconds.
 const GROUP: usize = 512;
-/// Far less than an fsync on any disk, far more than waking a task takes.
+/// Less than a slow disk's fsync, far more than it takes to come back for those who were just answered.
 const GATHER: Duration = Duration::from_micros(300);
+/// They mostly are back within this time. Whoever takes longer is computing, and needs the processor we would spin on.
+const SPIN: Duration = Duration::from_micros(40);
+const PAUSE: Duration = Duration::from_micros(50);
 /// Forgotten counters are swept at most once in this much of the callers' time, so many at a time.
 const SWEEP_EVERY_MS: u64 = 60_000;
 const SWEEP_ROWS: u32 = 1000;
@@ -207,8 +210,12 @@ impl Request {
 /// start a transaction alone, and the others would wait for two fsyncs instead of one.
 fn gather(requests: &mpsc::Receiver<Request>, expected: usize) {
     let begun = Instant::now();
-    while requests.len() + 1 < expected && begun.elapsed() < GATHER {
-        std::thread::yield_now();
+    while requests.len() + 1 < expected {
+        match begun.elapsed() {
+            waited if waited < SPIN => std::thread::yield_now(),
+            waited if waited < GATHER => std::thread::sleep(PAUSE),
+            _ => return,
+        }
     }
 }
 

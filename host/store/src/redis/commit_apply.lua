@@ -2,6 +2,8 @@
 local COUNTER_END = 9007199254740991
 local LAST_SEQUENCE = 1048575
 local versions, entries, counters, jobs, removed = {}, {}, {}, {}, {}
+-- The tenant's jobs changed: where it waits is seen to once, at the end.
+local has_moved = false
 local function add(list, item) list[#list + 1] = item end
 
 local function set_alias(kind, id, before, alias)
@@ -136,16 +138,17 @@ local applies = {
     if string.sub(entry, 1, 1) == '#' then entry = entries[tonumber(string.sub(entry, 2)) + 1] end
     local number = call('INCR', P .. ':jobs')
     local job = string.format('%016.0f', number)
-    local key = job_key(job)
-    call('HSET', key, 'tenant', tenant, 'due', due, 'attempt', 0, 'payload', one[5])
-    if entry ~= '' then call('HSET', key, 'entry', entry) end
+    local row = {'tenant', tenant, 'due', due, 'attempt', 0, 'payload', one[5]}
     local is_head = true
+    if entry ~= '' then row[9], row[10] = 'entry', entry end
     if lane ~= '' then
-      call('HSET', key, 'lane', lane)
+      row[#row + 1] = 'lane'
+      row[#row + 1] = lane
       is_head = call('RPUSH', P .. ':lane:' .. tenant .. ':' .. lane, job) == 1
     end
+    call('HSET', job_key(job), unpack(row))
     if is_head then call('ZADD', heads_key(tenant), due, job) end
-    settle(tenant)
+    has_moved = true
     add(jobs, number)
   end,
   acknowledge = function(one)
@@ -153,7 +156,7 @@ local applies = {
     call('DEL', job_key(one[2]))
     call('ZREM', heads_key(tenant), one[2])
     advance_lane(tenant, lane)
-    settle(tenant)
+    has_moved = true
   end,
   reschedule = function(one)
     local job, key = one[2], job_key(one[2])
@@ -167,7 +170,7 @@ local applies = {
       call('HDEL', key, 'lane')
       advance_lane(tenant, lane)
     end
-    settle(tenant)
+    has_moved = true
   end,
   set_timer = function(one) set_timer(one[2], one[3], one[4]) end,
   clear_timer = function(one) clear_timer(one[2]) end,
@@ -178,6 +181,7 @@ local applies = {
 }
 
 for _, one in ipairs(operations) do applies[one[1]](one) end
+if has_moved then settle(tenant) end
 for _, one in ipairs(pulses) do call('PUBLISH', ARGV[4], one[1]) end
 
 -- Remembered for twice as long as a client tries: a retry after a lost connection gets this answer and changes nothing.
