@@ -125,7 +125,7 @@ fn kind(schema: &Value) -> String {
         return format!("[{0}](#{1})", last(reference), last(reference).to_lowercase());
     }
     if let Some(values) = schema["enum"].as_array() {
-        let values: Vec<String> = values.iter().filter(|value| !value.is_null()).map(|value| format!("`{}`", value.as_str().unwrap_or_default())).collect();
+        let values: Vec<String> = values.iter().filter_map(Value::as_str).map(|value| format!("`{value}`")).collect();
         return values.join(" or ");
     }
     let names: Vec<&str> = match &schema["type"] {

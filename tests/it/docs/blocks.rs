@@ -73,12 +73,13 @@ fn a_line_fits_where_an_ellipsis_stands_for_the_rest() {
 
 #[test]
 fn blocks_are_told_apart_by_their_fences() {
-    let text = "# T\n```sh server\nserve\n```\n```sh\none\ntwo\n```\nprints\n```text\nout\n```\n```js\nno\n```\n```sh elsewhere\n./x\n```\n";
+    let run = "```sh\none\ntwo\n```\nprints\n```text\nout\n```\n```js\nno\n```\n";
+    let text = format!("# T\n```sh server\nserve\n```\n{run}```sh elsewhere\n./x\n```\n");
 
     let expected = [
         Block::Server { command: "serve".to_owned() },
         Block::Run { command: "one\ntwo".to_owned(), expected: vec!["out".to_owned()] },
         Block::Elsewhere { command: "./x".to_owned() },
     ];
-    assert_eq!(blocks_of(text), expected);
+    assert_eq!(blocks_of(&text), expected);
 }

@@ -42,7 +42,7 @@ impl Shell {
         let mut command = Command::new("bash");
         command.args(["-euo", "pipefail", "-c", text]).current_dir(folder.join("work")).stdin(Stdio::null());
         command.env_clear().env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", folder.join("bin").display()));
-        command.env("HOME", folder).env("TZ", "UTC");
+        command.env("HOME", folder).env("TZ", "UTC").env("WELLSPRING_CACHE", folder.join("data/cache"));
         // What differs from a reader's machine: where the server listens and keeps its data. The key is the reader's.
         command.env("WELLSPRING_LISTEN", &self.address).env("WELLSPRING_URL", format!("http://{}", self.address));
         command.env("WELLSPRING_DATA", folder.join("data")).env("WELLSPRING_API_KEY", KEY);
@@ -66,7 +66,8 @@ impl Shell {
         // Variables and the current folder go from block to block, as in a terminal.
         let state = self.folder.path().join("state");
         let state = state.display();
-        let script = format!("[ -f {state} ] && . {state}\nset -e\n{text}\n{{ export -p; echo \"cd '$PWD'\"; }} > {state}");
+        let keep = format!("{{ export -p; echo \"cd '$PWD'\"; }} > {state}");
+        let script = format!("[ -f {state} ] && . {state}\nset -e\n{text}\n{keep}");
         let output = self.command(&script).output().unwrap();
         let printed = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         assert!(output.status.success(), "{text}\nended with {}:\n{printed}", output.status);
