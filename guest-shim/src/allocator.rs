@@ -1,50 +1,93 @@
 //! The allocator under QuickJS and Rust alike.
 //!
-//! While an image is being made it overwrites what is freed with zeros: pages of zeros are not stored, so the
-//! source text and garbage of loading never weigh on an image. During a run it is the system's allocator and nothing else.
+//! QuickJS makes and drops small blocks all the time: every string, object and shape is one. Blocks up to a kilobyte come
+//! from lists by size, so that giving and taking one is a handful of instructions; larger ones are the system's.
+//!
+//! While an image is being made, what is freed is overwritten with zeros: pages of zeros are not stored, so the source
+//! text and garbage of loading never weigh on an image.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::cell::{Cell, UnsafeCell};
+use std::ptr::null_mut;
 
-static ZEROING: AtomicBool = AtomicBool::new(false);
-
-struct Allocator;
+/// Sizes are rounded up to a multiple of this, which is also the alignment of every small block.
+const STEP_BYTES: usize = 16;
+const LARGEST_SMALL_BYTES: usize = 1024;
+/// What is taken from the system at a time for small blocks.
+const CHUNK_BYTES: usize = 32 << 10;
+/// Room an image has for the small blocks of its runs, and for their large ones, before memory must grow.
+const ROOM_FOR_SMALL_BYTES: usize = 512 << 10;
+const ROOM_FOR_LARGE_BYTES: usize = 512 << 10;
 
 #[global_allocator]
-static ALLOCATOR: Allocator = Allocator;
+static ALLOCATOR: Allocator = Allocator {
+    free: UnsafeCell::new([null_mut(); LARGEST_SMALL_BYTES / STEP_BYTES + 1]),
+    chunk: UnsafeCell::new(Chunk { next: null_mut(), left: 0 }),
+    is_zeroing: Cell::new(false),
+};
+
+struct Allocator {
+    /// Freed blocks by size in steps, each holding the address of the next.
+    free: UnsafeCell<[*mut Block; LARGEST_SMALL_BYTES / STEP_BYTES + 1]>,
+    chunk: UnsafeCell<Chunk>,
+    is_zeroing: Cell<bool>,
+}
+
+struct Block {
+    next: *mut Block,
+}
+
+/// What is left of the memory last taken from the system.
+struct Chunk {
+    next: *mut u8,
+    left: usize,
+}
+
+// SAFETY: WebAssembly gives this instance one thread.
+unsafe impl Sync for Allocator {}
 
 /// Runs `work`; what it frees reads as zero afterwards.
 pub(crate) fn zero_what_is_freed<T>(work: impl FnOnce() -> T) -> T {
-    ZEROING.store(true, Relaxed);
+    ALLOCATOR.is_zeroing.set(true);
     let result = work();
-    ZEROING.store(false, Relaxed);
+    ALLOCATOR.is_zeroing.set(false);
     result
 }
 
-/// Takes every hole in the heap for good, so that what a run allocates lies side by side behind it.
+/// Gives up every hole in the heap for good, so that what a run allocates lies side by side behind it.
 ///
 /// A run that filled holes would write to a page here and a page there. The host puts written pages back after the run,
-/// and does that cheaply for a few dozen stretches of them only; every page beyond is unmapped and costs a fault next time.
-pub(crate) fn fill_holes() {
+/// and does that cheaply for a few dozen stretches of them only; every page beyond is unmapped and costs a fault next
+/// time. Room for an ordinary run is made here too: growing memory during a run costs it two system calls.
+pub(crate) fn leave_holes_behind() {
+    ALLOCATOR.forget_free_blocks();
+    fill_holes_of_the_system();
+    ALLOCATOR.take_chunk(ROOM_FOR_SMALL_BYTES);
+    let (room, layout) = take_from_system(ROOM_FOR_LARGE_BYTES);
+    // SAFETY: just taken, with this layout.
+    unsafe { System.dealloc(room, layout) };
+}
+
+fn take_from_system(size: usize) -> (*mut u8, Layout) {
+    // SAFETY: no caller's size is zero or overflows when rounded up.
+    let layout = unsafe { Layout::from_size_align_unchecked(size, STEP_BYTES) };
+    (unsafe { System.alloc(layout) }, layout)
+}
+
+fn fill_holes_of_the_system() {
     const LARGEST_BYTES: usize = 64 << 10;
-    const SMALLEST_BYTES: usize = 16;
-    let take = |size: usize| {
-        // SAFETY: neither size is zero, and the block is either leaked or given back with the same layout.
-        let layout = unsafe { Layout::from_size_align_unchecked(size, 8) };
-        (unsafe { System.alloc(layout) }, layout)
-    };
     // The first block that makes memory grow stands at the end of the heap.
     let end = loop {
         let before = core::arch::wasm32::memory_size(0);
-        let (block, layout) = take(LARGEST_BYTES);
+        let (block, layout) = take_from_system(LARGEST_BYTES);
         if block.is_null() || core::arch::wasm32::memory_size(0) > before {
             unsafe { System.dealloc(block, layout) };
             break block;
         }
     };
     let mut size = LARGEST_BYTES;
-    while size >= SMALLEST_BYTES {
-        let (block, layout) = take(size);
+    while size >= STEP_BYTES {
+        let (block, layout) = take_from_system(size);
         if block >= end {
             unsafe { System.dealloc(block, layout) };
             size /= 2;
@@ -52,29 +95,102 @@ pub(crate) fn fill_holes() {
     }
 }
 
-// SAFETY: every call is handed on to `System` with the layout it came with; zeroing stays within that layout.
+/// The size of a small block in steps; `None` for what is the system's.
+fn steps(layout: Layout) -> Option<usize> {
+    let is_small = layout.size() <= LARGEST_SMALL_BYTES && layout.align() <= STEP_BYTES;
+    is_small.then(|| layout.size().div_ceil(STEP_BYTES))
+}
+
+// === impl Allocator ===
+
+impl Allocator {
+    /// A block of so many steps.
+    fn take(&self, steps: usize) -> *mut u8 {
+        // SAFETY: one thread, and no reference into either cell outlives this call.
+        let (free, chunk) = unsafe { (&mut (*self.free.get())[steps], &mut *self.chunk.get()) };
+        if !free.is_null() {
+            let block = *free;
+            *free = unsafe { (*block).next };
+            return block.cast();
+        }
+        let size = steps * STEP_BYTES;
+        if chunk.left < size && !self.take_chunk(CHUNK_BYTES) {
+            return null_mut();
+        }
+        let block = chunk.next;
+        chunk.next = block.wrapping_add(size);
+        chunk.left -= size;
+        block
+    }
+
+    fn give_back(&self, block: *mut u8, steps: usize) {
+        let block = block.cast::<Block>();
+        // SAFETY: a small block has room for an address, and nobody else holds it any more.
+        unsafe {
+            let free = &mut (*self.free.get())[steps];
+            (*block).next = *free;
+            *free = block;
+        }
+    }
+
+    /// Replaces the chunk; `false` when there is no memory. What is left of the old one becomes blocks.
+    fn take_chunk(&self, size: usize) -> bool {
+        let (next, _) = take_from_system(size);
+        if next.is_null() {
+            return false;
+        }
+        // SAFETY: as in `take`.
+        let old = unsafe { std::mem::replace(&mut *self.chunk.get(), Chunk { next, left: size }) };
+        let steps = old.left / STEP_BYTES;
+        if (1..=LARGEST_SMALL_BYTES / STEP_BYTES).contains(&steps) {
+            self.give_back(old.next, steps);
+        }
+        true
+    }
+
+    fn forget_free_blocks(&self) {
+        // SAFETY: as in `take`; every address in a list is that of a free block.
+        for list in unsafe { &mut *self.free.get() } {
+            while !list.is_null() {
+                let block = *list;
+                *list = unsafe { std::mem::replace(&mut (*block).next, null_mut()) };
+            }
+        }
+    }
+}
+
+// SAFETY: a small block is at least as large and as aligned as its layout asks, and is in one list or one owner's hands;
+// every other call is handed on to `System` with the layout it came with. Zeroing stays within the layout.
 unsafe impl GlobalAlloc for Allocator {
+    #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        unsafe { System.alloc(layout) }
+        match steps(layout) {
+            Some(steps) => self.take(steps),
+            None => unsafe { System.alloc(layout) },
+        }
     }
 
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
+    #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if ZEROING.load(Relaxed) {
+        if self.is_zeroing.get() {
             unsafe { block.write_bytes(0, layout.size()) };
         }
-        unsafe { System.dealloc(block, layout) }
+        match steps(layout) {
+            Some(steps) => self.give_back(block, steps),
+            None => unsafe { System.dealloc(block, layout) },
+        }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if !ZEROING.load(Relaxed) {
-            return unsafe { System.realloc(block, layout, size) };
+        // SAFETY: the caller promises that `size` is a valid one.
+        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        match (steps(layout), steps(wanted)) {
+            (Some(old), Some(new)) if old == new => return block,
+            // While zeroing, the system must not move a block: it would leave the old bytes behind.
+            (None, None) if !self.is_zeroing.get() => return unsafe { System.realloc(block, layout, size) },
+            _ => {}
         }
-        // The system would move the block and leave the old bytes behind.
-        let moved = unsafe { self.alloc(Layout::from_size_align_unchecked(size, layout.align())) };
+        let moved = unsafe { self.alloc(wanted) };
         if !moved.is_null() {
             unsafe {
                 moved.copy_from_nonoverlapping(block, layout.size().min(size));

@@ -3,9 +3,10 @@
 use std::cell::OnceCell;
 
 use javy::{Config, Runtime};
-use rquickjs::{Ctx, Function, Object, Persistent, qjs};
+use rquickjs::{Ctx, Function, Persistent, qjs};
 
-use crate::{natives, prelude};
+use crate::prelude::{self, EntryPoint};
+use crate::{event_loop, natives};
 
 /// How far a run may grow beyond its image before QuickJS collects. Collecting writes to every object and so unshares
 /// every page of the image; most runs end before.
@@ -17,7 +18,8 @@ const STACK_FLOOR_BYTES: usize = 192 << 10;
 
 struct Engine {
     runtime: Runtime,
-    entry_points: Persistent<Object<'static>>,
+    /// By the number of their `EntryPoint`.
+    entry_points: [Persistent<Function<'static>>; EntryPoint::COUNT],
 }
 
 /// WebAssembly gives this instance one thread.
@@ -26,29 +28,30 @@ unsafe impl<T> Sync for SingleThread<T> {}
 
 static ENGINE: SingleThread<OnceCell<Engine>> = SingleThread(OnceCell::new());
 
-/// Makes the runtime and evaluates the prelude.
-pub(crate) fn start() {
+/// Makes the runtime and evaluates these files of the prelude.
+pub(crate) fn start(files: &[&str]) {
     let mut config = Config::default();
     config.text_encoding(false).weak_ref(true).gc_threshold(usize::MAX);
     let runtime = Runtime::new(config).expect("QuickJS starts with the memory it is given");
     let entry_points = runtime.context().with(|ctx| {
         limit_stack(&ctx);
         natives::forget_javy_globals(&ctx).expect("globals are writable before the prelude");
-        prelude::evaluate(&ctx)
+        prelude::evaluate(&ctx, files)
     });
     watch_rejections(&runtime);
     let engine = Engine { runtime, entry_points };
     assert!(ENGINE.0.set(engine).is_ok(), "init is called once");
 }
 
+/// Runs `work` with the context.
+pub(crate) fn with_context<T>(work: impl for<'js> FnOnce(&Ctx<'js>) -> T) -> T {
+    engine().runtime.context().with(|ctx| work(&ctx))
+}
+
 /// Runs `work` with the context and an entry point of the prelude.
-pub(crate) fn with_entry_point<T>(name: &str, work: impl for<'js> FnOnce(&Ctx<'js>, Function<'js>) -> T) -> T {
+pub(crate) fn with_entry_point<T>(name: EntryPoint, work: impl for<'js> FnOnce(&Ctx<'js>, Function<'js>) -> T) -> T {
     let engine = engine();
-    engine.runtime.context().with(|ctx| {
-        let entry_points = engine.entry_points.clone().restore(&ctx).expect("made by this runtime");
-        let function: Function = entry_points.get(name).expect("the prelude exports every entry point");
-        work(&ctx, function)
-    })
+    engine.runtime.context().with(|ctx| work(&ctx, engine.entry_point(&ctx, name)))
 }
 
 /// Runs promise jobs until none is left; `false` when there was none.
@@ -73,6 +76,14 @@ pub(crate) fn collect() {
     });
 }
 
+// === impl Engine ===
+
+impl Engine {
+    fn entry_point<'js>(&self, ctx: &Ctx<'js>, name: EntryPoint) -> Function<'js> {
+        self.entry_points[name as usize].clone().restore(ctx).expect("made by this runtime")
+    }
+}
+
 fn engine() -> &'static Engine {
     ENGINE.0.get().expect("the host calls init first")
 }
@@ -93,10 +104,8 @@ fn watch_rejections(runtime: &Runtime) {
             (ctx.clone(), own(promise), own(reason))
         };
         let Some(engine) = ENGINE.0.get() else { return };
-        let Ok(entry_points) = engine.entry_points.clone().restore(&ctx) else { return };
-        if let Ok(note) = entry_points.get::<_, Function>("noteRejection") {
-            drop(note.call::<_, ()>((promise, reason, is_handled)));
-        }
+        event_loop::leave_something();
+        drop(engine.entry_point(&ctx, EntryPoint::NoteRejection).call::<_, ()>((promise, reason, is_handled)));
     }
     runtime.context().with(|ctx| unsafe {
         let runtime = qjs::JS_GetRuntime(ctx.as_raw().as_ptr());

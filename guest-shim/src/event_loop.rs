@@ -4,14 +4,19 @@
 //! macrotask (a completion or a due timer), and so on.
 //! When nothing is left to do the run is suspended in `timers.park`; when nothing can ever happen, it ends.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use crate::engine;
+use crate::prelude::EntryPoint;
 use crate::wellspring::wall::{fetch, timers};
 
 thread_local! {
     /// Set by the prelude when the call's promise settles.
     static SETTLED: RefCell<Option<Result<String, String>>> = const { RefCell::new(None) };
+    /// `process.nextTick` was given something.
+    static HAS_TICKS: Cell<bool> = const { Cell::new(false) };
+    /// The call did something that `finish` has to look after: started a timer, a request, a group of log lines.
+    static HAS_LEFTOVERS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// What the prelude still waits for, as `nextWait` of `core/timers.js` tells it.
@@ -22,7 +27,7 @@ enum Wait {
 }
 
 /// Calls an entry point with one JSON text and runs the event loop to the end of it.
-pub(crate) fn call(entry_point: &str, input: String) -> Result<String, String> {
+pub(crate) fn call(entry_point: EntryPoint, input: String) -> Result<String, String> {
     SETTLED.take();
     engine::with_entry_point(entry_point, |_, function| {
         // Entry points catch everything and settle with it; what escapes is exhaustion of the stack in the prelude itself.
@@ -56,20 +61,31 @@ pub(crate) fn settle(result: Result<String, String>) {
     });
 }
 
+/// `process.nextTick` was called.
+pub(crate) fn queue_ticks() {
+    HAS_TICKS.set(true);
+}
+
+/// The call may leave something behind.
+pub(crate) fn leave_something() {
+    HAS_LEFTOVERS.set(true);
+}
+
 /// Ends a call that nothing can settle any more.
 fn stall() {
-    engine::with_entry_point("stall", |_, function| drop(function.call::<_, ()>(())));
+    engine::with_entry_point(EntryPoint::Stall, |_, function| drop(function.call::<_, ()>(())));
     // The prelude reports it, unless a component broke the prelude's own way of reporting.
     settle(Err(r#"{"name":"Error","message":"the run ended without a result"}"#.into()));
 }
 
 /// Calls what `process.nextTick` was given; `false` when there was nothing.
 fn run_ticks() -> bool {
-    engine::with_entry_point("runTicks", |_, function| function.call::<_, bool>(())).unwrap_or(false)
+    HAS_TICKS.take()
+        && engine::with_entry_point(EntryPoint::RunTicks, |_, function| function.call::<_, bool>(())).unwrap_or(false)
 }
 
 fn next_wait() -> Wait {
-    let milliseconds = engine::with_entry_point("nextWait", |_, function| function.call::<_, f64>(()));
+    let milliseconds = engine::with_entry_point(EntryPoint::NextWait, |_, function| function.call::<_, f64>(()));
     match milliseconds {
         Ok(milliseconds) if milliseconds.is_nan() => Wait::Nothing,
         Ok(milliseconds) if milliseconds.is_infinite() => Wait::Completion,
@@ -79,17 +95,19 @@ fn next_wait() -> Wait {
 }
 
 fn fire_timer() {
-    engine::with_entry_point("fireTimer", |_, function| drop(function.call::<_, ()>(())));
+    engine::with_entry_point(EntryPoint::FireTimer, |_, function| drop(function.call::<_, ()>(())));
 }
 
 /// Notes in the log what the call left behind.
 fn finish() {
-    engine::with_entry_point("finish", |_, function| drop(function.call::<_, ()>(())));
+    if HAS_LEFTOVERS.take() {
+        engine::with_entry_point(EntryPoint::Finish, |_, function| drop(function.call::<_, ()>(())));
+    }
 }
 
 fn deliver(completion: fetch::Completion) {
     use fetch::Completion::{Chunk, End, Failed, Head, Written};
-    engine::with_entry_point("complete", |ctx, function| {
+    engine::with_entry_point(EntryPoint::Complete, |ctx, function| {
         let done = match completion {
             Head((request, head)) => function.call::<_, ()>((request, "head", head)),
             Chunk((request, bytes)) => rquickjs::TypedArray::new(ctx.clone(), bytes)

@@ -16,7 +16,7 @@ use crate::script::{self, SourceText};
 static SOURCES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// In the order in which they are evaluated.
-const EVALUATED: &[&str] = &[
+pub(crate) const EVALUATED: &[&str] = &[
     "core/primordials",
     "core/errors",
     "core/inspect",
@@ -38,15 +38,56 @@ const EVALUATED: &[&str] = &[
     "node/globals",
 ];
 
-/// Evaluates the prelude and returns the object that holds its entry points.
-pub(crate) fn evaluate(ctx: &Ctx<'_>) -> Persistent<Object<'static>> {
+/// What the shim calls; `core/entry-points.js` has one function for each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum EntryPoint {
+    Load,
+    Describe,
+    Invoke,
+    Stall,
+    Finish,
+    NoteRejection,
+    NextWait,
+    FireTimer,
+    Complete,
+    RunTicks,
+}
+
+impl EntryPoint {
+    /// In the order of the variants.
+    const NAMES: [&str; Self::COUNT] = [
+        "load",
+        "describe",
+        "invoke",
+        "stall",
+        "finish",
+        "noteRejection",
+        "nextWait",
+        "fireTimer",
+        "complete",
+        "runTicks",
+    ];
+    pub(crate) const COUNT: usize = Self::RunTicks as usize + 1;
+}
+
+/// Those of [`EVALUATED`] that a component cannot run without: they come first.
+pub(crate) fn core() -> &'static [&'static str] {
+    let count = EVALUATED.iter().take_while(|name| name.starts_with("core/")).count();
+    EVALUATED.split_at(count).0
+}
+
+/// Evaluates files of the prelude and returns its entry points.
+pub(crate) fn evaluate(ctx: &Ctx<'_>, files: &[&str]) -> [Persistent<Function<'static>>; EntryPoint::COUNT] {
     let internal = Object::new(ctx.clone()).expect("memory for an object");
     let host = natives::object(ctx).expect("natives are functions");
-    for name in EVALUATED {
+    for name in files {
         run_file(ctx, name, &internal, &host);
     }
     let entry_points: Object = internal.get("entryPoints").expect("core/entry-points.js sets it");
-    Persistent::save(ctx, entry_points)
+    EntryPoint::NAMES.map(|name| {
+        let function: Function = entry_points.get(name).expect("the prelude has every entry point");
+        Persistent::save(ctx, function)
+    })
 }
 
 /// The function of a file that is evaluated when it is first needed.

@@ -20,11 +20,10 @@ const succeed = (json) => {
 
 // Runs `work` to the end of what it returns, and settles with `toJson` of that. A run that returns no object has nothing
 // to wait for, and is spared the promises.
-const start = (work, toJson) => {
+const start = (work, input, toJson) => {
   isRunning = true;
-  if (rejections.size > 0) rejections = new Map();
   try {
-    const value = work();
+    const value = work(input);
     if (typeof value === 'object' && value !== null) settleLater(value, toJson);
     else succeed(toJson(value));
   } catch (error) {
@@ -99,21 +98,21 @@ const KINDS = {
   options: { work: runOptions, toJson: jsonOf },
 };
 
-const load = (text) => start(() => {
+const load = (text) => {
+  start(loadText, text, nothing);
+};
+
+const loadText = (text) => {
   const exported = internal.loadProgram(parse(text));
   // ES modules turned into CommonJS keep their default export under that name.
   component = exported?.__esModule && exported.default !== undefined ? exported.default : exported;
   internal.checkComponent(component);
-}, nothing);
+};
 
 const invoke = (text) => {
-  let kind;
-  start(() => {
-    const call = parse(text);
-    internal.beginRun(call);
-    kind = KINDS[call.kind];
-    return kind.work(call);
-  }, (value) => kind.toJson(value));
+  const call = parse(text);
+  const { work, toJson } = KINDS[call.kind];
+  start(work, call, toJson);
 };
 
 // Called when no job, timer or completion is left and the call has not settled.
@@ -124,12 +123,14 @@ const noteRejection = (promise, reason, isHandled) => {
   else rejections.set(promise, reason);
 };
 
+// Called when a call that may have left something behind has settled.
 const finish = () => {
   if (rejections.size > 0) for (const reason of rejections.values()) internal.logLine('error', `Unhandled promise rejection: ${internal.describeError(reason).stack}`);
   const { timers, requests } = internal.pendingWork();
   if (timers + requests > 0) {
     internal.logLine('warn', `The run ended with work still pending, which was cancelled: ${timers} timers, ${requests} requests`);
   }
+  rejections = new Map();
   internal.resetTimers();
   internal.resetConsole();
 };
@@ -140,11 +141,13 @@ internal.complete = () => {};
 
 internal.entryPoints = {
   load,
-  describe: () => start(() => internal.describe(component), (json) => json),
+  describe: () => start(internal.describe, component, (json) => json),
   invoke,
   stall,
   finish,
   noteRejection,
+  // Until node/process.js brings nextTick there are none.
+  runTicks: () => false,
   nextWait: () => internal.nextWait(),
   fireTimer: () => internal.fireTimer(),
   complete: (request, what, value) => internal.complete(request, what, value),

@@ -1,9 +1,16 @@
 'use strict';
 // The instance a component's functions see as `this`: props, bound methods, `$emit`.
 const { parse, stringify, keys, bind, isArray, isFinite, TypeError } = internal.primordials;
+const quote = (value) => stringify(internal.text(value));
 
 // `x: "string"` is short for `x: {type: "string"}`.
 internal.propDefinition = (declared) => (typeof declared === 'string' ? { type: declared } : declared);
+
+// A prop taken from an app may be of any type, a store or a timer as well.
+const resolved = (declared) => {
+  const definition = internal.propDefinition(declared);
+  return definition?.propDefinition === undefined ? definition : internal.inheritProp(definition).definition;
+};
 
 const isFunction = (value) => typeof value === 'function';
 
@@ -29,7 +36,8 @@ const makeTimer = (value) => ({
 });
 
 const bindMethods = (self, methods) => {
-  for (const name of keys(methods ?? {})) self[name] = isFunction(methods[name]) ? bind(methods[name], self) : methods[name];
+  if (methods === undefined || methods === null) return;
+  for (const name of keys(methods)) self[name] = isFunction(methods[name]) ? bind(methods[name], self) : methods[name];
 };
 
 internal.makeApp = (name, definition) => {
@@ -56,16 +64,23 @@ const propValue = (name, definition, value) => {
   }
 };
 
+const isGiven = (value) => value !== undefined && value !== null;
+
+// Written by hand because every emit pays for it: `stringify` of an object of two fields costs as much as all the rest.
 const metadata = (given) => {
-  const { id, name, summary, ts, delivery_ts } = given ?? {};
-  const kept = {};
-  if (typeof id === 'number' || typeof id === 'string') kept.id = id;
-  else if (id !== undefined && id !== null) kept.id = internal.text(id);
-  if (name !== undefined && name !== null) kept.name = internal.text(name);
-  if (summary !== undefined && summary !== null) kept.summary = internal.text(summary);
-  if (isFinite(ts)) kept.ts = ts;
-  if (isFinite(delivery_ts)) kept.delivery_ts = delivery_ts;
-  return stringify(kept);
+  if (!isGiven(given)) return '{}';
+  const { id, name, summary, ts, delivery_ts } = given;
+  let json = `{"id":${idJson(id)}`;
+  if (isGiven(name)) json += `,"name":${quote(name)}`;
+  if (isGiven(summary)) json += `,"summary":${quote(summary)}`;
+  if (isFinite(ts)) json += `,"ts":${ts}`;
+  if (isFinite(delivery_ts)) json += `,"delivery_ts":${delivery_ts}`;
+  return `${json}}`;
+};
+
+const idJson = (id) => {
+  if (typeof id === 'number') return isFinite(id) ? id : 'null';
+  return isGiven(id) ? quote(id) : 'null';
 };
 
 const emit = (event, given) => {
@@ -74,10 +89,13 @@ const emit = (event, given) => {
 };
 
 internal.makeInstance = (component, call) => {
+  internal.beginRun(call);
   const self = {};
-  const values = call.props ?? {};
-  const props = component.props ?? {};
-  for (const name of keys(props)) self[name] = propValue(name, internal.propDefinition(props[name]), values[name]);
+  const { props } = component;
+  if (props !== undefined && props !== null) {
+    const values = call.props ?? {};
+    for (const name of keys(props)) self[name] = propValue(name, resolved(props[name]), values[name]);
+  }
   bindMethods(self, component.methods);
   self.$emit = emit;
   return self;

@@ -66,6 +66,7 @@ class Timeout {
 
 // An entry of the heap is one arming of a timer; an entry whose timer was cancelled or armed again is stale.
 const arm = (timer) => {
+  host.leaveSomething();
   byId.set(timer._id, timer);
   timer._armed = { due: host.elapsed() + timer._delay, order: nextOrder++, timer };
   pushHeap(timer._armed);
@@ -123,7 +124,10 @@ internal.nextWait = () => {
   return pendingCompletions > 0 ? Infinity : NaN;
 };
 
-internal.expectCompletion = () => { pendingCompletions += 1; };
+internal.expectCompletion = () => {
+  host.leaveSomething();
+  pendingCompletions += 1;
+};
 internal.completionArrived = () => { pendingCompletions -= 1; };
 
 // A timer that was unreferenced was never meant to be waited for.
@@ -158,6 +162,7 @@ internal.timerFunctions = {
   setImmediate: (callback, ...args) => {
     if (typeof callback !== 'function') throw internal.codedError('ERR_INVALID_ARG_TYPE', 'The "callback" argument must be of type function.', TypeError);
     const immediate = new Immediate(bound(callback), args);
+    host.leaveSomething();
     immediates.push(immediate);
     return immediate;
   },

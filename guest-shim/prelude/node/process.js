@@ -11,6 +11,7 @@ let ticks = [];
 
 const nextTick = function nextTick(callback, ...args) {
   requireFunction(callback, 'callback');
+  host.queueTicks();
   const tick = () => callback(...args);
   ticks.push(internal.bindAsyncContext === undefined ? tick : internal.bindAsyncContext(tick));
 };
@@ -159,7 +160,8 @@ Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configura
 
 // The environment a component sees is what its call brings: nothing of the server's.
 internal.beginRun = (call) => {
-  for (const [name, value] of Object.entries(call.env ?? {})) process.env[name] = String(value);
+  if (call.env === undefined) return;
+  for (const [name, value] of Object.entries(call.env)) process.env[name] = String(value);
 };
 
 internal.process = process;

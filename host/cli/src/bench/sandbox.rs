@@ -43,8 +43,16 @@ struct Report {
     trivial: Figures,
     deps_1mb: Figures,
     cpu: Cpu,
+    prelude: Prelude,
     images: Images,
     neighbour: Neighbour,
+}
+
+/// The trivial component on the whole prelude and on its core alone, measured in turns.
+#[derive(Serialize)]
+struct Prelude {
+    whole_fresh_p50_us: f64,
+    core_fresh_p50_us: f64,
 }
 
 #[derive(Serialize)]
@@ -90,6 +98,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let sandbox = Sandbox::open(Config { cache_folder: default_cache(), ..Config::default() }).await?;
     talk("measuring a trivial component");
     let (trivial, image) = measure_component(&sandbox, "trivial.js", TRIVIAL.to_owned(), arguments.runs).await?;
+    talk("measuring what the prelude costs");
+    let prelude = measure_prelude(&sandbox, &image, arguments.runs).await?;
     talk("measuring a component with 1 MB of dependencies");
     let (deps_1mb, _) = measure_component(&sandbox, "deps.js", with_dependencies(), arguments.runs).await?;
     talk("measuring a CPU-bound component, metered and not");
@@ -101,7 +111,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         base_bytes: sizes.base_image,
         trivial_beyond_base_bytes: sizes.image as i64 - sizes.base_image as i64,
     };
-    let report = Report { trivial, deps_1mb, cpu, images, neighbour };
+    let report = Report { trivial, deps_1mb, cpu, prelude, images, neighbour };
     if !arguments.json {
         print_table(&report);
     }
@@ -158,6 +168,24 @@ async fn measure_component(sandbox: &Sandbox, name: &str, source: String, runs: 
         page_regions_written: written.regions,
     };
     Ok((figures, image))
+}
+
+async fn measure_prelude(sandbox: &Sandbox, whole: &Image, runs: usize) -> Result<Prelude> {
+    // In turns, so that a machine that slows down slows both.
+    const TURNS: usize = 4;
+    let program = Arc::new(Program::single("trivial.js", TRIVIAL));
+    let core = measure::core_image(sandbox, program).await?;
+    let (mut of_whole, mut of_core) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        of_whole.push(time_fresh(sandbox, whole, runs / TURNS).await?);
+        of_core.push(time_fresh(sandbox, &core, runs / TURNS).await?);
+    }
+    let median = |turns: Vec<Times>| {
+        let mut medians: Vec<f64> = turns.iter().map(|times| times.percentile_us(50)).collect();
+        medians.sort_by(f64::total_cmp);
+        medians.get(TURNS / 2).copied().unwrap_or_default()
+    };
+    Ok(Prelude { whole_fresh_p50_us: median(of_whole), core_fresh_p50_us: median(of_core) })
 }
 
 async fn fresh_run(sandbox: &Sandbox, image: &Image) -> Result<()> {
@@ -318,6 +346,10 @@ fn print_table(report: &Report) {
         "fresh with deps / fresh without",
         report.deps_1mb.fresh_p50_us / report.trivial.fresh_p50_us
     );
+    println!("{:<34}{:>11.1} µs", "fresh on the whole prelude", report.prelude.whole_fresh_p50_us);
+    println!("{:<34}{:>11.1} µs", "fresh on its core alone", report.prelude.core_fresh_p50_us);
+    let cost = report.prelude.whole_fresh_p50_us / report.prelude.core_fresh_p50_us;
+    println!("{:<34}{cost:>11.2} ×", "  whole / core");
     println!("{:<34}{:>11.1} KB", "base image", report.images.base_bytes as f64 / 1000.0);
     println!("{:<34}{:>11.1} µs", "a neighbour's p99, quiet", report.neighbour.quiet_p99_us);
     println!("{:<34}{:>11.1} µs", "a neighbour's p99, attacked", report.neighbour.attacked_p99_us);
