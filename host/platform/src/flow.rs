@@ -24,9 +24,12 @@ mod follow;
 mod deliver;
 mod perform;
 mod schedule;
+mod send;
 mod trigger;
+mod workflow;
 
 mod handle;
+mod outlive;
 mod worker;
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub use source::{Origin, Phase, Revision, Source};
 pub use subscription::{AutoSubscription, Subscription};
 pub use user::{ApiKey, Installation, User};
 pub use webhook::Webhook;
-pub use workflow::Workflow;
+pub use workflow::{Step, Workflow};
 
 /// A record of one kind.
 pub trait Stored: Serialize + DeserializeOwned + Send {

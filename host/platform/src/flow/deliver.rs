@@ -116,7 +116,7 @@ impl Flow {
     }
 
     /// The next event need not wait for this one: order is kept while all goes well.
-    async fn retry(&self, job: &Job, at_ms: i64) -> Result<Fate, Error> {
+    pub(super) async fn retry(&self, job: &Job, at_ms: i64) -> Result<Fate, Error> {
         let due_ms = u64::try_from(at_ms).unwrap_or_default();
         let retry = Op::Reschedule { lease: job.lease, due_ms, payload: None, place: Place::Leave };
         self.platform.store.commit(self.platform.batch(&job.tenant).then(retry)).await?;
@@ -124,6 +124,6 @@ impl Flow {
     }
 }
 
-fn retry_after(posted: &Posted) -> Option<&str> {
+pub(super) fn retry_after(posted: &Posted) -> Option<&str> {
     posted.headers.iter().find(|(name, _)| name == "retry-after").map(|(_, value)| value.as_str())
 }

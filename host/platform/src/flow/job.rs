@@ -1,7 +1,7 @@
 //! What the data plane leaves to the queue. The control plane's chores share the queue, and are told apart here.
 
 use bytes::Bytes;
-use domain::ids::{EmitterId, ListenerId, SourceId};
+use domain::ids::{EmitterId, ListenerId, SourceId, WorkflowId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,6 +15,7 @@ pub(super) enum Work {
         acceptance: String,
     },
     Deliver(Delivery),
+    Send(Sending),
     #[serde(untagged)]
     Chore(records::Job),
 }
@@ -39,6 +40,19 @@ pub(super) struct Acceptance {
     pub(super) id: String,
     pub(super) source: SourceId,
     pub(super) event: Value,
+}
+
+/// A request that an action asked for with `$.send.http`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sending {
+    /// Is told when it could not be sent.
+    pub(super) workflow: WorkflowId,
+    pub(super) step: String,
+    pub(super) method: String,
+    pub(super) url: String,
+    pub(super) headers: Vec<(String, String)>,
+    /// In base64.
+    pub(super) body: String,
 }
 
 // === impl Work ===

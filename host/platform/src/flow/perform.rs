@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use domain::ids::{ListenerId, SourceId};
+use domain::users::QuotaError;
 use serde_json::Value;
 use store::{CommitError, Job, Lease, Lookup, Op, Precondition, Tenant};
 
@@ -112,11 +113,9 @@ impl Flow {
             Work::Deliver(delivery) => match &delivery.listener {
                 ListenerId::Webhook(id) => self.deliver_to_webhook(job, &delivery, id).await,
                 ListenerId::Source(id) => self.deliver_to_source(job, &delivery, id).await,
-                ListenerId::Workflow(_) => {
-                    let reason = "this platform does not run workflows".to_owned();
-                    self.give_up(job, &delivery, Epitaph { attempts: job.attempt, reason }).await
-                }
+                ListenerId::Workflow(id) => self.deliver_to_workflow(job, &delivery, id).await,
             },
+            Work::Send(sending) => self.send(job, &sending).await,
         }
     }
 
@@ -181,8 +180,7 @@ impl Flow {
             Ok(plan) => plan,
             Err(Error::Quota(quota)) => {
                 self.report_quota(tenant, source, &quota).await;
-                let look_ms = self.platform.clock.now_ms().saturating_add(QUOTA_LOOK_MS);
-                return Ok(Fate::HandedBack { until_ms: resets_at_ms(&quota).min(look_ms) });
+                return Ok(self.wait_for_quota(&quota));
             }
             Err(error) => return Err(error),
         };
@@ -200,6 +198,11 @@ impl Flow {
         frame.operations = settlement(self.platform.clock.instant_ms());
         self.settle(&turn, executed, frame).await?;
         Ok(Fate::Settled)
+    }
+
+    pub(super) fn wait_for_quota(&self, quota: &QuotaError) -> Fate {
+        let look_ms = self.platform.clock.now_ms().saturating_add(QUOTA_LOOK_MS);
+        Fate::HandedBack { until_ms: resets_at_ms(quota).min(look_ms) }
     }
 
     pub(super) async fn source(&self, tenant: &Tenant, id: &SourceId) -> Result<Option<Arc<Source>>, Error> {

@@ -7,6 +7,7 @@ mod recover;
 mod schedule;
 mod trigger;
 mod work;
+mod workflow;
 
 use std::sync::Arc;
 

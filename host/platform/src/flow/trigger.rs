@@ -9,12 +9,14 @@ use std::sync::Arc;
 
 use domain::ids::{EmitId, EndpointKey};
 use domain::users::{Plan, QuotaError};
+use futures_util::FutureExt;
 use serde_json::Value;
 use store::{Enqueue, Op, Precondition, Tenant};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::handle::{Flow, Handle};
 use super::job::{Acceptance, Work};
+use super::outlive::Outliving;
 use super::quota::resets_at_ms;
 use super::turn::{Executed, Frame, Owner, Ran, Turn, execute, settle};
 use crate::Error;
@@ -100,11 +102,18 @@ impl Handle {
 
     /// Runs an admitted request. Returns when the client can be answered; the run goes on by itself.
     pub async fn trigger(&self, admitted: Admitted, event: Value) -> Result<Answer, Refusal> {
-        let (waiting, answer) = oneshot::channel();
+        let (waiting, mut answer) = oneshot::channel();
         let flow = self.0.clone();
-        self.tasks.spawn(async move { flow.answer(admitted, event, waiting).await });
-        // The task ends without an answer only when the runtime is shutting down.
-        answer.await.unwrap_or_else(|_| Err(overloaded()))
+        let run = async move { flow.answer(admitted, event, waiting).await };
+        let mut run = Outliving::new(run.boxed(), &self.tasks);
+        // Both are cancel-safe: what is left of the run goes on by itself, an answer is taken only when it is there.
+        let answered = tokio::select! {
+            biased;
+            () = &mut run => answer.try_recv().ok(),
+            answered = &mut answer => answered.ok(),
+        };
+        // A run always sends an answer, or tells why there is none.
+        answered.unwrap_or_else(|| Err(overloaded()))
     }
 }
 

@@ -11,7 +11,7 @@ use store::Tenant;
 use super::first_start;
 use crate::flow::secrets_context;
 use crate::records::shelf::{self, Kept};
-use crate::records::{Account, Source, Stored, User, Webhook, names};
+use crate::records::{Account, Source, Stored, User, Webhook, Workflow, names};
 use crate::vault::{Context, Sealed};
 use crate::{Caller, Error, Platform};
 
@@ -58,7 +58,10 @@ async fn rewrap_tenant(platform: &Platform, user: &UserId) -> Result<usize, Erro
     let sources = rewrap_kind(platform, &tenant, |source: &mut Source| {
         Some((Place::Source(source.id.to_string()), source.revision.secrets.as_mut()?))
     });
-    Ok(accounts.await? + webhooks.await? + sources.await?)
+    let workflows = rewrap_kind(platform, &tenant, |workflow: &mut Workflow| {
+        Some((Place::Of { record: workflow.id.to_string(), field: "secrets" }, workflow.secrets.as_mut()?))
+    });
+    Ok(accounts.await? + webhooks.await? + sources.await? + workflows.await?)
 }
 
 /// Where a secret belongs, owned: the record it is in is borrowed for writing.

@@ -1,4 +1,6 @@
-//! Workflows, as far as the API shows them: the list, and what they emitted and threw.
+//! Workflows: how they are made (not by the API), and what it shows of them: the list, what they emitted and threw.
+
+mod create;
 
 use domain::ids::WorkflowId;
 use domain::paging::PageQuery;
@@ -9,6 +11,9 @@ use super::events::{EventQuery, EventSummary, summaries};
 use super::paging::{PageOf, page};
 use crate::records::{Workflow, names, shelf};
 use crate::{Caller, Error, Noun, Platform};
+
+pub(crate) use create::{TRIGGER, secrets_of};
+pub use create::{NewStep, NewWorkflow, create};
 
 #[derive(Debug, Serialize)]
 pub struct WorkflowView {
@@ -52,7 +57,7 @@ pub async fn errors(
 
 impl From<Workflow> for WorkflowView {
     fn from(workflow: Workflow) -> Self {
-        let Workflow { id, name, is_active, created_at, updated_at } = workflow;
+        let Workflow { id, name, is_active, created_at, updated_at, .. } = workflow;
         Self { id, name, active: is_active, created_at, updated_at }
     }
 }

@@ -1,0 +1,56 @@
+//! Work that begins with whoever asked for it and goes on without them.
+//!
+//! Most requests are answered when their run ends, so a task of its own would only be made, woken and thrown away:
+//! the work is done where it is waited for. Only what is left when nobody waits any more becomes a task.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_util::future::BoxFuture;
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+/// Dropped before it has ended, it goes on as a task.
+pub(super) struct Outliving {
+    work: Option<BoxFuture<'static, ()>>,
+    tasks: TaskTracker,
+    /// Shutdown waits for this as it waits for a task.
+    _counted: TaskTrackerToken,
+}
+
+// === impl Outliving ===
+
+impl Outliving {
+    pub(super) fn new(work: BoxFuture<'static, ()>, tasks: &TaskTracker) -> Self {
+        Self { work: Some(work), tasks: tasks.clone(), _counted: tasks.token() }
+    }
+}
+
+impl Future for Outliving {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Some(work) = &mut self.work else {
+            return Poll::Ready(());
+        };
+        let polled = work.as_mut().poll(context);
+        if polled.is_ready() {
+            self.work = None;
+        }
+        polled
+    }
+}
+
+impl Drop for Outliving {
+    fn drop(&mut self) {
+        // Without a runtime the process is ending, and what is not committed has not happened. Nor is what panicked
+        // polled again.
+        if let (Some(work), Ok(runtime), false) = (self.work.take(), Handle::try_current(), std::thread::panicking()) {
+            self.tasks.spawn_on(work, &runtime);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Requests that actions asked for with `$.send.http`: sent after the commit, and tried again on the schedule of deliveries.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use domain::actions::HttpSend;
+use domain::retry::{Attempt, Verdict, classify};
+use serde_json::Value;
+use store::{Enqueue, Job, Lookup, Op};
+
+use super::deliver::retry_after;
+use super::handle::Flow;
+use super::job::{Sending, Work};
+use super::perform::Fate;
+use super::workflow::{Failure, failure_event};
+use crate::Error;
+use crate::ports::Posting;
+use crate::records::{RecordError, Workflow, names, shelf};
+
+/// The job that sends a request of a step.
+pub(super) fn enqueue(workflow: &Workflow, step: &str, send: HttpSend, now_ms: u64) -> Result<Op, RecordError> {
+    let sending = Sending {
+        workflow: workflow.id.clone(),
+        step: step.to_owned(),
+        method: send.method,
+        url: send.url.as_str().to_owned(),
+        headers: send.headers,
+        body: STANDARD.encode(send.body),
+    };
+    Ok(Op::Enqueue(Enqueue { lane: None, due_ms: now_ms, payload: Work::Send(sending).encode()?, entry: None }))
+}
+
+// === impl Flow ===
+
+impl Flow {
+    pub(super) async fn send(&self, job: &Job, sending: &Sending) -> Result<Fate, Error> {
+        let place = match self.destination_gate.enter(&sending.url, self.platform.clock.now_ms()) {
+            Ok(place) => place,
+            Err(until_ms) => return Ok(Fate::HandedBack { until_ms }),
+        };
+        let malformed = |error| RecordError::Malformed { kind: "job", source: serde::de::Error::custom(error) };
+        let body = STANDARD.decode(&sending.body).map_err(malformed)?;
+        let posted = self.platform.outbound.post(self.request(sending, body.into())).await;
+        if posted.as_ref().is_ok_and(|posted| posted.status < 500 && posted.status != 429) {
+            place.succeeded();
+        } else {
+            place.failed(self.platform.clock.now_ms());
+        }
+        let attempt = match &posted {
+            Ok(posted) => Attempt::Answered { status: posted.status, retry_after: retry_after(posted) },
+            Err(_) => Attempt::Unanswered,
+        };
+        let attempts = usize::try_from(job.attempt).unwrap_or(usize::MAX).saturating_add(1);
+        let random = u32::from_le_bytes(self.platform.entropy.bytes());
+        match classify(attempt, attempts, self.platform.clock.instant_ms(), random) {
+            Verdict::Delivered => self.acknowledge(job, Vec::new()).await,
+            Verdict::Retry { at_ms } => self.retry(job, at_ms).await,
+            Verdict::Deactivate | Verdict::Dead => {
+                let reason = posted.map_or_else(
+                    |error| error.to_string(),
+                    |posted| format!("the receiver answered {}", posted.status),
+                );
+                self.tell_unsent(job, sending, &reason).await
+            }
+        }
+    }
+
+    fn request(&self, sending: &Sending, body: Bytes) -> Posting {
+        Posting {
+            method: sending.method.clone(),
+            url: sending.url.clone(),
+            headers: sending.headers.clone(),
+            body,
+            timeout: std::time::Duration::from_millis(self.platform.config.limits.delivery_timeout_ms),
+        }
+    }
+
+    /// In the `$errors` of its workflow, if that is still there.
+    async fn tell_unsent(&self, job: &Job, sending: &Sending, reason: &str) -> Result<Fate, Error> {
+        let (store, id) = (&*self.platform.store, sending.workflow.as_str());
+        let Some(kept) = shelf::find::<Workflow>(store, &job.tenant, Lookup::Id(id)).await? else {
+            return self.acknowledge(job, Vec::new()).await;
+        };
+        let stack = format!("$.send.http to {} was given up: {reason}", sending.url);
+        let failure = Failure { step: sending.step.clone(), code: "not_sent".to_owned(), stack };
+        let event = failure_event(&self.platform, &job.tenant, &kept.record, &failure, &Value::Null);
+        let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
+        let (emitter, stream) = (id.to_owned(), names::ERRORS.to_owned());
+        self.acknowledge(job, vec![Op::Append { emitter, stream, value: event.encode()?, keep }]).await
+    }
+}

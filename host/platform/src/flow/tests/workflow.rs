@@ -1,0 +1,273 @@
+//! Workflows that listen.
+
+use domain::ids::ListenerId;
+use domain::users::{Plan, Quotas};
+use serde_json::{Value, json};
+
+use super::Stage;
+use crate::fake::{component, returned, threw};
+use crate::manage::components::{self, CodeRequest};
+use crate::manage::events::EventQuery;
+use crate::manage::users::{UserChange, update as update_user};
+use crate::manage::workflows::{self, NewStep, NewWorkflow};
+use crate::ports::{Effect, EffectKind, Outcome, Write};
+use crate::records::{Source, Workflow};
+
+fn effect(kind: EffectKind, parameters: &Value) -> Effect {
+    Effect { kind, parameters: serde_json::value::to_raw_value(parameters).unwrap() }
+}
+
+fn asking(kind: EffectKind, parameters: &Value) -> Outcome {
+    Outcome { effects: vec![effect(kind, parameters)], ..returned(&json!(null)) }
+}
+
+async fn step(stage: &Stage, name: &str, props: Value) -> NewStep {
+    let described = component(
+        name,
+        json!({"type": "action", "props": {"key": {"type": "string", "secret": true, "optional": true}}}),
+    );
+    let code = CodeRequest { component_code: Some(described), ..CodeRequest::default() };
+    let saved = components::create(&stage.caller, &stage.world.platform, code).await.unwrap();
+    let configured_props = props.as_object().cloned().unwrap_or_default();
+    NewStep { name: name.to_owned(), component_id: saved.id.to_string(), configured_props }
+}
+
+/// A workflow of these steps that listens to a source with an endpoint.
+async fn workflow(stage: &Stage, steps: &[&str]) -> (Source, Workflow) {
+    let source = stage.endpoint("emitter", json!({})).await;
+    let mut new = NewWorkflow { name: "flow".into(), steps: Vec::new() };
+    for name in steps {
+        new.steps.push(step(stage, name, json!({})).await);
+    }
+    let workflow = workflows::create(&stage.caller, &stage.world.platform, new).await.unwrap();
+    stage.subscribe(source.id.as_str(), workflow.id.as_str(), "").await;
+    (source, workflow)
+}
+
+async fn events(stage: &Stage, workflow: &Workflow) -> Vec<Value> {
+    let (caller, platform, id) = (&stage.caller, &stage.world.platform, workflow.id.as_str());
+    let page = workflows::events(caller, platform, id, &EventQuery::default()).await.unwrap();
+    page.items.into_iter().map(|summary| summary.event).collect()
+}
+
+async fn errors(stage: &Stage, workflow: &Workflow) -> Vec<Value> {
+    let (caller, platform, id) = (&stage.caller, &stage.world.platform, workflow.id.as_str());
+    let query = EventQuery { is_expanded: true, ..EventQuery::default() };
+    let page = workflows::errors(caller, platform, id, query).await.unwrap();
+    page.items.into_iter().map(|summary| summary.event).collect()
+}
+
+#[tokio::test]
+async fn steps_run_in_order_and_each_finds_what_those_before_it_returned_and_exported() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("first", |call| Outcome {
+        effects: vec![effect(EffectKind::Export, &json!({"name": "twice", "value": 2}))],
+        ..returned(&call["steps"]["trigger"]["event"]["n"])
+    });
+    stage.world.sandbox.script("second", |call| asking(EffectKind::SendEmit, &call["steps"]["first"]));
+    let (source, workflow) = workflow(&stage, &["first", "second"]).await;
+
+    stage.post(&source, json!({"n": 1})).await.unwrap();
+    stage.work().await;
+
+    assert_eq!(events(&stage, &workflow).await, [json!({"raw_event": {"$return_value": 1, "twice": 2}})]);
+    assert!(errors(&stage, &workflow).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_a_workflow_emits_reaches_its_listeners() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("emits", |_| asking(EffectKind::SendEmit, &json!({"raw_event": {"n": 1}})));
+    let (source, workflow) = workflow(&stage, &["emits"]).await;
+    let listener = stage.deploy("listener", json!({})).await;
+    stage.subscribe("p_*", listener.id.as_str(), "").await;
+
+    stage.post(&source, json!({})).await.unwrap();
+    stage.work().await;
+
+    assert_eq!(stage.stream(&listener, "default").await, [json!({"raw_event": {"n": 1}})]);
+    assert_eq!(events(&stage, &workflow).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_step_that_throws_ends_the_run_and_its_error_has_the_shape_of_the_specification() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("throws", |_| threw("no"));
+    let (source, workflow) = workflow(&stage, &["throws", "never"]).await;
+
+    stage.post(&source, json!({"n": 1})).await.unwrap();
+    stage.work().await;
+
+    let [error] = errors(&stage, &workflow).await.try_into().unwrap();
+    assert_eq!(error["original_event"], json!({"n": 1}));
+    assert_eq!((&error["error"]["code"], &error["error"]["cellId"]), (&json!("threw"), &json!("throws")));
+    assert!(error["error"]["stack"].as_str().unwrap().contains("no"));
+    let context = &error["original_context"];
+    assert_eq!((&context["workflow_id"], &context["owner_id"]), (&json!(workflow.id), &json!(stage.caller.user.id)));
+    assert_eq!(context["deployment_id"], json!(workflow.deployment_id()));
+    assert_eq!(
+        (&error["metadata"]["emitter_id"], &error["metadata"]["name"]),
+        (&json!(workflow.id), &json!("$errors"))
+    );
+    assert_eq!(stage.world.sandbox.called(), ["run", "action"]);
+}
+
+#[tokio::test]
+async fn wrong_parameters_are_an_error_and_nothing_of_the_step_counts() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("sends", |_| Outcome {
+        effects: vec![
+            effect(EffectKind::SendEmit, &json!({"n": 1})),
+            effect(EffectKind::SendHttp, &json!({"url": "nowhere"})),
+        ],
+        ..returned(&json!(null))
+    });
+    let (source, workflow) = workflow(&stage, &["sends"]).await;
+
+    stage.post(&source, json!({})).await.unwrap();
+    stage.work().await;
+
+    let [error] = errors(&stage, &workflow).await.try_into().unwrap();
+    assert_eq!(error["error"]["code"], "invalid_parameters");
+    assert!(error["error"]["stack"].as_str().unwrap().contains("$.send.http.url"));
+    assert!(events(&stage, &workflow).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_this_server_cannot_send_is_said() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("mails", |_| asking(EffectKind::SendEmail, &json!({"subject": "a", "text": "b"})));
+    let (source, workflow) = workflow(&stage, &["mails"]).await;
+
+    stage.post(&source, json!({})).await.unwrap();
+    stage.work().await;
+
+    assert_eq!(errors(&stage, &workflow).await[0]["error"]["stack"], "$.send.email: this server has no mail server");
+}
+
+#[tokio::test]
+async fn an_exit_ends_the_run_and_what_was_done_counts() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("exits", |_| Outcome {
+        effects: vec![effect(EffectKind::SendEmit, &json!(1)), effect(EffectKind::Exit, &json!({"reason": "enough"}))],
+        writes: vec![Write { key: "k".into(), value: Some("1".into()) }],
+        ..returned(&json!(null))
+    });
+    let (source, workflow) = workflow(&stage, &["exits", "never"]).await;
+
+    stage.post(&source, json!({})).await.unwrap();
+    stage.work().await;
+
+    assert_eq!(events(&stage, &workflow).await, [json!({"raw_event": 1})]);
+    assert_eq!(stage.world.sandbox.called(), ["run", "action"]);
+}
+
+const THERE: &str = "https://example.com/there";
+
+#[tokio::test]
+async fn a_request_is_sent_after_the_commit_and_tried_again() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("sends", |_| {
+        asking(EffectKind::SendHttp, &json!({"url": THERE, "method": "put", "headers": {"x-a": "b"}, "data": {"n": 1}}))
+    });
+    let (source, _) = workflow(&stage, &["sends"]).await;
+    stage.world.outbound.answer(THERE, 500);
+
+    stage.post(&source, json!({})).await.unwrap();
+    stage.work().await;
+    stage.world.outbound.answer(THERE, 200);
+    stage.world.clock.advance(10_000);
+    stage.work().await;
+    stage.world.clock.advance(24 * 3600 * 1000);
+    stage.work().await;
+
+    let posted = stage.world.outbound.posted();
+    assert_eq!(posted.len(), 2);
+    assert_eq!((posted[0].method.as_str(), &posted[0].body[..]), ("PUT", &br#"{"n":1}"#[..]));
+    assert!(posted[0].headers.contains(&("x-a".to_owned(), "b".to_owned())));
+}
+
+#[tokio::test]
+async fn a_request_that_is_given_up_is_told_in_errors() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("sends", |_| asking(EffectKind::SendHttp, &json!({"url": THERE})));
+    let (source, workflow) = workflow(&stage, &["sends"]).await;
+    stage.world.outbound.answer(THERE, 410);
+
+    stage.post(&source, json!({})).await.unwrap();
+    stage.work().await;
+
+    let [error] = errors(&stage, &workflow).await.try_into().unwrap();
+    assert_eq!((&error["error"]["code"], &error["error"]["cellId"]), (&json!("not_sent"), &json!("sends")));
+}
+
+#[tokio::test]
+async fn workflows_and_sources_that_run_each_other_are_cut() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("emits", |_| asking(EffectKind::SendEmit, &json!(1)));
+    let (source, workflow) = workflow(&stage, &["emits"]).await;
+    stage.subscribe(workflow.id.as_str(), source.id.as_str(), "").await;
+
+    stage.post(&source, json!({})).await.unwrap();
+    stage.work().await;
+
+    let runs = events(&stage, &workflow).await.len() + stage.stream(&source, "default").await.len();
+    let (cut, error) = (errors(&stage, &workflow).await, stage.stream(&source, "$errors").await);
+    assert_eq!(cut.len() + error.len(), 1);
+    assert!(runs <= 1 + 16, "{runs}");
+}
+
+#[tokio::test]
+async fn secret_values_reach_the_action_and_are_sealed_in_the_store() {
+    let stage = Stage::new().await;
+    let source = stage.endpoint("emitter", json!({})).await;
+    let steps = vec![step(&stage, "uses", json!({"key": "hidden value"})).await];
+    let new = NewWorkflow { name: "flow".into(), steps };
+    let workflow = workflows::create(&stage.caller, &stage.world.platform, new).await.unwrap();
+    stage.subscribe(source.id.as_str(), workflow.id.as_str(), "").await;
+
+    stage.post(&source, json!({})).await.unwrap();
+    stage.work().await;
+
+    assert_eq!(stage.world.sandbox.calls().last().unwrap()["props"]["key"], "hidden value");
+    assert!(!serde_json::to_string(&workflow).unwrap().contains("hidden value"));
+}
+
+#[tokio::test]
+async fn a_workflow_waits_for_the_quota_to_reset() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("emits", |_| asking(EffectKind::SendEmit, &json!(1)));
+    let (source, workflow) = workflow(&stage, &["emits"]).await;
+    let quotas = Quotas { daily_compute_ms: 1_000_000, daily_invocations: 1 };
+    let change = UserChange { plan: Some(Plan::Free { quotas }), ..UserChange::default() };
+    update_user(&stage.caller, &stage.world.platform, stage.caller.user.id.as_str(), change).await.unwrap();
+    stage.post(&source, json!({})).await.unwrap();
+
+    stage.work().await;
+    let before = events(&stage, &workflow).await.len();
+    stage.world.clock.advance(24 * 3600 * 1000);
+    stage.work().await;
+
+    assert_eq!((before, events(&stage, &workflow).await.len()), (0, 1));
+}
+
+#[tokio::test]
+async fn names_of_steps_are_plain_and_each_their_own_and_there_are_at_most_a_hundred() {
+    let stage = Stage::new().await;
+    let one = step(&stage, "one", json!({})).await;
+    let make = async |names: &[String]| {
+        let named = |name: &String| NewStep { name: name.clone(), ..one.clone() };
+        let new = NewWorkflow { name: "flow".into(), steps: names.iter().map(named).collect() };
+        workflows::create(&stage.caller, &stage.world.platform, new).await
+    };
+    let many: Vec<String> = (0..101).map(|number| format!("step_{number}")).collect();
+
+    for wrong in [&["trigger".to_owned()][..], &["a b".to_owned()], &[String::new()], &["a".into(), "a".into()], &many]
+    {
+        assert!(make(wrong).await.is_err(), "{wrong:?}");
+    }
+    assert!(make(&["x".repeat(64)]).await.is_ok());
+    assert!(make(&["x".repeat(65)]).await.is_err());
+    let made = make(&many[..100]).await.unwrap();
+    assert!(ListenerId::parse(made.id.as_str()).is_ok());
+}

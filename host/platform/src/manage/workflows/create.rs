@@ -1,0 +1,128 @@
+//! Making a workflow out of saved actions.
+
+use domain::component::Kind;
+use domain::ids::{EmitterId, WorkflowId};
+use domain::props;
+use serde_json::{Map, Value};
+use store::Tenant;
+
+use crate::manage::code::{self, CodeRequest};
+use crate::manage::{configure, subscriptions};
+use crate::records::{RecordError, Step, Workflow, shelf};
+use crate::vault::Context;
+use crate::{Caller, Error, Platform};
+
+/// A run goes through all of them while its trigger waits.
+const STEPS_MAXIMUM: usize = 100;
+/// Where later steps find the event.
+pub(crate) const TRIGGER: &str = "trigger";
+
+#[derive(Clone, Debug, Default)]
+pub struct NewWorkflow {
+    pub name: String,
+    pub steps: Vec<NewStep>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct NewStep {
+    pub name: String,
+    /// Of a saved action.
+    pub component_id: String,
+    pub configured_props: Map<String, Value>,
+}
+
+pub async fn create(caller: &Caller, platform: &Platform, new: NewWorkflow) -> Result<Workflow, Error> {
+    check_names(&new.steps)?;
+    let id = WorkflowId::from_random(platform.entropy.bytes());
+    let now = platform.clock.now_seconds();
+    let (mut steps, mut secrets) = (Vec::new(), Map::new());
+    for step in new.steps {
+        let (step, secret) = make_step(caller, platform, step).await?;
+        if !secret.is_empty() {
+            secrets.insert(step.name.clone(), Value::Object(secret));
+        }
+        steps.push(step);
+    }
+    let secrets = match secrets.is_empty() {
+        true => None,
+        false => {
+            let unwritable = |source| RecordError::Unwritable { kind: "secrets", source };
+            let text = serde_json::to_vec(&secrets).map_err(unwritable)?;
+            Some(platform.vault.seal(secrets_context(&caller.tenant, &id), &text)?)
+        }
+    };
+    let workflow = Workflow { id, name: new.name, is_active: true, steps, secrets, created_at: now, updated_at: now };
+    let emitter = EmitterId::Workflow(workflow.id.clone());
+    let mut batch = platform.batch(&caller.tenant).require(shelf::absent(&workflow)).then(shelf::put(&workflow)?);
+    batch.operations.extend(subscriptions::subscribe_new_emitter(caller, platform, &emitter).await?);
+    platform.store.commit(batch).await?;
+    Ok(workflow)
+}
+
+/// The secret values of a workflow, by step and prop.
+pub(crate) fn secrets_of(
+    platform: &Platform,
+    tenant: &Tenant,
+    workflow: &Workflow,
+) -> Result<Map<String, Value>, Error> {
+    let Some(sealed) = &workflow.secrets else {
+        return Ok(Map::new());
+    };
+    let opened = platform.vault.open(secrets_context(tenant, &workflow.id), sealed)?;
+    let malformed = |source| RecordError::Malformed { kind: "secrets", source };
+    Ok(serde_json::from_slice(opened.expose()).map_err(malformed)?)
+}
+
+fn secrets_context<'a>(tenant: &'a Tenant, workflow: &'a WorkflowId) -> Context<'a> {
+    Context { tenant: tenant.as_str(), record: workflow.as_str(), field: "secrets" }
+}
+
+/// Names become properties of `steps`.
+fn check_names(steps: &[NewStep]) -> Result<(), Error> {
+    const NAME_BYTES: usize = 64;
+    let is_plain = |name: &str| {
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        !name.is_empty() && name.len() <= NAME_BYTES && name.chars().all(is_letter)
+    };
+    let is_taken = |(index, step): (usize, &NewStep)| {
+        step.name == TRIGGER || steps.iter().take(index).any(|before| before.name == step.name)
+    };
+    if steps.len() > STEPS_MAXIMUM {
+        return Err(Error::expected("steps", "at most 100 steps"));
+    }
+    if !steps.iter().all(|step| is_plain(&step.name)) {
+        return Err(Error::expected("steps", "steps with names of at most 64 letters, digits and _"));
+    }
+    if steps.iter().enumerate().any(is_taken) {
+        return Err(Error::expected("steps", "steps with a name each, and none of them `trigger`"));
+    }
+    Ok(())
+}
+
+/// A step, and its secret values.
+async fn make_step(caller: &Caller, platform: &Platform, new: NewStep) -> Result<(Step, Map<String, Value>), Error> {
+    let request = CodeRequest { component_id: Some(new.component_id), ..CodeRequest::default() };
+    let resolved = code::resolve(caller, platform, request).await?;
+    let component = resolved.component;
+    if component.description.kind != Kind::Action {
+        return Err(Error::WrongKind { is: "a source", needs: "an action" });
+    }
+    let definitions = &component.description.props;
+    let limits = &platform.config.limits;
+    let configured = props::validate(definitions, &new.configured_props, limits).map_err(Error::Props)?;
+    configure::check_accounts(caller, platform, &component.description, &configured.accounts).await?;
+    let mut values = configured.values;
+    let mut secrets = Map::new();
+    for name in props::secret_names(definitions) {
+        secrets.extend(values.shift_remove_entry(name));
+    }
+    let step = Step {
+        name: new.name,
+        component_id: component.id,
+        origin: resolved.origin,
+        program: component.program,
+        description: component.description,
+        props: values,
+    };
+    Ok((step, secrets))
+}
