@@ -20,7 +20,7 @@ export PATH="${CARGO_TARGET_DIR:-$PWD/target}/release:$PATH" HOME="$folder"
 export WELLSPRING_API_KEY=first-event-key-0123456789 WELLSPRING_LISTEN=127.0.0.1:0
 wellspring serve 2> "$folder/said" &
 server=$!
-until grep -q 'Wellspring is at' "$folder/said"; do kill -0 "$server"; done
+until grep -q 'Wellspring is at' "$folder/said"; do kill -0 "$server"; sleep 0.05; done
 WELLSPRING_URL=$(sed -n 's/^Wellspring is at //p' "$folder/said")
 export WELLSPRING_URL
 step 'server answers'

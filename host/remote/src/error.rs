@@ -60,6 +60,8 @@ pub enum Error {
     NoField { field: String, suggestions: Vec<String> },
     #[error("the run failed: {message}")]
     RunFailed { message: String },
+    #[error("`{name}` is the component of a source, and not a source")]
+    NotDeployed { name: String },
     #[error("nothing to change")]
     NothingToDo { hint: &'static str },
     #[error("an answer is needed, and there is no terminal")]
@@ -111,6 +113,7 @@ impl Error {
                 return did_you_mean(suggestions);
             }
             Self::MissingProps { examples, .. } => format!("add {}", examples.join(" ")),
+            Self::NotDeployed { name } => format!("`wellspring deploy {name}` makes a source of it"),
             Self::NotConfirmed { .. } => "add --yes".to_owned(),
             Self::Exists { .. } => "choose another name or folder, or add --force".to_owned(),
             Self::NothingToDo { hint } | Self::NoTerminal { hint } => (*hint).to_owned(),

@@ -125,9 +125,15 @@ impl Drop for Progress {
     }
 }
 
+/// Text of others as a terminal may show it: what would move its cursor or change its colours is made visible instead.
+pub fn plain(text: &str) -> String {
+    let is_harmless = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    text.chars().map(|letter| if is_harmless(letter) { letter } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
 /// To standard error; one that is closed has nobody to miss it.
 pub(crate) fn talk(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", plain(text));
 }
 
 fn to_value(value: &impl Serialize) -> Value {

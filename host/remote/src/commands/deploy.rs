@@ -9,10 +9,13 @@ use crate::ask::{self, Ask};
 use crate::error::Error;
 use crate::files;
 use crate::find;
-use crate::models::{Component, Source};
+use crate::models::{Component, LogLine, Source};
 use crate::output::get_field;
 use crate::props::{Filler, PropArguments};
 use crate::session::{Connection, Session};
+
+/// More is for `logs`.
+const HOOK_LINES: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -50,6 +53,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     if session.output.is_json {
         return session.output.json(&source);
     }
+    show_log(&session, &source).await;
     session.output.say(&format!("deployed {}", source.name_slug));
     describe::print_source(&session, &source)?;
     suggest_next(&session, &source);
@@ -68,6 +72,15 @@ async fn create(
     }
     let _progress = session.output.progress("deploying: the source's hooks run");
     session.client.post("sources", &body).await
+}
+
+/// What the hooks wrote: the log of a source that has just been made holds nothing else. Not worth failing for.
+async fn show_log(session: &Session, source: &Source) {
+    let page = session.client.page::<LogLine>(&format!("sources/{}/logs", source.id), &[], HOOK_LINES).await;
+    let lines = page.map(|page| page.data).unwrap_or_default();
+    for line in lines.iter().rev() {
+        session.output.say(&format!("{:5}  {}", line.level, line.message.trim_end()));
+    }
 }
 
 /// Finds it, or saves it from a file or an address.

@@ -6,7 +6,7 @@ use super::list;
 use crate::error::Error;
 use crate::find;
 use crate::models::{EventSummary, Page, Source};
-use crate::output::{Output, clock_time};
+use crate::output::{Output, clock_time, plain};
 use crate::session::{Connection, Session};
 use crate::tail::{Step, Tail};
 
@@ -115,10 +115,10 @@ pub fn print_event(output: &Output, event: &EventSummary) -> Result<(), Error> {
     }
     let time = output.paint(&Style::new().dim(), &clock_time(event.indexed_at_ms));
     let summary = event.metadata.summary.as_deref().map(|summary| {
-        let summary = summary.replace(['\n', '\r', '\t'], " ");
+        let summary = plain(&summary.replace(['\n', '\r', '\t'], " "));
         format!("{}  ", output.paint(&Style::new().bold(), &summary))
     });
-    output.cut_line(&format!("{time}  {}{}", summary.unwrap_or_default(), event.event))
+    output.cut_line(&format!("{time}  {}{}", summary.unwrap_or_default(), plain(&event.event.to_string())))
 }
 
 /// A source that emits elsewhere looks like one that does not emit at all.

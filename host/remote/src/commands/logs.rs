@@ -6,7 +6,7 @@ use super::events;
 use crate::error::Error;
 use crate::find;
 use crate::models::{EventSummary, LogLine, Page};
-use crate::output::{Output, clock_time};
+use crate::output::{Output, clock_time, plain};
 use crate::session::Connection;
 use crate::tail;
 
@@ -75,5 +75,5 @@ pub(super) fn print_line(output: &Output, line: &LogLine) -> Result<(), Error> {
     };
     let time = output.paint(&Style::new().dim(), &clock_time(line.at_ms));
     let level = output.paint(&style, &format!("{:5}", line.level));
-    output.line(&format!("{time}  {level}  {}", line.message.trim_end()))
+    output.line(&format!("{time}  {level}  {}", plain(line.message.trim_end())))
 }

@@ -39,12 +39,7 @@ async fn run(arguments: &RunArguments) -> Result<(), Error> {
     };
     match find::component(&session.client, &arguments.target).await {
         Ok(component) if component.kind == "action" => run_action(&session, &component, arguments).await,
-        Ok(component) => Err(Error::NothingToDo {
-            hint: match component.key {
-                Some(_) => "this is the component of a source: `wellspring deploy` makes a source of it first",
-                None => "this is a saved component: `wellspring deploy` makes a source of it first",
-            },
-        }),
+        Ok(_) => Err(Error::NotDeployed { name: arguments.target.clone() }),
         Err(Error::NotFound { .. }) => Err(missing),
         Err(error) => Err(error),
     }

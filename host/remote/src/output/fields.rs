@@ -17,7 +17,7 @@ pub struct Fields(Vec<(String, String)>);
 impl Fields {
     #[must_use]
     pub fn field(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.0.push((name.to_owned(), value.into()));
+        self.0.push((name.to_owned(), super::plain(&value.into())));
         self
     }
 

@@ -43,7 +43,7 @@ impl Table {
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         // A cell is one line, whatever a name holds.
-        self.rows.push(cells.into_iter().map(|cell| cell.replace(['\n', '\r', '\t'], " ")).collect());
+        self.rows.push(cells.into_iter().map(|cell| super::plain(&cell.replace(['\n', '\r', '\t'], " "))).collect());
     }
 
     pub fn is_empty(&self) -> bool {

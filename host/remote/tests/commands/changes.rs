@@ -120,6 +120,18 @@ fn an_action_is_run_with_its_props() {
 }
 
 #[test]
+fn a_component_of_a_source_is_deployed_before_it_is_run() {
+    let ran = Machine::of(&account()).run(&["run", COMPONENT]);
+
+    assert_eq!(ran.code, 1);
+    assert!(
+        ran.stderr.contains(&format!("hint: `wellspring deploy {COMPONENT}` makes a source of it")),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn publishing_saves_for_oneself_or_for_everybody() {
     let fake = account();
     fake.data("POST /v1/components", component(json!([])));

@@ -53,6 +53,36 @@ fn the_log_is_shown_whole() {
 }
 
 #[test]
+fn what_others_wrote_cannot_drive_the_terminal() {
+    let fake = Fake::empty();
+    let name = "\u{1b}]0;owned\u{7}\rHello";
+    fake.page(
+        "GET /v1/users/me/sources",
+        &[crate::world::source(HELLO, name, "hello-world", json!({"x": name}), true)],
+    );
+    fake.page(&format!("GET /v1/sources/{HELLO}/logs"), &[log_line("1589486981597-0", "info", "a\u{1b}[2Jb\tc")]);
+    fake.page(
+        &format!("GET /v1/sources/{HELLO}/event_summaries"),
+        &[event("1589486981597-0", json!({"x": name}), Some(name))],
+    );
+    fake.refuse(&format!("POST /v1/sources/{HELLO}/run"), 422, "run_failed", name);
+    let machine = Machine::of(&fake);
+
+    for arguments in [
+        &["list"][..],
+        &["describe", "hello-world"],
+        &["logs", "hello-world"],
+        &["events", "hello-world"],
+        &["run", "hello-world"],
+    ] {
+        let ran = machine.run(arguments);
+        let printed = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(!printed.contains(['\u{1b}', '\u{7}', '\r']), "{arguments:?}: {printed:?}");
+    }
+    assert_eq!(machine.run(&["logs", "hello-world"]).stdout, "20:09:41  info   a\u{fffd}[2Jb\tc\n");
+}
+
+#[test]
 fn a_source_that_emits_elsewhere_is_told_from_one_that_is_silent() {
     let fake = Fake::empty();
     fake.page("GET /v1/users/me/sources", &[hello()]);
