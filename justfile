@@ -8,7 +8,7 @@ default:
 test *arguments:
     ./tests/run.sh {{arguments}}
 
-# Measure: `just bench sandbox`
+# Measure: `just bench sandbox`, `flow`, `store` or `sources`
 bench what *arguments:
     cargo run --release --quiet -p wellspring -- bench {{what}} {{arguments}}
 

@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     json: bool,
     #[arg(long, default_value_t = 10_000)]
     sources: usize,
-    /// Components they are made from; each has an image of its own
+    /// Components they are made from; each has its own code and image
     #[arg(long, default_value_t = 100)]
     components: usize,
     /// Keep the deployed sources here, or use those that are
@@ -42,8 +42,8 @@ pub(crate) struct Arguments {
 #[derive(Serialize)]
 struct Report {
     sources: usize,
-    components: usize,
-    deploy_ms: Option<f64>,
+    /// None when the folder held them already.
+    deployed: Option<Deployed>,
     /// From the start of the process to the first answer.
     start_ms: f64,
     idle_mb: Option<f64>,
@@ -55,14 +55,20 @@ struct Report {
     used_mb: Option<f64>,
 }
 
+#[derive(Serialize)]
+struct Deployed {
+    components: usize,
+    each_ms: f64,
+}
+
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let own = tempfile::tempdir()?;
     let folder = arguments.folder.clone().unwrap_or_else(|| own.path().to_owned());
-    let deploy_ms = match folder.join(ENDPOINTS).exists() {
+    let deployed = match folder.join(ENDPOINTS).exists() {
         true => None,
         false => Some(deploy(&arguments, &folder).await?),
     };
-    let report = measure(&arguments, &folder, deploy_ms).await?;
+    let report = measure(&folder, deployed).await?;
     if !arguments.json {
         print_table(&report);
     }
@@ -70,8 +76,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Deploys everything and returns how long one took.
-async fn deploy(arguments: &Arguments, folder: &Path) -> Result<f64> {
+/// Deploys everything, and stops the server it was deployed to.
+async fn deploy(arguments: &Arguments, folder: &Path) -> Result<Deployed> {
     if !arguments.json {
         eprintln!("saving {} components and deploying {} sources", arguments.components, arguments.sources);
     }
@@ -93,13 +99,13 @@ async fn deploy(arguments: &Arguments, folder: &Path) -> Result<f64> {
     while let Some(key) = deploying.join_next().await {
         keys.push(key??);
     }
-    let deploy_ms = begun.elapsed().as_secs_f64() * 1000.0 / arguments.sources.max(1) as f64;
+    let each_ms = begun.elapsed().as_secs_f64() * 1000.0 / arguments.sources.max(1) as f64;
     Arc::into_inner(server).context("a deploy goes on")?.process.stop().await?;
     std::fs::write(folder.join(ENDPOINTS), keys.join("\n"))?;
-    Ok(deploy_ms)
+    Ok(Deployed { components: components.len(), each_ms })
 }
 
-async fn measure(arguments: &Arguments, folder: &Path, deploy_ms: Option<f64>) -> Result<Report> {
+async fn measure(folder: &Path, deployed: Option<Deployed>) -> Result<Report> {
     let keys = std::fs::read_to_string(folder.join(ENDPOINTS))?;
     let keys: Vec<&str> = keys.lines().collect();
     let begun = Instant::now();
@@ -116,8 +122,7 @@ async fn measure(arguments: &Arguments, folder: &Path, deploy_ms: Option<f64>) -
     let second = call_each(&server, &called).await?;
     Ok(Report {
         sources: keys.len(),
-        components: arguments.components,
-        deploy_ms,
+        deployed,
         start_ms,
         idle_mb,
         called: called.len(),
@@ -149,8 +154,11 @@ fn print_table(report: &Report) {
             println!("{name:<44}{value:>10.2} {unit}");
         }
     };
-    println!("{} sources of {} components, {} of them called", report.sources, report.components, report.called);
-    row("deploy, each", report.deploy_ms, "ms");
+    println!("{} sources, {} of them called", report.sources, report.called);
+    if let Some(deployed) = &report.deployed {
+        println!("made from {} components", deployed.components);
+        row("deploy, each", Some(deployed.each_ms), "ms");
+    }
     row("start, until the first answer", Some(report.start_ms), "ms");
     row("memory, idle", report.idle_mb, "MB");
     row("first call of a source that never ran, p50", Some(report.first_call_p50_ms), "ms");
