@@ -6,21 +6,20 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
-use std::time::Duration;
 
 use rig::client::Client;
-use rig::served::{KEY, Place, Served, binary};
+use rig::served::{Place, Served, binary};
 use serde_json::{Value, json};
 
 /// Whose files are nobody's: what a root that runs tests becomes for one of them.
 const NOBODY: u32 = 65_534;
 
 /// `wellspring` with these arguments, to its end.
-fn wellspring(arguments: &[&str]) -> Output {
+pub(crate) fn wellspring(arguments: &[&str]) -> Output {
     command(arguments).output().unwrap()
 }
 
-fn command(arguments: &[&str]) -> Command {
+pub(crate) fn command(arguments: &[&str]) -> Command {
     // A server that starts after all must not hang the test.
     let mut command = Command::new("timeout");
     command.arg("60").arg(binary()).args(arguments).env_remove("WELLSPRING_API_KEY").env("NO_COLOR", "1");
@@ -28,7 +27,7 @@ fn command(arguments: &[&str]) -> Command {
 }
 
 #[track_caller]
-fn refused(output: &Output, code: i32, says: &[&str]) {
+pub(crate) fn refused(output: &Output, code: i32, says: &[&str]) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{said}");
     for part in says {
@@ -36,12 +35,12 @@ fn refused(output: &Output, code: i32, says: &[&str]) {
     }
 }
 
-fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
 /// A source that emits what it receives.
-async fn deploy(client: &Client) -> Value {
+pub(crate) async fn deploy(client: &Client) -> Value {
     let code = "module.exports = {name: 'echo', version: '1', props: {http: '$.interface.http'}, \
                 run(event) { this.$emit(event.body) }}";
     client.post("/v1/sources", &json!({"component_code": code})).await.unwrap().data()
@@ -223,149 +222,4 @@ async fn a_full_disk_refuses_what_is_new_serves_what_is_there_and_loses_nothing(
     assert_eq!(numbers, (0..answered).map(Value::from).collect::<Vec<_>>());
     let reply = served.client().trigger(&format!("{}/e/{path}", served.url), &json!({"number": -1})).await.unwrap();
     assert_eq!(reply.status, 200, "with room again, it goes on");
-}
-
-#[tokio::test]
-async fn an_operator_commands_a_server_that_runs_and_one_that_does_not() {
-    let place = Place::new();
-    let served = place.start().await;
-    let data = place.data();
-    let run = |arguments: &[&str]| {
-        let output = wellspring(&[arguments, &["--data", text(&data)]].concat());
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    };
-
-    let key = run(&["users", "create", "ada", "--email", "ada@example.com"]);
-    let me = Client::new(&served.url, &key).get("/v1/users/me").await.unwrap().data();
-    run(&["users", "set", "ada", "--plan", "paid"]);
-    let paid = Client::new(&served.url, &key).get("/v1/users/me").await.unwrap().data();
-    run(&["apps", "put", "slack", "--name", "Slack"]);
-    let credentials = place.data().join("../credentials.json");
-    std::fs::write(&credentials, r#"{"token": "t0ken"}"#).unwrap();
-    run(&["accounts", "create", "slack", "--user", "ada", "--credentials", text(&credentials)]);
-    let rotated = run(&["rotate-key", "--json"]);
-    let retire = wellspring(&["rotate-key", "--retire", "--data", text(&data)]);
-    served.stop().await;
-
-    assert_eq!((&me["username"], paid.get("api_key")), (&json!("ada"), None));
-    assert_eq!(serde_json::from_str::<Value>(&rotated).unwrap()["rewrapped"], 2, "the account and the check");
-    refused(&retire, 1, &["a server is running"]);
-    let accounts: Value = serde_json::from_str(&run(&["accounts", "list", "--user", "ada", "--json"])).unwrap();
-    assert_eq!(accounts[0]["name"], "Slack");
-    run(&["rotate-key", "--retire"]);
-    let second = run(&["users", "new-key", "ada"]);
-    run(&["users", "delete", "ada", "--yes"]);
-    assert!(!run(&["users", "list"]).contains("ada@example.com"));
-    let served = place.start().await;
-    for key in [&key, &second] {
-        assert_eq!(Client::new(&served.url, key).get("/v1/users/me").await.unwrap().status, 401);
-    }
-    assert_eq!(Client::new(&served.url, KEY).get("/v1/users/me").await.unwrap().status, 200);
-}
-
-#[tokio::test]
-async fn a_backup_of_a_server_that_runs_is_restored_to_the_moment_it_was_made() {
-    let place = Place::new();
-    let served = place.start().await;
-    let before = deploy(&served.client()).await;
-    let copy = place.data().join("../copy.db");
-    let backup = || wellspring(&["backup", text(&copy), "--data", text(&place.data())]);
-
-    assert!(backup().status.success());
-    let after = deploy(&served.client()).await;
-    refused(&backup(), 1, &["is there already"]);
-    let restore = || wellspring(&["restore", text(&copy), "--yes", "--data", text(&place.data())]);
-    refused(&restore(), 1, &["in use by another process"]);
-    served.stop().await;
-    let restored = restore();
-
-    refused(&restored, 0, &["is the store now", "what was there before is in"]);
-    let client_of = place.start().await;
-    let status = async |source: &Value| {
-        client_of.client().get(&format!("/v1/sources/{}", source["id"].as_str().unwrap())).await.unwrap().status
-    };
-    assert_eq!((status(&before).await, status(&after).await), (200, 404));
-}
-
-#[test]
-fn copies_of_redis_are_left_to_redis_and_it_is_said_how() {
-    for command in ["backup", "restore"] {
-        let output = wellspring(&[command, "copy", "--store", "redis://127.0.0.1:1"]);
-        refused(&output, 1, &["redis-cli --rdb"]);
-    }
-}
-
-#[tokio::test]
-async fn a_doctor_says_what_is_fine_and_fails_where_something_is_not() {
-    let place = Place::new();
-    let served = place.start().await;
-    let address = served.url.strip_prefix("http://").unwrap().to_owned();
-    let data = place.data();
-    let examine = |listen: &str| {
-        command(&["doctor", "--offline", "--json", "--data", text(&data)]).env("WELLSPRING_LISTEN", listen).output()
-    };
-
-    let running = examine(&address).unwrap();
-    served.stop().await;
-    std::fs::write(data.join("encryption.key"), "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\n").unwrap();
-    let wrong_key = examine(&address).unwrap();
-
-    assert_eq!(running.status.code(), Some(0), "{}", String::from_utf8_lossy(&running.stdout));
-    let findings: Vec<Value> = serde_json::from_slice(&wrong_key.stdout).unwrap();
-    let failed: Vec<&Value> = findings.iter().filter(|finding| finding["level"] == "fail").collect();
-    assert_eq!((wrong_key.status.code(), failed.len()), (Some(1), 1), "{failed:?}");
-    assert_eq!(failed[0]["about"], "key");
-    assert!(failed[0]["advice"].as_str().unwrap().contains("encryption.key"));
-}
-
-/// A component that is saved again is deployed again, and what it emits is shown.
-#[tokio::test]
-async fn a_component_that_is_saved_is_deployed_again_and_its_events_are_shown() {
-    use tokio::io::{AsyncBufReadExt, BufReader};
-    let place = Place::new();
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("greet.js");
-    let code = |word: &str| {
-        format!(
-            "module.exports = {{name: 'greet', version: '1', props: {{http: '$.interface.http'}}, \
-             run() {{ this.$emit({{word: '{word}'}}) }}}}"
-        )
-    };
-    std::fs::write(&file, code("first")).unwrap();
-    let mut child = tokio::process::Command::new(binary())
-        .args(["dev", text(&file), "--listen", "127.0.0.1:0", "--data", text(&place.data())])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let mut talk = BufReader::new(child.stderr.take().unwrap()).lines();
-    let mut shown = BufReader::new(child.stdout.take().unwrap()).lines();
-    let patience = Duration::from_secs(120);
-    let mut wait_for = async |part: &str| {
-        let found = async {
-            while let Ok(Some(line)) = talk.next_line().await {
-                if line.contains(part) {
-                    return line.trim().to_owned();
-                }
-            }
-            panic!("{part} was never said");
-        };
-        tokio::time::timeout(patience, found).await.expect(part)
-    };
-    let client = Client::new("", KEY);
-
-    let endpoint = wait_for("/e/").await;
-    client.trigger(&endpoint, &json!({})).await.unwrap();
-    let first = tokio::time::timeout(patience, shown.next_line()).await.unwrap().unwrap().unwrap();
-    std::fs::write(&file, "module.exports = {").unwrap();
-    wait_for("was not deployed").await;
-    std::fs::write(&file, code("second")).unwrap();
-    wait_for("updated dev-greet").await;
-    client.trigger(&endpoint, &json!({})).await.unwrap();
-    let second = tokio::time::timeout(patience, shown.next_line()).await.unwrap().unwrap().unwrap();
-
-    assert!(first.contains(r#"{"word":"first"}"#), "{first}");
-    assert!(second.contains(r#"{"word":"second"}"#), "{second}");
 }

@@ -20,6 +20,7 @@ mod hostile;
 mod isolation;
 mod limits;
 mod loading;
+mod operator;
 mod oracle;
 mod packages;
 mod registry;

@@ -80,7 +80,7 @@ fn parameters(route: &Route) -> Vec<Value> {
     let in_query = route.query.iter().map(|parameter| {
         json!({
             "name": parameter.name, "in": "query", "required": parameter.is_required,
-            "description": parameter.says, "schema": schema(parameter.kind),
+            "description": parameter.says, "schema": or_empty(schema(parameter.kind), parameter.is_required),
         })
     });
     let fields = if matches!(route.body, RequestBody::Parameters { .. }) || returns_nothing(route) {
@@ -117,7 +117,7 @@ fn request_body(route: &Route) -> Option<Value> {
 fn object_schema(parameters: &[Parameter], one_of: &[&str]) -> Value {
     let mut properties = Map::new();
     for parameter in parameters {
-        let mut described = schema(parameter.kind);
+        let mut described = or_empty(schema(parameter.kind), parameter.is_required);
         if let Some(fields) = described.as_object_mut() {
             fields.insert("description".to_owned(), json!(parameter.says));
             match parameter.is_required {
@@ -143,6 +143,14 @@ fn object_schema(parameters: &[Parameter], one_of: &[&str]) -> Value {
         fields.insert("anyOf".to_owned(), json!(ways));
     }
     object
+}
+
+/// So is an empty text, where one is not required: forms send fields that nobody has filled.
+fn or_empty(mut schema: Value, is_required: bool) -> Value {
+    if let (false, Some(Value::String(pattern))) = (is_required, schema.get_mut("pattern")) {
+        *pattern = format!("^$|{pattern}");
+    }
+    schema
 }
 
 /// Nothing is as good as absent.

@@ -17,7 +17,7 @@ use tokio::net::UnixStream;
 
 use crate::serve::socket_of;
 use crate::settings::Settings;
-use crate::wiring::assembly::{Secrets, open_idle_platform};
+use crate::wiring::assembly::{Secrets, make_private_folder, open_idle_platform, store_file};
 
 pub(crate) struct Door {
     way: Way,
@@ -38,9 +38,11 @@ impl Door {
         if UnixStream::connect(&path).await.is_ok() {
             return Ok(Self { way: Way::Socket(path), user: None });
         }
-        if !settings.data.is_dir() {
-            bail!("there is no data folder {}: give it with --data, or start a server first", settings.data.display());
+        // Asking must not make what is asked about.
+        if settings.store.is_none() && !store_file(settings).is_file() {
+            bail!("there is no store in {}: give its folder with --data, or start a server", settings.data.display());
         }
+        make_private_folder(&settings.data)?;
         let platform = open_idle_platform(settings, secrets).await?;
         first_start::check_key(&platform).await.context("the encryption key is not the one of this store")?;
         let (plugins, metrics) = (Vec::new(), Arc::new(Metrics::default()));

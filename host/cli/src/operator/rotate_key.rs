@@ -9,6 +9,7 @@ use platform::vault::KeyRing;
 use serde_json::{Value, json};
 
 use super::Common;
+use super::confirm::confirm;
 use crate::serve::socket_of;
 use crate::wiring::assembly::{key_file, open_idle_platform};
 
@@ -25,12 +26,23 @@ pub(crate) struct Arguments {
     /// Forget the old keys, after everything is wrapped under the current one. No server may run
     #[arg(long, conflicts_with = "resume")]
     retire: bool,
+    /// Do not ask: with Redis, no other server uses the store
+    #[arg(long)]
+    yes: bool,
     #[command(flatten)]
     common: Common,
 }
 
-pub(crate) async fn run(Arguments { resume, retire, common }: Arguments) -> Result<ExitCode> {
+/// Each server has its own file of keys, and one that lacks the new key opens nothing.
+const OTHERS: &str = "Other servers on this Redis need the new key before they can open anything; better give keys to all of them \
+    with WELLSPRING_ENCRYPTION_KEYS. Is this the only one?";
+
+pub(crate) async fn run(Arguments { resume, retire, yes, common }: Arguments) -> Result<ExitCode> {
     let output = common.output();
+    let may_have_others = common.settings()?.store.is_some() && common.secrets.encryption_keys.is_none();
+    if may_have_others && !resume {
+        confirm(OTHERS, yes)?;
+    }
     if retire {
         return retire_keys(&common).await;
     }

@@ -1,11 +1,14 @@
 //! Components: POST, GET by id or key, the registry, options, running an action.
 
+use domain::webhooks::WebhookUrl;
 use platform::Error;
 use platform::manage::components::{self, CodeRequest, ComponentView, OptionsRequest};
 use platform::manage::registry;
 use serde_json::Value;
 
 use super::{Answer, Context, Parameters};
+
+const FILENAME_ENDINGS: [&str; 7] = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".json"];
 
 pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
     let request = CodeRequest { component_id: None, key: None, ..code_request(&context.parameters)? };
@@ -55,8 +58,26 @@ pub(crate) fn code_request(parameters: &Parameters) -> Result<CodeRequest, Error
         component_id: parameters.filled_text("component_id")?,
         key: parameters.filled_text("key")?,
         component_code: parameters.filled_text("component_code")?,
-        component_url: parameters.filled_text("component_url")?,
+        component_url: component_url(parameters)?,
         component_files: parameters.texts("component_files")?,
-        filename: parameters.filled_text("filename")?,
+        filename: filename(parameters)?,
     })
+}
+
+/// Checked also where it is metadata only: whoever reads it later will follow it.
+fn component_url(parameters: &Parameters) -> Result<Option<String>, Error> {
+    let url = parameters.filled_text("component_url")?;
+    if let Some(url) = &url {
+        WebhookUrl::parse(url).map_err(|error| Error::parameter("component_url", error))?;
+    }
+    Ok(url)
+}
+
+fn filename(parameters: &Parameters) -> Result<Option<String>, Error> {
+    let filename = parameters.filled_text("filename")?;
+    let is_code = |name: &String| FILENAME_ENDINGS.iter().any(|ending| name.ends_with(ending));
+    match filename.as_ref().is_none_or(is_code) {
+        true => Ok(filename),
+        false => Err(Error::expected("filename", "a name that ends in .js, .mjs, .cjs, .ts, .mts, .cts or .json")),
+    }
 }

@@ -8,7 +8,7 @@ const LISTENER_ID: &str = "^(dc|p|wh)_[0-9A-Za-z]{12}$";
 const EMITTER_ID: &str = "^(dc_\\*|p_\\*|(dc|p)_[0-9A-Za-z]{12})$";
 const URL: &str = "^https?://[^/?#\\\\\\s]+";
 /// An own channel, or one of the platform's streams.
-const EVENT_NAME: &str = "^(\\$errors|\\$logs|[^$].{0,127})?$";
+const EVENT_NAME: &str = "^(\\$errors|\\$logs|[^$][\\s\\S]{0,127})$";
 const EVENT_ID: &str = "^(0|[1-9][0-9]*)-(0|[1-9][0-9]*)$";
 
 const PAGE_SIZE: Parameter = optional("limit", Limit, "How many, 1 to 100; 10 when absent");
@@ -81,7 +81,7 @@ pub(super) const SUBSCRIPTION: [Parameter; 3] = [
     LISTENER,
 ];
 pub(super) const AUTO_SUBSCRIPTION: [Parameter; 2] =
-    [required("event_name", Pattern("^(\\$errors|\\$logs|[^$].{0,127})$"), "A stream"), LISTENER];
+    [required("event_name", Pattern(EVENT_NAME), "A stream"), LISTENER];
 
 pub(super) const WEBHOOK: [Parameter; 3] = [
     required("url", Pattern(URL), "http or https, with a hostname"),

@@ -131,6 +131,9 @@ async fn parameters_of_a_wrong_type_or_shape_are_400_and_name_the_parameter() {
     for (method, path, body, parameter) in [
         ("POST", "/v1/components", json!({"component_code": 1}), "component_code"),
         ("POST", "/v1/components", json!({"component_url": "ftp://x"}), "component_url"),
+        ("POST", "/v1/components", json!({"component_code": "x", "component_url": "here"}), "component_url"),
+        ("POST", "/v1/components", json!({"component_code": "x", "filename": "notes.txt"}), "filename"),
+        ("PUT", source.as_str(), json!({"filename": "notes.txt"}), "filename"),
         ("POST", "/v1/components", json!({"component_code": "x", "component_files": {"a": 1}}), "component_files"),
         ("POST", "/v1/sources", json!({"component_id": "sc_1"}), "component_id"),
         ("POST", "/v1/sources", json!({"component_code": "x", "configured_props": []}), "configured_props"),
