@@ -14,6 +14,7 @@ command -v npm >/dev/null || missing+=(npm)
 command -v cc >/dev/null || missing+=(gcc libc6-dev)
 [ "${CI:-}" != true ] || python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
 command -v curl >/dev/null || missing+=(curl)
+command -v script >/dev/null || missing+=(bsdutils)
 if [ ${#missing[@]} -gt 0 ]; then
   say "installing ${missing[*]}"
   root=(); [ "$(id -u)" = 0 ] || root=(sudo)
