@@ -3,12 +3,15 @@
 //! Arguments are of the right type already, because the prelude coerces what a component gives it; one that
 //! is not raises a TypeError.
 
+mod agree;
 mod cipher;
 mod compress;
 mod digest;
 mod failure;
 mod keys;
+mod machine;
 mod promises;
+mod random;
 mod sign;
 mod text;
 mod url;
@@ -21,8 +24,8 @@ use rquickjs::{Ctx, Object, Result, TypedArray, Value};
 
 use crate::event_loop;
 use crate::prelude;
-use crate::script::{self, SourceText};
-use crate::wellspring::wall::{auth, clock, db, effects, emit, fetch, log, modules, random, respond};
+use crate::script;
+use crate::wellspring::wall::{auth, clock, db, effects, emit, fetch, log, modules, random as wall_random, respond};
 
 /// All natives as one object.
 pub(crate) fn object<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
@@ -34,9 +37,11 @@ pub(crate) fn object<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
     url::add(&host)?;
     zone::add(&host)?;
     digest::add(&host)?;
+    machine::add(&host)?;
     cipher::add(&host)?;
     keys::add(&host)?;
     sign::add(&host)?;
+    agree::add(&host)?;
     compress::add(&host)?;
     promises::add(&host)?;
     Ok(host)
@@ -70,6 +75,8 @@ fn add_run(host: &Object<'_>) -> Result<()> {
         }),
     )?;
     host.set("log", Func::from(|level: u8, message: String| log::log(unsafe { log::Level::_lift(level) }, &message)))?;
+    host.set("queueTicks", Func::from(event_loop::queue_ticks))?;
+    host.set("leaveSomething", Func::from(event_loop::leave_something))?;
     host.set(
         "settle",
         Func::from(|is_ok: bool, json: String| event_loop::settle(if is_ok { Ok(json) } else { Err(json) })),
@@ -119,7 +126,7 @@ thread_local! {
 fn random_number() -> f64 {
     let mut state = RANDOM_STATE.get();
     if state == 0 {
-        let seed = random::bytes(8);
+        let seed = wall_random::bytes(8);
         state = seed.iter().fold(1, |state, &byte| (state << 8) ^ u64::from(byte));
     }
     state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -131,16 +138,14 @@ fn random_number() -> f64 {
 }
 
 fn random_bytes<'js>(ctx: Ctx<'js>, count: u32) -> Result<TypedArray<'js, u8>> {
-    TypedArray::new(ctx, random::bytes(count))
+    TypedArray::new(ctx, wall_random::bytes(count))
 }
 
-/// Where the linker puts packages.
-const PACKAGES_FOLDER: &str = "/node_modules/";
-
-/// The function of a module, straight from its source: text that never becomes a JavaScript string leaves no hole in
+/// The function of a module, as another instance compiled it or straight from its source: text that never becomes a JavaScript string leaves no hole in
 /// the image.
-fn compile_module<'js>(ctx: Ctx<'js>, path: String, parameters: String) -> Result<Option<Value<'js>>> {
-    // Of its author's own functions a component may want the text; that of packages would be half of the image.
-    let text = if path.starts_with(PACKAGES_FOLDER) { SourceText::Dropped } else { SourceText::Kept };
-    modules::source(&path).map(|source| script::compile(&ctx, source, &path, &parameters, text)).transpose()
+fn compile_module<'js>(ctx: Ctx<'js>, path: String) -> Result<Option<Value<'js>>> {
+    if let Some(bytecode) = modules::code(&path) {
+        return script::evaluate_bytecode(&ctx, &bytecode).map(Some);
+    }
+    modules::source(&path).map(|source| script::compile_module(&ctx, source, &path)).transpose()
 }

@@ -89,8 +89,7 @@ fn parse<'js>(ctx: &Ctx<'js>, source: &str, name: &str, first_line: i32) -> Resu
         line_num: first_line,
     };
     // SAFETY: source and name outlive the call.
-    let bytecode =
-        unsafe { qjs::JS_Eval2(ctx.as_raw().as_ptr(), source.as_ptr().cast(), length as _, &mut options) };
+    let bytecode = unsafe { qjs::JS_Eval2(ctx.as_raw().as_ptr(), source.as_ptr().cast(), length as _, &mut options) };
     Script::new(ctx, bytecode)
 }
 

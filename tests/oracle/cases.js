@@ -40,7 +40,7 @@ const checkLater = async (label, work) => {
 };
 
 const tools = { random, pick, some, bytes, hex, check, checkLater };
-const THEMES = ['url', 'text', 'headers', 'clone', 'buffer', 'crypto', 'subtle', 'intl-date', 'intl-number', 'intl-text', 'body', 'async-context'];
+const THEMES = ['url', 'text', 'headers', 'clone', 'buffer', 'crypto', 'subtle', 'intl-date', 'intl-number', 'intl-text', 'body', 'async-context', 'crypto-keys', 'subtle-keys', 'segmenter', 'zlib'];
 
 exports.run = async (only) => {
   state = 20240229;
@@ -63,4 +63,8 @@ const load = (theme) => ({
   'intl-text': () => require('./themes/intl-text.js'),
   body: () => require('./themes/body.js'),
   'async-context': () => require('./themes/async-context.js'),
+  'crypto-keys': () => require('./themes/crypto-keys.js'),
+  'subtle-keys': () => require('./themes/subtle-keys.js'),
+  segmenter: () => require('./themes/segmenter.js'),
+  zlib: () => require('./themes/zlib.js'),
 }[theme]());

@@ -3,8 +3,8 @@
 const { codedError, later, bytesOf } = internal;
 const { invalidArgType, invalidArgValue, requireString } = internal.nodeErrors;
 
-const CURVES = { 'P-256': 'prime256v1', 'P-384': 'secp384r1' };
-const CURVE_NAMES = { prime256v1: 'P-256', 'P-256': 'P-256', secp256r1: 'P-256', secp384r1: 'P-384', 'P-384': 'P-384' };
+const CURVES = { 'P-256': 'prime256v1', 'P-384': 'secp384r1', 'P-521': 'secp521r1' };
+const CURVE_NAMES = { prime256v1: 'P-256', 'P-256': 'P-256', secp256r1: 'P-256', secp384r1: 'P-384', 'P-384': 'P-384', secp521r1: 'P-521', 'P-521': 'P-521' };
 const SECRET = Symbol('from within');
 
 const toPem = (label, der) => {
@@ -41,13 +41,7 @@ class KeyObject {
   export(options = {}) {
     if (options.format === 'jwk') return this.#toJwk();
     if (this.#type === 'secret') return internal.Buffer.from(this.#bytes);
-    if (options.cipher !== undefined || options.passphrase !== undefined) throw internal.nodeErrors.unavailable('encrypting an exported key');
-    const type = options.type ?? (this.#type === 'private' ? 'pkcs8' : 'spki');
-    if (type !== 'pkcs8' && type !== 'spki') {
-      throw codedError('ERR_CRYPTO_INCOMPATIBLE_KEY_OPTIONS', `The selected key encoding ${type} is not available: use ${this.#type === 'private' ? 'pkcs8' : 'spki'}`);
-    }
-    if (options.format === 'der') return internal.Buffer.from(this.#bytes);
-    return toPem(`${this.#type.toUpperCase()} KEY`, this.#bytes);
+    return encoded(this, options);
   }
   #toJwk() {
     if (this.#type === 'secret') return { kty: 'oct', k: internal.Buffer.from(this.#bytes).toString('base64url') };
@@ -55,7 +49,24 @@ class KeyObject {
   }
 }
 
-const asymmetric = (bytes) => described(host.keyParse(bytes));
+// A key as DER or PEM, in the form that `options.type` names, locked when there is a passphrase.
+const encoded = (key, options) => {
+  const isPrivate = key.type === 'private';
+  const { type = isPrivate ? 'pkcs8' : 'spki', format = 'pem', cipher, passphrase } = options;
+  const isFitting = type === 'pkcs1' ? key.asymmetricKeyType === 'rsa' : type === 'sec1' ? isPrivate && key.asymmetricKeyType === 'ec' : type === (isPrivate ? 'pkcs8' : 'spki');
+  if (!isFitting) throw codedError('ERR_CRYPTO_INCOMPATIBLE_KEY_OPTIONS', `The selected key encoding ${type} cannot be used for this key.`);
+  const isTraditional = type === 'pkcs1' || type === 'sec1';
+  let der = isTraditional ? host.keyEncode(key._der, type) : key._der;
+  if (cipher !== undefined) {
+    if (isTraditional) throw internal.nodeErrors.unavailable(`encrypting a key as ${type}`, 'export it as pkcs8');
+    der = host.keyLock(key._der, requireString(cipher, 'options.cipher'), Uint8Array.from(bytesOf(passphrase, 'utf8', 'options.passphrase')));
+  }
+  if (format === 'der') return internal.Buffer.from(der);
+  const kind = type === 'pkcs1' ? 'RSA ' : type === 'sec1' ? 'EC ' : cipher === undefined ? '' : 'ENCRYPTED ';
+  return toPem(`${kind}${isPrivate ? 'PRIVATE' : 'PUBLIC'} KEY`, der);
+};
+
+const asymmetric = (bytes, passphrase) => described(host.keyParse(bytes, passphrase ?? null));
 const described = ([isPrivate, kind, detail, der]) => new KeyObject(SECRET, isPrivate ? 'private' : 'public', internal.Buffer.from(der), kind, detail);
 
 // What Node takes for a key: text, bytes, a KeyObject, a CryptoKey, or an object around one of these.
@@ -65,12 +76,16 @@ const parse = (given) => {
   if (typeof given === 'object' && given !== null && given.key === undefined && given instanceof globalThis.CryptoKey) return KeyObject.from(given);
   if (typeof given !== 'object' || given === null || given.key === undefined) throw invalidArgType('key', ['string', 'an instance of Buffer', 'KeyObject', 'Object'], given);
   if (given.format === 'jwk') return described(host.keyFromJwk(given.key));
-  if (given.passphrase !== undefined && /ENCRYPTED/.test(String(given.key))) throw internal.nodeErrors.unavailable('reading an encrypted key', 'store it without a passphrase');
-  return parse(typeof given.key === 'string' && given.encoding ? internal.Buffer.from(given.key, given.encoding) : given.key);
+  const inner = typeof given.key === 'string' && given.encoding ? internal.Buffer.from(given.key, given.encoding) : given.key;
+  const isText = typeof inner === 'string' || ArrayBuffer.isView(inner) || inner instanceof ArrayBuffer;
+  if (given.passphrase === undefined || !isText) return parse(inner);
+  return asymmetric(Uint8Array.from(bytesOf(inner)), Uint8Array.from(bytesOf(given.passphrase, 'utf8', 'key.passphrase')));
 };
 
 const createPrivateKey = (given) => {
   const key = parse(given);
+  // Told apart as Node does: OpenSSL never looks for a public key here.
+  if (key.type !== 'private' && given !== key) throw codedError('ERR_OSSL_UNSUPPORTED', 'error:1E08010C:DECODER routines::unsupported');
   if (key.type !== 'private') throw codedError('ERR_CRYPTO_INVALID_KEY_OBJECT_TYPE', `Invalid key object type ${key.type}, expected private.`, TypeError);
   return key;
 };
@@ -91,6 +106,7 @@ const KINDS = {
     return host.generateKeyPair(curve, null);
   },
   ed25519: () => host.generateKeyPair('Ed25519', null),
+  x25519: () => host.generateKeyPair('X25519', null),
 };
 
 const generateKeyPairSync = (kind, options = {}) => {
@@ -112,6 +128,7 @@ const generateKeySync = (kind, { length }) => createSecretKey(host.random(kind =
 
 return {
   KeyObject,
+  CURVE_NAMES,
   parse,
   createSecretKey,
   createPublicKey,

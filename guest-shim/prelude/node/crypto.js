@@ -78,7 +78,7 @@ const crypto = {
   randomUUID,
   timingSafeEqual,
   getRandomValues: (target) => randomFillSync(target),
-  getCurves: () => ['prime256v1', 'secp384r1', 'ed25519'],
+  getCurves: () => ['prime256v1', 'secp384r1', 'secp521r1'],
   getFips: () => 0,
   setFips() {},
   setEngine() {},
@@ -101,10 +101,11 @@ const lazily = (part, names) => {
 };
 lazily('node/crypto-cipher', ['Cipheriv', 'Decipheriv', 'createCipheriv', 'createDecipheriv', 'getCiphers', 'getCipherInfo']);
 lazily('node/crypto-keys', ['KeyObject', 'createSecretKey', 'createPublicKey', 'createPrivateKey', 'generateKeyPair', 'generateKeyPairSync', 'generateKey', 'generateKeySync']);
-lazily('node/crypto-sign', ['Sign', 'Verify', 'createSign', 'createVerify', 'sign', 'verify', 'publicEncrypt', 'privateDecrypt']);
+lazily('node/crypto-sign', ['Sign', 'Verify', 'createSign', 'createVerify', 'sign', 'verify', 'publicEncrypt', 'privateDecrypt', 'privateEncrypt', 'publicDecrypt']);
+lazily('node/crypto-ecdh', ['ECDH', 'createECDH', 'diffieHellman']);
 
-for (const name of ['createDiffieHellman', 'createDiffieHellmanGroup', 'getDiffieHellman', 'createECDH', 'diffieHellman', 'publicDecrypt', 'privateEncrypt', 'generatePrime', 'generatePrimeSync', 'checkPrime', 'checkPrimeSync']) {
+for (const name of ['createDiffieHellman', 'createDiffieHellmanGroup', 'getDiffieHellman', 'generatePrime', 'generatePrimeSync', 'checkPrime', 'checkPrimeSync']) {
   crypto[name] = internal.unavailable(`crypto.${name}`);
 }
-for (const name of ['ECDH', 'DiffieHellman', 'DiffieHellmanGroup', 'X509Certificate', 'Certificate']) crypto[name] = internal.unavailable(`crypto.${name}`);
+for (const name of ['DiffieHellman', 'DiffieHellmanGroup', 'X509Certificate', 'Certificate']) crypto[name] = internal.unavailable(`crypto.${name}`);
 return crypto;

@@ -1,6 +1,8 @@
 'use strict';
-// ClientRequest over the platform's one way out. Nothing is followed, expanded or retried here; a body is collected and
-// leaves when it is complete.
+// ClientRequest over the platform's one way out. Nothing is followed, expanded or retried here.
+//
+// A body that is written and ended in one go leaves whole; one that takes longer, or is large, leaves in pieces, the next
+// when the one before was taken.
 const { Writable } = internal.builtin('stream').exports;
 const { Headers } = internal.lazy('node/http-headers');
 const Socket = internal.lazy('node/http-socket');
@@ -9,6 +11,8 @@ const { codedError } = internal;
 const { requireString, unavailable } = internal.nodeErrors;
 
 const BODILESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']);
+// What is collected of a body before it leaves in pieces.
+const WHOLE_BYTES = 64 * 1024;
 const TOKEN = /^[\^_`a-zA-Z\-0-9!#$%&'*+.|~]+$/;
 
 const bracketed = (hostname) => (hostname.includes(':') && !hostname.startsWith('[') ? `[${hostname}]` : hostname);
@@ -25,7 +29,11 @@ const addGiven = (headers, given) => {
 class ClientRequest extends Writable {
   #headers = new Headers();
   #chunks = [];
+  #size = 0;
   #exchange;
+  #isSending = false;
+  #onTaken;
+  #next;
   #signal;
   #onAbort;
   #isTimed = false;
@@ -113,19 +121,60 @@ class ClientRequest extends Writable {
   // === body ===
 
   _write(chunk, encoding, callback) {
+    if (this.#exchange !== undefined) {
+      this.#pass(chunk, callback);
+      return;
+    }
+    if (this.#chunks.length === 0) internal.timerFunctions.setImmediate(() => this.#stream());
     this.#chunks.push(Uint8Array.from(chunk));
-    callback();
+    this.#size += chunk.length;
+    if (this.#size > WHOLE_BYTES) this.#stream(callback);
+    else callback();
   }
   _final(callback) {
+    if (this.#isSending) {
+      this.#next = () => this._final(callback);
+      return;
+    }
     this.finished = true;
-    this.#send();
+    if (this.#exchange === undefined) {
+      const body = this.#collected();
+      this.#send(body.length === 0 && BODILESS.has(this.method) ? undefined : body);
+    } else this.#exchange.finish();
     callback();
   }
-  #send() {
-    if (this.destroyed) return;
-    this.headersSent = true;
+  #collected() {
     const body = internal.Buffer.concat(this.#chunks);
     this.#chunks = [];
+    return body;
+  }
+  #stream(callback) {
+    if (this.#exchange !== undefined || this.finished || this.destroyed) return;
+    this.#send('stream');
+    this.#pass(this.#collected(), callback);
+  }
+  // One piece is on its way at a time; what comes meanwhile waits.
+  #pass(bytes, callback) {
+    if (this.#isSending) {
+      this.#next = () => this.#pass(bytes, callback);
+      return;
+    }
+    this.#isSending = true;
+    this.#onTaken = callback;
+    this.#exchange.write(Uint8Array.from(bytes));
+  }
+  #taken() {
+    const [done, next] = [this.#onTaken, this.#next];
+    this.#isSending = false;
+    this.#onTaken = undefined;
+    this.#next = undefined;
+    this.socket._touch();
+    next?.();
+    done?.();
+  }
+  #send(body) {
+    if (this.destroyed) return;
+    this.headersSent = true;
     this.socket._touch();
     const head = {
       method: this.method,
@@ -134,10 +183,11 @@ class ClientRequest extends Writable {
       redirect: 'manual',
       decompress: false,
     };
-    this.#exchange = internal.httpRequest(head, body.length === 0 && BODILESS.has(this.method) ? undefined : body, {
+    this.#exchange = internal.httpRequest(head, body, {
       onHead: (answer) => this.#respond(answer),
       onChunk: (bytes) => this.res._chunk(bytes),
       onEnd: () => this.res._end(),
+      onWritten: () => this.#taken(),
       onError: (error) => this.#fail(error),
     });
   }

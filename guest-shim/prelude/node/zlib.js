@@ -1,5 +1,5 @@
 'use strict';
-// `zlib`. A body is compressed or expanded as a whole, when all of it is there: no stream of a component is endless.
+// `zlib`, whole bodies and streams.
 const LazyTransform = internal.lazy('node/lazy-transform');
 const { codedError } = internal;
 const { invalidArgType, outOfRange } = internal.nodeErrors;
@@ -25,21 +25,62 @@ const levelOf = (format, options) => {
   return level;
 };
 
-const isGzip = (bytes) => bytes.length >= 2 && bytes[0] === 0x1f && bytes[1] === 0x8b;
-const formatOf = (format, bytes) => (format === 'unzip' ? (isGzip(bytes) ? 'gzip' : 'zlib') : format);
+const failure = (error) => {
+  if (error.code === undefined || !(error.code in constants)) return error;
+  return Object.assign(codedError(error.code, error.message), { errno: constants[error.code] });
+};
 
-const convert = ({ format, isCompress }, bytes, options) => {
-  let converted;
-  try {
-    converted = host.compress(formatOf(format, bytes), isCompress, bytes, levelOf(format, options));
-  } catch (error) {
-    if (error.code === undefined || !(error.code in constants)) throw error;
-    throw Object.assign(codedError(error.code, error.message), { errno: constants[error.code] });
+// Whoever flushes at the end instead of finishing takes what there is of a body that was cut off.
+const isPatient = (format, options) => (format === 'brotli' ? options?.finishFlush === constants.BROTLI_OPERATION_FLUSH : options?.finishFlush === constants.Z_SYNC_FLUSH);
+
+// One body on its way through. `unzip` finds out what it expands from the first byte.
+class Coder {
+  #kind; #options; #machine;
+  #length = 0;
+  constructor(kind, options) {
+    this.#kind = kind;
+    this.#options = options;
+    this.#level = levelOf(kind.format, options);
   }
-  if (options?.maxOutputLength !== undefined && converted.length > options.maxOutputLength) {
-    throw codedError('ERR_BUFFER_TOO_LARGE', `Cannot create a Buffer larger than ${options.maxOutputLength} bytes`, RangeError);
+  #level;
+  #start(bytes) {
+    const { format, isCompress } = this.#kind;
+    const named = format === 'unzip' ? (bytes[0] === 0x1f ? 'gzip' : 'zlib') : format;
+    return host.coderStart(named, isCompress, this.#level);
   }
-  return internal.bufferOver(converted);
+  #give(work) {
+    let bytes;
+    try {
+      bytes = work();
+    } catch (error) {
+      throw failure(error);
+    }
+    this.#length += bytes.length;
+    const most = this.#options?.maxOutputLength;
+    if (most !== undefined && this.#length > most) throw codedError('ERR_BUFFER_TOO_LARGE', `Cannot create a Buffer larger than ${most} bytes`, RangeError);
+    return internal.bufferOver(bytes);
+  }
+  update(bytes) {
+    if (bytes.length === 0) return internal.bufferOver(new Uint8Array(0));
+    this.#machine ??= this.#start(bytes);
+    return this.#give(() => host.machineUpdate(this.#machine, bytes));
+  }
+  flush() { return this.#machine === undefined ? internal.bufferOver(new Uint8Array(0)) : this.#give(() => host.machineFlush(this.#machine)); }
+  get isStarted() { return this.#machine !== undefined; }
+  finish() {
+    this.#machine ??= this.#start([]);
+    try {
+      return this.#give(() => host.machineFinish(this.#machine, null));
+    } catch (error) {
+      if (error.code === 'Z_BUF_ERROR' && isPatient(this.#kind.format, this.#options)) return this.flush();
+      throw error;
+    }
+  }
+}
+
+const convert = (kind, bytes, options) => {
+  const coder = new Coder(kind, options);
+  return internal.Buffer.concat([coder.update(bytes), coder.finish()]);
 };
 
 const inputOf = (data) => {
@@ -50,41 +91,44 @@ const inputOf = (data) => {
 class Zlib extends LazyTransform {
   #kind;
   #options;
-  #chunks = [];
+  #coder;
+  // A chunk that stands for a flush, behind what was written before it.
+  #flush = internal.Buffer.alloc(0);
   constructor(kind, options) {
     super(options);
     this.#kind = kind;
     this.#options = options;
+    this.#coder = new Coder(kind, options);
     this.bytesWritten = 0;
   }
-  _transform(chunk, encoding, callback) {
-    const bytes = typeof chunk === 'string' ? internal.Buffer.from(chunk, encoding) : chunk;
-    this.bytesWritten += bytes.length;
-    this.#chunks.push(bytes);
-    callback();
-  }
-  _flush(callback) {
-    const bytes = internal.Buffer.concat(this.#chunks);
-    this.#chunks = [];
-    // An expander that was given nothing has nothing to say, as Node's.
-    if (bytes.length === 0 && !this.#kind.isCompress) {
-      callback();
-      return;
-    }
+  #give(work, callback) {
     try {
-      this.push(convert(this.#kind, bytes, this.#options));
+      const bytes = work();
+      if (bytes.length > 0) this.push(bytes);
     } catch (error) {
       callback(error);
       return;
     }
     callback();
   }
+  _transform(chunk, encoding, callback) {
+    const bytes = typeof chunk === 'string' ? internal.Buffer.from(chunk, encoding) : chunk;
+    this.bytesWritten += bytes.length;
+    this.#give(() => (chunk === this.#flush ? this.#coder.flush() : this.#coder.update(bytes)), callback);
+  }
+  _flush(callback) {
+    // An expander that was given nothing has nothing to say, as Node's.
+    if (!this.#kind.isCompress && !this.#coder.isStarted) callback();
+    else this.#give(() => this.#coder.finish(), callback);
+  }
   flush(kind, callback) {
     const done = typeof kind === 'function' ? kind : callback;
-    if (done) internal.process.nextTick(done);
+    if (this.writableEnded) {
+      if (done) internal.process.nextTick(done);
+    } else this.write(this.#flush, done);
   }
   params(level, strategy, callback) { internal.process.nextTick(callback); }
-  reset() { this.#chunks = []; }
+  reset() { this.#coder = new Coder(this.#kind, this.#options); }
   close(callback) {
     if (callback) this.once('close', callback);
     this.destroy();
@@ -120,6 +164,11 @@ for (const [name, kind] of Object.entries(KINDS)) {
     const bytes = inputOf(data);
     internal.later(done, () => convert(kind, bytes, settings));
   };
+}
+
+// Node has Zstandard too. Libraries look for it and do without.
+for (const name of ['createZstdCompress', 'createZstdDecompress', 'zstdCompress', 'zstdCompressSync', 'zstdDecompress', 'zstdDecompressSync']) {
+  zlib[name] = internal.unavailable(`zlib.${name}`, 'use gzip or brotli');
 }
 
 let table;

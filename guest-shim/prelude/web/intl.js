@@ -16,7 +16,7 @@ const supportedValuesOf = (key) => {
 };
 
 const Intl = { getCanonicalLocales, supportedValuesOf, Locale };
-const PARTS = { DateTimeFormat: 'date', NumberFormat: 'number', PluralRules: 'plural', RelativeTimeFormat: 'text', ListFormat: 'text', Collator: 'text' };
+const PARTS = { DateTimeFormat: 'date', NumberFormat: 'number', PluralRules: 'plural', RelativeTimeFormat: 'text', ListFormat: 'text', Collator: 'text', Segmenter: 'segmenter' };
 for (const [name, part] of Object.entries(PARTS)) {
   Object.defineProperty(Intl, name, {
     configurable: true,

@@ -1,7 +1,7 @@
 'use strict';
 // The streams of the web: the classes of npm's web-streams-polyfill, and the transforms made with them.
 const streams = internal.lazy('npm/web-streams-polyfill');
-const { bytesOf, concat } = internal.lazy('web/bytes');
+const { bytesOf } = internal.lazy('web/bytes');
 const { TextDecoder } = internal.lazy('web/text');
 const { ReadableStream, TransformStream } = streams;
 
@@ -62,24 +62,25 @@ class TextDecoderStream extends Transform {
   get [Symbol.toStringTag]() { return 'TextDecoderStream'; }
 }
 
-// Whole bodies at a time: a run holds its data in memory anyway.
 class Coder extends Transform {
   constructor(format, isCompress) {
     const name = String(format);
     if (!['gzip', 'deflate', 'deflate-raw', 'brotli'].includes(name)) {
       throw internal.codedError('ERR_INVALID_ARG_VALUE', `The argument 'format' must be one of: 'deflate', 'deflate-raw', 'gzip'. Received '${name}'`, TypeError);
     }
-    const pieces = [];
+    const machine = host.coderStart(name, isCompress, -1);
+    const give = (controller, work) => {
+      let bytes;
+      try {
+        bytes = work();
+      } catch (error) {
+        throw internal.codedError(error.code, error.message, TypeError);
+      }
+      if (bytes.length > 0) controller.enqueue(bytes);
+    };
     super({
-      transform(chunk) { pieces.push(bytesOf(chunk).slice()); },
-      flush(controller) {
-        try {
-          const coded = host.compress(name, isCompress, concat([new Uint8Array(0), ...pieces]), -1);
-          if (coded.length > 0) controller.enqueue(coded);
-        } catch (error) {
-          throw internal.codedError(error.code, error.message, TypeError);
-        }
-      },
+      transform(chunk, controller) { give(controller, () => host.machineUpdate(machine, bytesOf(chunk))); },
+      flush(controller) { give(controller, () => host.machineFinish(machine, null)); },
     });
   }
 }

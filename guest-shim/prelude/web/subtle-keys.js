@@ -22,6 +22,7 @@ const SECRETS = {
   'AES-CBC': { usages: ['encrypt', 'decrypt', 'wrapKey', 'unwrapKey'], jwk: ({ length }) => `A${length}CBC` },
   'AES-CTR': { usages: ['encrypt', 'decrypt', 'wrapKey', 'unwrapKey'], jwk: ({ length }) => `A${length}CTR` },
   'AES-GCM': { usages: ['encrypt', 'decrypt', 'wrapKey', 'unwrapKey'], jwk: ({ length }) => `A${length}GCM` },
+  'AES-KW': { usages: ['wrapKey', 'unwrapKey'], jwk: ({ length }) => `A${length}KW` },
   PBKDF2: { usages: ['deriveKey', 'deriveBits'], isRawOnly: true },
   HKDF: { usages: ['deriveKey', 'deriveBits'], isRawOnly: true },
 };
@@ -32,6 +33,7 @@ const PAIRS = {
   ECDSA: { kind: 'ec', private: ['sign'], public: ['verify'] },
   ECDH: { kind: 'ec', private: ['deriveKey', 'deriveBits'], public: [] },
   Ed25519: { kind: 'ed25519', private: ['sign'], public: ['verify'] },
+  X25519: { kind: 'x25519', private: ['deriveKey', 'deriveBits'], public: [] },
 };
 const NAMES = [...Object.keys(SECRETS), ...Object.keys(PAIRS)];
 
@@ -66,7 +68,9 @@ const importSecret = (format, data, algorithm, extractable, usages) => {
 const SPKI_HEADERS = {
   'P-256': '3059301306072a8648ce3d020106082a8648ce3d030107034200',
   'P-384': '3076301006072a8648ce3d020106052b81040022036200',
+  'P-521': '30819b301006072a8648ce3d020106052b8104002303818600',
   Ed25519: '302a300506032b6570032100',
+  X25519: '302a300506032b656e032100',
 };
 const spkiOfRaw = (curve, raw) => {
   if (SPKI_HEADERS[curve] === undefined) fail('Unrecognized namedCurve', 'NotSupportedError');
@@ -87,7 +91,7 @@ const parsePair = (format, data, algorithm) => {
 
 const pairAlgorithm = (algorithm, der, detail) => {
   const { name } = algorithm;
-  if (PAIRS[name].kind === 'ed25519') return { name };
+  if (PAIRS[name].kind === 'ed25519' || PAIRS[name].kind === 'x25519') return { name };
   if (PAIRS[name].kind === 'ec') return { name, namedCurve: detail };
   const exponent = host.decodeBase64(host.keyToJwk(der).e);
   return { name, modulusLength: detail, publicExponent: exponent, hash: { name: hashOf(algorithm) } };
@@ -151,7 +155,7 @@ const generatePair = (algorithm, extractable, usages) => {
   checkUsages(usages, [...rule.private, ...rule.public]);
   const ofPrivate = usages.filter((usage) => rule.private.includes(usage));
   if (ofPrivate.length === 0) fail('Usages cannot be empty when creating a key.', 'SyntaxError');
-  const kind = rule.kind === 'rsa' ? 'rsa' : rule.kind === 'ec' ? algorithm.namedCurve : 'Ed25519';
+  const kind = rule.kind === 'rsa' ? 'rsa' : rule.kind === 'ec' ? algorithm.namedCurve : algorithm.name;
   let pair;
   try {
     pair = host.generateKeyPair(kind, rule.kind === 'rsa' ? algorithm.modulusLength : undefined);

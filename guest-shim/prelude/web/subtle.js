@@ -1,12 +1,14 @@
 'use strict';
 // crypto.subtle. Everything is computed at once and told through a promise.
 const { CryptoKey, materialOf } = internal.lazy('web/crypto-key');
-const { bytesOf, bufferOf } = internal.lazy('web/bytes');
+const { bytesOf, bufferOf, concat } = internal.lazy('web/bytes');
 const { normalize, hashOf, importKey, exportKey, generateKey, fail, HASH_BITS } = internal.lazy('web/subtle-keys');
 
 const EMPTY = new Uint8Array(0);
 const DIGESTS = Object.keys(HASH_BITS);
 const CIPHERS = ['AES-CBC', 'AES-CTR', 'AES-GCM', 'RSA-OAEP'];
+const WRAPPERS = [...CIPHERS, 'AES-KW'];
+const TAG_BITS = [32, 64, 96, 104, 112, 120, 128];
 const SIGNERS = ['HMAC', 'RSASSA-PKCS1-v1_5', 'RSA-PSS', 'ECDSA', 'Ed25519'];
 
 // A key used for what it was not made for is an error of its own.
@@ -29,7 +31,7 @@ const attempt = (work) => {
 const signatureName = (key, algorithm) => {
   switch (algorithm.name) {
     case 'RSASSA-PKCS1-v1_5': return `RS${key.algorithm.hash.name.slice(4)}`;
-    case 'RSA-PSS': return `PS${key.algorithm.hash.name.slice(4)}`;
+    case 'RSA-PSS': return `PS${key.algorithm.hash.name.slice(4)}/${algorithm.saltLength}`;
     case 'ECDSA': return `ES${hashOf(algorithm).slice(4)}`;
     default: return 'Ed25519';
   }
@@ -52,8 +54,9 @@ const verify = (given, key, signature, data) => {
 };
 
 const crypt = (given, key, data, isEncrypt, usage) => {
-  const algorithm = normalize(given, CIPHERS);
+  const algorithm = normalize(given, usage.endsWith('Key') ? WRAPPERS : CIPHERS);
   const material = use(key, algorithm, usage);
+  if (algorithm.name === 'AES-KW') return attempt(() => host.aesWrap(isEncrypt, material, bytesOf(data)));
   if (algorithm.name === 'RSA-OAEP') {
     const padding = `oaep-${key.algorithm.hash.name.replace('-', '').toLowerCase()}`;
     const label = algorithm.label === undefined ? undefined : host.decodeText('utf-8', bytesOf(algorithm.label), true, true);
@@ -62,15 +65,34 @@ const crypt = (given, key, data, isEncrypt, usage) => {
   const mode = algorithm.name.slice(4).toLowerCase();
   const iv = bytesOf(mode === 'ctr' ? algorithm.counter : algorithm.iv);
   if (mode !== 'gcm' && iv.length !== 16) fail(`algorithm.${mode === 'ctr' ? 'counter' : 'iv'} must contain exactly 16 bytes`, 'OperationError');
-  if (mode === 'gcm' && algorithm.tagLength !== undefined && algorithm.tagLength !== 128) fail('Only tags of 128 bits are supported', 'NotSupportedError');
+  const name = `aes-${material.length * 8}-${mode}`;
+  if (mode === 'gcm') return seal(name, algorithm, material, bytesOf(data), isEncrypt);
+  return attempt(() => {
+    const machine = host.cipherStart(name, isEncrypt, material, iv, EMPTY);
+    return concat([host.machineUpdate(machine, bytesOf(data)), host.machineFinish(machine, null)]);
+  });
+};
+
+// The tag follows what is encrypted.
+const seal = (name, algorithm, material, data, isEncrypt) => {
+  const { tagLength = 128 } = algorithm;
+  if (!TAG_BITS.includes(tagLength)) fail(`${tagLength} is not a valid AES-GCM tag length`, 'OperationError');
   const aad = algorithm.additionalData === undefined ? EMPTY : bytesOf(algorithm.additionalData);
-  return attempt(() => host.cipher(`aes-${material.length * 8}-${mode}`, isEncrypt, material, iv, bytesOf(data), mode === 'gcm' ? aad : undefined, undefined));
+  return attempt(() => {
+    const machine = host.cipherStart(name, isEncrypt, material, bytesOf(algorithm.iv), aad);
+    if (isEncrypt) return concat([host.machineUpdate(machine, data), host.machineFinish(machine, null).subarray(0, tagLength / 8)]);
+    const length = data.length - tagLength / 8;
+    if (length < 0) fail('The provided data is too small.', 'OperationError');
+    const opened = host.machineUpdate(machine, data.subarray(0, length).slice());
+    host.machineFinish(machine, data.subarray(length).slice());
+    return opened;
+  });
 };
 
 const deriveBits = (given, key, length, usage) => {
-  const algorithm = normalize(given, ['PBKDF2', 'HKDF', 'ECDH']);
+  const algorithm = normalize(given, ['PBKDF2', 'HKDF', 'ECDH', 'X25519']);
   const material = use(key, algorithm, usage);
-  if (algorithm.name === 'ECDH') {
+  if (algorithm.name === 'ECDH' || algorithm.name === 'X25519') {
     const shared = attempt(() => host.ecdh(material, materialOf(algorithm.public)));
     if (length === null || length === undefined) return shared;
     if (length > shared.length * 8) fail('derived bit length is too small', 'OperationError');

@@ -1,13 +1,17 @@
-//! Symmetric ciphers: AES in its modes, and ChaCha20-Poly1305.
+//! Symmetric ciphers: AES in its modes, triple DES, and ChaCha20-Poly1305.
 
-use aes::cipher::block_padding::{NoPadding, Pkcs7};
+mod blocks;
+mod sealed;
+
+use aes::cipher::consts::U16;
 use aes::cipher::{BlockDecryptMut, BlockEncryptMut, KeyInit, KeyIvInit, StreamCipher};
-use aes_gcm::aead::{Aead, AeadInPlace, Nonce, Payload};
-use aes_gcm::aes::cipher::consts::{U12, U16};
-use rquickjs::prelude::{Func, Rest};
-use rquickjs::{Ctx, Object, Result};
+use rquickjs::prelude::Func;
+use rquickjs::{Class, Ctx, Object, Result};
 
+use self::blocks::Blocks;
+use self::sealed::Sealed;
 use super::failure::{Bytes, Failure, Outcome, give, slice};
+use super::machine::{Handle, Machine, hand_over};
 
 const UNKNOWN_CIPHER: Failure = Failure { code: "ERR_CRYPTO_UNKNOWN_CIPHER", message: "Unknown cipher" };
 const BAD_KEY: Failure = Failure { code: "ERR_CRYPTO_INVALID_KEYLEN", message: "Invalid key length" };
@@ -17,39 +21,41 @@ const BAD_BLOCK_LENGTH: Failure =
     Failure { code: "ERR_OSSL_WRONG_FINAL_BLOCK_LENGTH", message: "wrong final block length" };
 const UNAUTHENTIC: Failure =
     Failure { code: "ERR_CRYPTO_UNAUTHENTIC", message: "Unsupported state or unable to authenticate data" };
+const CANNOT_WRAP: Failure =
+    Failure { code: "ERR_CRYPTO_OPERATION_FAILED", message: "The key cannot be wrapped or unwrapped" };
 
-const TAG_BYTES: usize = 16;
+/// Changes bytes in place.
+type InPlace = Box<dyn FnMut(&mut [u8])>;
 
 pub(super) fn add(host: &Object<'_>) -> Result<()> {
-    host.set("cipher", Func::from(cipher))
+    host.set("cipherStart", Func::from(cipher_start))?;
+    host.set(
+        "aesWrap",
+        Func::from(|ctx, is_wrap: bool, key: Bytes<'_>, data: Bytes<'_>| {
+            give(ctx, wrap(is_wrap, slice(&key), slice(&data)))
+        }),
+    )
 }
 
-/// Encrypts or decrypts whole; a GCM or Poly1305 tag follows the encrypted bytes, or is given as the last argument.
-fn cipher<'js>(
+/// A machine for one message. `-nopad` after the name leaves whole blocks as they are.
+fn cipher_start<'js>(
     ctx: Ctx<'js>,
     name: String,
     is_encrypt: bool,
     key: Bytes<'js>,
     iv: Bytes<'js>,
-    data: Bytes<'js>,
-    aad_and_tag: Rest<Option<Bytes<'js>>>,
-) -> Result<Bytes<'js>> {
-    let extra = |at: usize| aad_and_tag.0.get(at).and_then(Option::as_ref).map(slice).unwrap_or_default();
-    let mut data = slice(&data).to_vec();
-    if !is_encrypt {
-        data.extend_from_slice(extra(1));
-    }
-    let aad = extra(0);
-    give(ctx, apply(&name.to_ascii_lowercase(), Job { is_encrypt, key: slice(&key), iv: slice(&iv), data: &data, aad }))
+    aad: Bytes<'js>,
+) -> Result<Class<'js, Handle>> {
+    let job = Job { is_encrypt, key: slice(&key), iv: slice(&iv), aad: slice(&aad) };
+    hand_over(ctx, start(&name.to_ascii_lowercase(), job))
 }
 
 #[derive(Clone, Copy)]
-struct Job<'a> {
-    is_encrypt: bool,
-    key: &'a [u8],
-    iv: &'a [u8],
-    data: &'a [u8],
-    aad: &'a [u8],
+pub(super) struct Job<'a> {
+    pub(super) is_encrypt: bool,
+    pub(super) key: &'a [u8],
+    pub(super) iv: &'a [u8],
+    pub(super) aad: &'a [u8],
 }
 
 /// Evaluates `$body` with `$aes` standing for AES with a key of that many bits.
@@ -73,32 +79,42 @@ macro_rules! with_aes {
     };
 }
 
-fn apply(name: &str, job: Job<'_>) -> Outcome<Vec<u8>> {
+/// Makes the machine that `name` names.
+pub(super) fn start(name: &str, job: Job<'_>) -> Outcome<Box<dyn Machine>> {
     let (name, is_padded) = name.strip_suffix("-nopad").map_or((name, true), |name| (name, false));
-    if name == "chacha20-poly1305" {
-        return seal::<chacha20poly1305::ChaCha20Poly1305>(job);
+    let blocks = |size, apply| -> Outcome<Box<dyn Machine>> {
+        Ok(Box::new(Blocks::new(size, apply, job.is_encrypt, is_padded)))
+    };
+    match name {
+        "chacha20-poly1305" => return Ok(Box::new(Sealed::chacha20(job)?)),
+        "des-ede3-cbc" => return blocks(8, cbc::<des::TdesEde3>(job)?),
+        "des-ede3" | "des-ede3-ecb" => return blocks(8, ecb::<des::TdesEde3>(job)?),
+        _ => {}
     }
     let rest = name.strip_prefix("aes-").ok_or(UNKNOWN_CIPHER)?;
     let (bits, mode) = rest.split_once('-').ok_or(UNKNOWN_CIPHER)?;
     match mode {
-        "cbc" => with_aes!(bits, Aes => cbc::<Aes>(job, is_padded)),
-        "ecb" => with_aes!(bits, Aes => ecb::<Aes>(job, is_padded)),
+        "cbc" => blocks(16, with_aes!(bits, Aes => cbc::<Aes>(job))?),
+        "ecb" => blocks(16, with_aes!(bits, Aes => ecb::<Aes>(job))?),
         "ctr" => with_aes!(bits, Aes => count::<Aes>(job)),
-        "gcm" if job.iv.len() == 12 => with_aes!(bits, Aes => seal::<aes_gcm::AesGcm<Aes, U12>>(job)),
-        "gcm" if job.iv.len() == 16 => with_aes!(bits, Aes => seal::<aes_gcm::AesGcm<Aes, U16>>(job)),
-        "gcm" => Err(BAD_IV),
+        "gcm" => with_aes!(bits, Aes => Sealed::gcm::<Aes>(job).map(|sealed| Box::new(sealed) as Box<dyn Machine>)),
         _ => Err(UNKNOWN_CIPHER),
     }
 }
 
-trait Block:
-    aes::cipher::BlockCipher<BlockSize = U16> + aes::cipher::BlockEncrypt + aes::cipher::BlockDecrypt + KeyInit
+/// A cipher that works on blocks of one size.
+pub(super) trait Block:
+    aes::cipher::BlockCipher + aes::cipher::BlockEncrypt + aes::cipher::BlockDecrypt + KeyInit + 'static
 {
 }
 impl<T> Block for T where
-    T: aes::cipher::BlockCipher<BlockSize = U16> + aes::cipher::BlockEncrypt + aes::cipher::BlockDecrypt + KeyInit
+    T: aes::cipher::BlockCipher + aes::cipher::BlockEncrypt + aes::cipher::BlockDecrypt + KeyInit + 'static
 {
 }
+
+/// A cipher with blocks of 16 bytes, which is what counters and GCM are made for.
+pub(super) trait Block128: Block + aes::cipher::BlockCipher<BlockSize = U16> {}
+impl<T> Block128 for T where T: Block + aes::cipher::BlockCipher<BlockSize = U16> {}
 
 fn check_lengths<C: KeyInit>(job: &Job<'_>, iv_length: usize) -> Outcome<()> {
     if job.key.len() != C::key_size() {
@@ -107,21 +123,19 @@ fn check_lengths<C: KeyInit>(job: &Job<'_>, iv_length: usize) -> Outcome<()> {
     if job.iv.len() != iv_length { Err(BAD_IV) } else { Ok(()) }
 }
 
-fn cbc<C: Block>(job: Job<'_>, is_padded: bool) -> Outcome<Vec<u8>>
+fn cbc<C: Block>(job: Job<'_>) -> Outcome<InPlace>
 where
     cbc::Encryptor<C>: KeyIvInit + BlockEncryptMut,
     cbc::Decryptor<C>: KeyIvInit + BlockDecryptMut,
 {
-    check_lengths::<C>(&job, 16)?;
+    check_lengths::<C>(&job, C::block_size())?;
     if job.is_encrypt {
-        let cipher = cbc::Encryptor::<C>::new_from_slices(job.key, job.iv).map_err(|_| BAD_IV)?;
-        return encrypt_blocks(cipher, job.data, is_padded);
+        return Ok(blocks::encrypting(cbc::Encryptor::<C>::new_from_slices(job.key, job.iv).map_err(|_| BAD_IV)?));
     }
-    let cipher = cbc::Decryptor::<C>::new_from_slices(job.key, job.iv).map_err(|_| BAD_IV)?;
-    decrypt_blocks(cipher, job.data, is_padded)
+    Ok(blocks::decrypting(cbc::Decryptor::<C>::new_from_slices(job.key, job.iv).map_err(|_| BAD_IV)?))
 }
 
-fn ecb<C: Block>(job: Job<'_>, is_padded: bool) -> Outcome<Vec<u8>>
+fn ecb<C: Block>(job: Job<'_>) -> Outcome<InPlace>
 where
     ecb::Encryptor<C>: KeyInit + BlockEncryptMut,
     ecb::Decryptor<C>: KeyInit + BlockDecryptMut,
@@ -129,57 +143,49 @@ where
     check_lengths::<C>(&job, 0)?;
     if job.is_encrypt {
         let cipher = <ecb::Encryptor<C> as KeyInit>::new_from_slice(job.key).map_err(|_| BAD_KEY)?;
-        return encrypt_blocks(cipher, job.data, is_padded);
+        return Ok(blocks::encrypting(cipher));
     }
-    let cipher = <ecb::Decryptor<C> as KeyInit>::new_from_slice(job.key).map_err(|_| BAD_KEY)?;
-    decrypt_blocks(cipher, job.data, is_padded)
+    Ok(blocks::decrypting(<ecb::Decryptor<C> as KeyInit>::new_from_slice(job.key).map_err(|_| BAD_KEY)?))
 }
 
-fn encrypt_blocks(cipher: impl BlockEncryptMut, data: &[u8], is_padded: bool) -> Outcome<Vec<u8>> {
-    if is_padded {
-        return Ok(cipher.encrypt_padded_vec_mut::<Pkcs7>(data));
-    }
-    if data.len() % 16 != 0 {
-        return Err(BAD_BLOCK_LENGTH);
-    }
-    Ok(cipher.encrypt_padded_vec_mut::<NoPadding>(data))
-}
-
-fn decrypt_blocks(cipher: impl BlockDecryptMut, data: &[u8], is_padded: bool) -> Outcome<Vec<u8>> {
-    if data.len() % 16 != 0 || (is_padded && data.is_empty()) {
-        return Err(BAD_BLOCK_LENGTH);
-    }
-    let plain = if is_padded {
-        cipher.decrypt_padded_vec_mut::<Pkcs7>(data)
-    } else {
-        cipher.decrypt_padded_vec_mut::<NoPadding>(data)
-    };
-    plain.map_err(|_| BAD_DECRYPT)
-}
-
-fn count<C: Block>(job: Job<'_>) -> Outcome<Vec<u8>>
+fn count<C: Block128>(job: Job<'_>) -> Outcome<Box<dyn Machine>>
 where
     ctr::Ctr128BE<C>: KeyIvInit + StreamCipher,
 {
     check_lengths::<C>(&job, 16)?;
     let mut cipher = ctr::Ctr128BE::<C>::new_from_slices(job.key, job.iv).map_err(|_| BAD_IV)?;
-    let mut data = job.data.to_vec();
-    cipher.apply_keystream(&mut data);
-    Ok(data)
+    Ok(Box::new(Keystream(Box::new(move |data| cipher.apply_keystream(data)))))
 }
 
-fn seal<C: Aead + AeadInPlace + KeyInit>(job: Job<'_>) -> Outcome<Vec<u8>> {
-    let cipher = <C as KeyInit>::new_from_slice(job.key).map_err(|_| BAD_KEY)?;
-    if job.iv.len() != Nonce::<C>::default().len() {
-        return Err(BAD_IV);
+/// A stream of bytes that the message is combined with; encrypting and decrypting are the same.
+struct Keystream(InPlace);
+
+impl Machine for Keystream {
+    fn update(&mut self, data: &[u8]) -> Outcome<Vec<u8>> {
+        let mut data = data.to_vec();
+        (self.0)(&mut data);
+        Ok(data)
     }
-    let nonce = Nonce::<C>::from_slice(job.iv);
-    let payload = Payload { msg: job.data, aad: job.aad };
-    if job.is_encrypt {
-        return cipher.encrypt(nonce, payload).map_err(|_| BAD_DECRYPT);
+
+    fn finish(&mut self, _: &[u8]) -> Outcome<Vec<u8>> {
+        Ok(Vec::new())
     }
-    if job.data.len() < TAG_BYTES {
-        return Err(UNAUTHENTIC);
-    }
-    cipher.decrypt(nonce, payload).map_err(|_| UNAUTHENTIC)
+}
+
+/// AES-KW of RFC 3394.
+fn wrap(is_wrap: bool, key: &[u8], data: &[u8]) -> Outcome<Vec<u8>> {
+    let bits = (key.len() * 8).to_string();
+    with_aes!(bits.as_str(), Aes => {
+        let kek = aes_kw::Kek::<Aes>::try_from(key).map_err(|_| BAD_KEY)?;
+        let wrapped = if is_wrap { kek.wrap_vec(data) } else { kek.unwrap_vec(data) };
+        wrapped.map_err(|_| CANNOT_WRAP)
+    })
+}
+
+/// Runs a whole message through a cipher.
+pub(super) fn whole(name: &str, job: Job<'_>, data: &[u8]) -> Outcome<Vec<u8>> {
+    let mut machine = start(name, job)?;
+    let mut output = machine.update(data)?;
+    output.extend(machine.finish(&[])?);
+    Ok(output)
 }

@@ -1,16 +1,18 @@
-//! Signatures, RSA encryption, key agreement, and making keys.
+//! Signatures, and encryption with RSA keys.
 
-use p256::ecdsa::signature::hazmat::{PrehashSigner, PrehashVerifier};
+mod pss;
+
+use p256::ecdsa::signature::hazmat::{PrehashSigner, PrehashVerifier, RandomizedPrehashSigner};
 use p256::ecdsa::signature::{Signer, Verifier};
-use rand_core::{CryptoRng, RngCore};
 use rquickjs::prelude::Func;
 use rquickjs::{Ctx, Object, Result};
+use rsa::traits::PublicKeyParts;
 use rsa::{Oaep, Pkcs1v15Encrypt, Pkcs1v15Sign, Pss};
 
 use super::digest::digest;
 use super::failure::{Bytes, Failure, Outcome, attempt, give, slice};
 use super::keys::{Key, PrivateKey, PublicKey};
-use crate::wellspring::wall::random;
+use super::random::Random;
 
 const UNKNOWN_ALGORITHM: Failure =
     Failure { code: "ERR_CRYPTO_INVALID_DIGEST", message: "The algorithm is not supported with this key" };
@@ -20,10 +22,6 @@ const CANNOT_ENCRYPT: Failure =
     Failure { code: "ERR_CRYPTO_OPERATION_FAILED", message: "The data is too long for this key" };
 const CANNOT_DECRYPT: Failure =
     Failure { code: "ERR_OSSL_RSA_OAEP_DECODING_ERROR", message: "The data cannot be decrypted with this key" };
-const BAD_KEY_SIZE: Failure = Failure {
-    code: "ERR_OUT_OF_RANGE",
-    message: "RSA keys have 1024 to 4096 bits; curves are P-256, P-384 and Ed25519",
-};
 
 pub(super) fn add(host: &Object<'_>) -> Result<()> {
     host.set(
@@ -53,21 +51,37 @@ pub(super) fn add(host: &Object<'_>) -> Result<()> {
         }),
     )?;
     host.set(
-        "ecdh",
-        Func::from(|ctx, private: Bytes<'_>, public: Bytes<'_>| give(ctx, agree(slice(&private), slice(&public)))),
+        "rsaSignRaw",
+        Func::from(|ctx, key: Bytes<'_>, data: Bytes<'_>| {
+            give(ctx, Key::private(slice(&key)).and_then(|key| sign_raw(&key, slice(&data))))
+        }),
     )?;
-    host.set("generateKeyPair", Func::from(generate_key_pair))
+    host.set(
+        "rsaRecover",
+        Func::from(|ctx, key: Bytes<'_>, signature: Bytes<'_>| {
+            give(ctx, Key::public(slice(&key)).and_then(|key| recover(&key, slice(&signature))))
+        }),
+    )
 }
 
-/// The host's randomness for RustCrypto.
-struct Random;
-
-/// An algorithm is two letters and the size of a SHA: `RS256`, `PS384`, `ES256`, `ES256-der`; or `Ed25519`.
+/// An algorithm is two letters and the size of a SHA: `RS256`, `PS384`, `ES256`, `ES256-der`; or `Ed25519`. The length of
+/// PSS's salt follows a slash: `PS256/20`, `PS256/max`, `PS256/auto`; without it, it is that of the hash.
 struct Algorithm {
     family: Family,
     /// Name of the hash, as `digest` takes it.
     hash: String,
     is_der: bool,
+    salt: Salt,
+}
+
+#[derive(Clone, Copy)]
+enum Salt {
+    Hash,
+    Bytes(usize),
+    /// As long as the key allows.
+    Longest,
+    /// Whatever the signer chose.
+    Any,
 }
 
 #[derive(PartialEq)]
@@ -86,11 +100,20 @@ fn sign(algorithm: &str, key: &PrivateKey, data: &[u8]) -> Outcome<Vec<u8>> {
             key.sign_with_rng(&mut Random, algorithm.pkcs1()?, &digest(&algorithm.hash, data)?).map_err(|_| CANNOT_SIGN)
         }
         (Family::Pss, PrivateKey::Rsa(key)) => {
-            key.sign_with_rng(&mut Random, algorithm.pss()?, &digest(&algorithm.hash, data)?).map_err(|_| CANNOT_SIGN)
+            let hash = digest(&algorithm.hash, data)?;
+            let salt = algorithm.salt_length(hash.len(), key.size());
+            key.sign_with_rng(&mut Random, algorithm.pss(salt)?, &hash).map_err(|_| CANNOT_SIGN)
         }
         (Family::Ecdsa, PrivateKey::P256(key)) => {
             let signature: p256::ecdsa::Signature = p256::ecdsa::SigningKey::from(key)
                 .sign_prehash(&digest(&algorithm.hash, data)?)
+                .map_err(|_| CANNOT_SIGN)?;
+            Ok(if algorithm.is_der { signature.to_der().as_bytes().to_vec() } else { signature.to_bytes().to_vec() })
+        }
+        (Family::Ecdsa, PrivateKey::P521(key)) => {
+            let signature: p521::ecdsa::Signature = p521::ecdsa::SigningKey::from_bytes(&key.to_bytes())
+                .map_err(|_| CANNOT_SIGN)?
+                .sign_prehash_with_rng(&mut Random, &padded(digest(&algorithm.hash, data)?, 66))
                 .map_err(|_| CANNOT_SIGN)?;
             Ok(if algorithm.is_der { signature.to_der().as_bytes().to_vec() } else { signature.to_bytes().to_vec() })
         }
@@ -122,7 +145,13 @@ fn verify(algorithm: &str, key: &PublicKey, data: &[u8], signature: &[u8]) -> Ou
             Ok(key.verify(algorithm.pkcs1()?, &digest(&algorithm.hash, data)?, signature).is_ok())
         }
         (Family::Pss, PublicKey::Rsa(key)) => {
-            Ok(key.verify(algorithm.pss()?, &digest(&algorithm.hash, data)?, signature).is_ok())
+            let hash = digest(&algorithm.hash, data)?;
+            let salt = match algorithm.salt {
+                Salt::Any => pss::salt_length(key, &algorithm.hash, signature),
+                _ => Some(algorithm.salt_length(hash.len(), key.size())),
+            };
+            let Some(salt) = salt else { return Ok(false) };
+            Ok(key.verify(algorithm.pss(salt)?, &hash, signature).is_ok())
         }
         (Family::Ecdsa, PublicKey::P256(key)) => {
             use p256::ecdsa::Signature;
@@ -130,6 +159,14 @@ fn verify(algorithm: &str, key: &PublicKey, data: &[u8], signature: &[u8]) -> Ou
                 if algorithm.is_der { Signature::from_der(signature) } else { Signature::from_slice(signature) };
             let hash = digest(&algorithm.hash, data)?;
             Ok(parsed.is_ok_and(|parsed| p256::ecdsa::VerifyingKey::from(key).verify_prehash(&hash, &parsed).is_ok()))
+        }
+        (Family::Ecdsa, PublicKey::P521(key)) => {
+            use p521::ecdsa::{Signature, VerifyingKey};
+            let parsed =
+                if algorithm.is_der { Signature::from_der(signature) } else { Signature::from_slice(signature) };
+            let hash = padded(digest(&algorithm.hash, data)?, 66);
+            let key = VerifyingKey::from_affine(*key.as_affine()).map_err(|_| UNKNOWN_ALGORITHM)?;
+            Ok(parsed.is_ok_and(|parsed| key.verify_prehash(&hash, &parsed).is_ok()))
         }
         (Family::Ecdsa, PublicKey::P384(key)) => {
             use p384::ecdsa::Signature;
@@ -161,9 +198,32 @@ fn decrypt(padding: &str, key: &PrivateKey, data: &[u8], label: Option<String>) 
     .map_err(|_| CANNOT_DECRYPT)
 }
 
+/// Signs bytes as they are, without saying which hash they are of.
+fn sign_raw(key: &PrivateKey, data: &[u8]) -> Outcome<Vec<u8>> {
+    let PrivateKey::Rsa(key) = key else { return Err(UNKNOWN_ALGORITHM) };
+    key.sign_with_rng(&mut Random, Pkcs1v15Sign::new_unprefixed(), data).map_err(|_| CANNOT_ENCRYPT)
+}
+
+/// The bytes that [`sign_raw`] signed: `00 01 ff … ff 00` stands before them.
+fn recover(key: &PublicKey, signature: &[u8]) -> Outcome<Vec<u8>> {
+    let PublicKey::Rsa(key) = key else { return Err(UNKNOWN_ALGORITHM) };
+    let signature = rsa::BigUint::from_bytes_be(signature);
+    let opened = rsa::hazmat::rsa_encrypt(key, &signature).map_err(|_| CANNOT_DECRYPT)?.to_bytes_be();
+    // The leading zero is no part of the number.
+    let (&[0x01, ref rest @ ..], true) = (opened.as_slice(), opened.len() + 1 == key.size()) else {
+        return Err(CANNOT_DECRYPT);
+    };
+    let filler = rest.iter().take_while(|byte| **byte == 0xff).count();
+    match rest.split_at(filler).1 {
+        [0, data @ ..] if filler >= 8 => Ok(data.to_vec()),
+        _ => Err(CANNOT_DECRYPT),
+    }
+}
+
 fn oaep(padding: &str, label: Option<String>) -> Outcome<Oaep> {
     let mut oaep = match padding {
         "oaep-sha1" => Oaep::new::<sha1::Sha1>(),
+        "oaep-sha224" => Oaep::new::<sha2::Sha224>(),
         "oaep-sha256" => Oaep::new::<sha2::Sha256>(),
         "oaep-sha384" => Oaep::new::<sha2::Sha384>(),
         "oaep-sha512" => Oaep::new::<sha2::Sha512>(),
@@ -173,54 +233,19 @@ fn oaep(padding: &str, label: Option<String>) -> Outcome<Oaep> {
     Ok(oaep)
 }
 
-/// The x coordinate that both sides arrive at.
-fn agree(private: &[u8], public: &[u8]) -> Outcome<Vec<u8>> {
-    match (Key::private(private)?, Key::public(public)?) {
-        (PrivateKey::P256(own), PublicKey::P256(other)) => {
-            let shared = p256::ecdh::diffie_hellman(own.to_nonzero_scalar(), other.as_affine());
-            Ok(shared.raw_secret_bytes().to_vec())
-        }
-        (PrivateKey::P384(own), PublicKey::P384(other)) => {
-            let shared = p384::ecdh::diffie_hellman(own.to_nonzero_scalar(), other.as_affine());
-            Ok(shared.raw_secret_bytes().to_vec())
-        }
-        _ => Err(UNKNOWN_ALGORITHM),
-    }
-}
-
-/// `{privatePkcs8, publicSpki}` of a new key; `kind` is `rsa` (with bits), `P-256`, `P-384` or `Ed25519`.
-fn generate_key_pair<'js>(ctx: Ctx<'js>, kind: String, bits: Option<u32>) -> Result<Object<'js>> {
-    let key = attempt(&ctx, generate(&kind, bits.unwrap_or(2048)))?;
-    let pair = Object::new(ctx.clone())?;
-    pair.set("privatePkcs8", give(ctx.clone(), key.to_der())?)?;
-    pair.set("publicSpki", give(ctx, key.to_public().to_der())?)?;
-    Ok(pair)
-}
-
-fn generate(kind: &str, bits: u32) -> Outcome<PrivateKey> {
-    match kind {
-        "rsa" if (1024..=4096).contains(&bits) => {
-            let key = rsa::RsaPrivateKey::new(&mut Random, bits as usize).map_err(|_| BAD_KEY_SIZE)?;
-            Ok(PrivateKey::Rsa(Box::new(key)))
-        }
-        "P-256" => Ok(PrivateKey::P256(p256::SecretKey::random(&mut Random))),
-        "P-384" => Ok(PrivateKey::P384(p384::SecretKey::random(&mut Random))),
-        "Ed25519" => {
-            let mut seed = [0; 32];
-            Random.fill_bytes(&mut seed);
-            Ok(PrivateKey::Ed25519(Box::new(ed25519_dalek::SigningKey::from_bytes(&seed))))
-        }
-        _ => Err(BAD_KEY_SIZE),
-    }
-}
-
 // === impl Algorithm ===
 
 impl Algorithm {
     fn parse(name: &str) -> Outcome<Self> {
         if name.eq_ignore_ascii_case("ed25519") || name == "EdDSA" {
-            return Ok(Self { family: Family::Ed25519, hash: String::new(), is_der: false });
+            return Ok(Self { family: Family::Ed25519, hash: String::new(), is_der: false, salt: Salt::Hash });
         }
+        let (name, salt) = match name.split_once('/') {
+            None => (name, Salt::Hash),
+            Some((name, "max")) => (name, Salt::Longest),
+            Some((name, "auto")) => (name, Salt::Any),
+            Some((name, length)) => (name, Salt::Bytes(length.parse().map_err(|_| UNKNOWN_ALGORITHM)?)),
+        };
         let (name, is_der) = name.strip_suffix("-der").map_or((name, false), |name| (name, true));
         let (family, size) = name.split_at_checked(2).ok_or(UNKNOWN_ALGORITHM)?;
         let family = match family {
@@ -229,12 +254,13 @@ impl Algorithm {
             "ES" => Family::Ecdsa,
             _ => return Err(UNKNOWN_ALGORITHM),
         };
-        Ok(Self { family, hash: format!("sha{size}"), is_der })
+        Ok(Self { family, hash: format!("sha{size}"), is_der, salt })
     }
 
     fn pkcs1(&self) -> Outcome<Pkcs1v15Sign> {
         Ok(match self.hash.as_str() {
             "sha1" => Pkcs1v15Sign::new::<sha1::Sha1>(),
+            "sha224" => Pkcs1v15Sign::new::<sha2::Sha224>(),
             "sha256" => Pkcs1v15Sign::new::<sha2::Sha256>(),
             "sha384" => Pkcs1v15Sign::new::<sha2::Sha384>(),
             "sha512" => Pkcs1v15Sign::new::<sha2::Sha512>(),
@@ -242,37 +268,22 @@ impl Algorithm {
         })
     }
 
-    /// With a salt as long as the hash, as JOSE and WebCrypto use it.
-    fn pss(&self) -> Outcome<Pss> {
+    fn pss(&self, salt: usize) -> Outcome<Pss> {
         Ok(match self.hash.as_str() {
-            "sha1" => Pss::new::<sha1::Sha1>(),
-            "sha256" => Pss::new::<sha2::Sha256>(),
-            "sha384" => Pss::new::<sha2::Sha384>(),
-            "sha512" => Pss::new::<sha2::Sha512>(),
+            "sha1" => Pss::new_with_salt::<sha1::Sha1>(salt),
+            "sha224" => Pss::new_with_salt::<sha2::Sha224>(salt),
+            "sha256" => Pss::new_with_salt::<sha2::Sha256>(salt),
+            "sha384" => Pss::new_with_salt::<sha2::Sha384>(salt),
+            "sha512" => Pss::new_with_salt::<sha2::Sha512>(salt),
             _ => return Err(UNKNOWN_ALGORITHM),
         })
     }
-}
 
-// === impl Random ===
-
-impl RngCore for Random {
-    fn next_u32(&mut self) -> u32 {
-        rand_core::impls::next_u32_via_fill(self)
-    }
-
-    fn next_u64(&mut self) -> u64 {
-        rand_core::impls::next_u64_via_fill(self)
-    }
-
-    fn fill_bytes(&mut self, buffer: &mut [u8]) {
-        buffer.copy_from_slice(&random::bytes(buffer.len() as u32));
-    }
-
-    fn try_fill_bytes(&mut self, buffer: &mut [u8]) -> std::result::Result<(), rand_core::Error> {
-        self.fill_bytes(buffer);
-        Ok(())
+    fn salt_length(&self, hash: usize, modulus: usize) -> usize {
+        match self.salt {
+            Salt::Hash => hash,
+            Salt::Bytes(length) => length,
+            Salt::Longest | Salt::Any => modulus.saturating_sub(hash + 2),
+        }
     }
 }
-
-impl CryptoRng for Random {}

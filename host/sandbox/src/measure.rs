@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use wasmtime::Module;
 
+use crate::compile::Compiler;
 use crate::image;
 use crate::limits::Limits;
 use crate::offline::Offline;
 use crate::program::Program;
 use crate::run::{Run, Started};
-use crate::sandbox::{Error, INIT, INVOKE, Image, LOAD, Sandbox, instance_pre};
+use crate::sandbox::{Error, INIT, INVOKE, Image, LOAD, Sandbox, first_snapshot, instance_pre};
 use crate::services::Services;
+
+const INIT_CORE: &str = "wellspring:wall/component@0.1.0#init-core";
 
 /// One instance called again and again: no isolation between calls.
 pub struct Warm {
@@ -81,6 +84,19 @@ impl WithoutImage {
         let called = started.call(INVOKE, Some(call)).await?;
         Ok(matches!((loaded, called), (Ok(Ok(_)), Ok(Ok(_)))))
     }
+}
+
+/// The image of a program that was loaded on the core of the prelude: without the web's globals and Node's modules.
+pub async fn core_image(sandbox: &Sandbox, program: Arc<Program>) -> Result<Image, Error> {
+    let engine = &sandbox.inner.engine;
+    let module_of = |memory: &[u8]| Module::new(&engine.wasmtime, image::encode(memory)).map_err(Error::Engine);
+    let base = instance_pre(engine, &module_of(&first_snapshot(engine, INIT_CORE).await?)?)?;
+    let mut run = Run::new(offline_services(), Limits::default(), Some(program.clone()));
+    run.compiler = Some(Compiler::new(sandbox.inner.clone(), Limits::default()));
+    let mut loading = Started::new(engine, &base, run).await?;
+    let loaded = loading.call(LOAD, Some(&program.to_table()?)).await?;
+    loaded.map_err(|fault| Error::Start(Box::new(fault)))?.map_err(|_| Error::Shim("the core loads no component"))?;
+    Ok(Image { pre: instance_pre(engine, &module_of(&loading.snapshot()?)?)?, program })
 }
 
 /// Runs one call and counts the machine pages whose content it changed.

@@ -221,17 +221,17 @@ async fn base_image(engine: &Engine, cache: &Cache) -> Result<InstancePre<Run>, 
     if let Some(module) = cache.find(&engine.wasmtime, "base", &engine.key) {
         return instance_pre(engine, &module);
     }
-    let memory = first_snapshot(engine).await?;
+    let memory = first_snapshot(engine, INIT).await?;
     let module = Module::new(&engine.wasmtime, image::encode(&memory)).map_err(Error::Engine)?;
     instance_pre(engine, &cache.keep("base", &engine.key, module))
 }
 
-/// Memory after the prelude was evaluated.
-async fn first_snapshot(engine: &Engine) -> Result<Vec<u8>, Error> {
+/// Memory after the prelude was evaluated, all of it or its core.
+pub(crate) async fn first_snapshot(engine: &Engine, init: &str) -> Result<Vec<u8>, Error> {
     let module = Module::new(&engine.wasmtime, image::encode(&engine.first_memory)).map_err(Error::Engine)?;
     let run = Run::new(Arc::new(Offline), Limits::default(), None);
     let mut starting = Started::new(engine, &instance_pre(engine, &module)?, run).await?;
-    for function in ["_initialize", INIT] {
+    for function in ["_initialize", init] {
         starting.call_plain(function).await?.map_err(|fault| Error::Start(Box::new(fault)))?;
     }
     starting.snapshot()

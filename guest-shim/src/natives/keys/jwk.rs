@@ -2,7 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use p256::elliptic_curve::sec1::{FromEncodedPoint, ToEncodedPoint};
+use p256::elliptic_curve::generic_array::typenum::Unsigned;
+use p256::elliptic_curve::sec1::{EncodedPoint, FromEncodedPoint, ModulusSize, ToEncodedPoint};
+use p256::elliptic_curve::{self, AffinePoint, CurveArithmetic, FieldBytesSize};
 use rquickjs::prelude::Func;
 use rquickjs::{Array, Ctx, Object, Result};
 use rsa::BigUint;
@@ -57,8 +59,20 @@ fn parse(read: &dyn Fn(&str) -> Option<String>) -> Outcome<Key> {
         (Some("EC"), Some("P-384")) if is_private => p384::SecretKey::from_slice(&bytes("d")?)
             .map(|key| Key::Private(PrivateKey::P384(key)))
             .map_err(|_| BAD_JWK),
-        (Some("EC"), Some("P-256")) => parse_p256(&bytes("x")?, &bytes("y")?),
-        (Some("EC"), Some("P-384")) => parse_p384(&bytes("x")?, &bytes("y")?),
+        (Some("EC"), Some("P-521")) if is_private => p521::SecretKey::from_slice(&bytes("d")?)
+            .map(|key| Key::Private(PrivateKey::P521(key)))
+            .map_err(|_| BAD_JWK),
+        (Some("EC"), Some("P-256")) => parse_point(&bytes("x")?, &bytes("y")?).map(PublicKey::P256).map(Key::Public),
+        (Some("EC"), Some("P-384")) => parse_point(&bytes("x")?, &bytes("y")?).map(PublicKey::P384).map(Key::Public),
+        (Some("EC"), Some("P-521")) => parse_point(&bytes("x")?, &bytes("y")?).map(PublicKey::P521).map(Key::Public),
+        (Some("OKP"), Some("X25519")) => {
+            let number: [u8; 32] = bytes(if is_private { "d" } else { "x" })?.try_into().map_err(|_| BAD_JWK)?;
+            Ok(if is_private {
+                Key::Private(PrivateKey::X25519(number.into()))
+            } else {
+                Key::Public(PublicKey::X25519(number.into()))
+            })
+        }
         _ => Err(BAD_JWK),
     }
 }
@@ -75,22 +89,18 @@ fn parse_rsa(number: &dyn Fn(&str) -> Outcome<BigUint>, is_private: bool) -> Out
     Ok(Key::Private(PrivateKey::Rsa(Box::new(key))))
 }
 
-fn parse_p256(x: &[u8], y: &[u8]) -> Outcome<Key> {
-    if x.len() != 32 || y.len() != 32 {
+fn parse_point<C>(x: &[u8], y: &[u8]) -> Outcome<elliptic_curve::PublicKey<C>>
+where
+    C: CurveArithmetic,
+    AffinePoint<C>: FromEncodedPoint<C> + ToEncodedPoint<C>,
+    FieldBytesSize<C>: ModulusSize,
+{
+    let size = FieldBytesSize::<C>::to_usize();
+    if x.len() != size || y.len() != size {
         return Err(BAD_JWK);
     }
-    let point = p256::EncodedPoint::from_affine_coordinates(x.into(), y.into(), false);
-    let key = Option::from(p256::PublicKey::from_encoded_point(&point)).ok_or(BAD_JWK)?;
-    Ok(Key::Public(PublicKey::P256(key)))
-}
-
-fn parse_p384(x: &[u8], y: &[u8]) -> Outcome<Key> {
-    if x.len() != 48 || y.len() != 48 {
-        return Err(BAD_JWK);
-    }
-    let point = p384::EncodedPoint::from_affine_coordinates(x.into(), y.into(), false);
-    let key = Option::from(p384::PublicKey::from_encoded_point(&point)).ok_or(BAD_JWK)?;
-    Ok(Key::Public(PublicKey::P384(key)))
+    let point = EncodedPoint::<C>::from_affine_coordinates(x.into(), y.into(), false);
+    Option::from(elliptic_curve::PublicKey::<C>::from_encoded_point(&point)).ok_or(BAD_JWK)
 }
 
 fn members(key: &Key) -> Members {
@@ -107,31 +117,38 @@ fn members(key: &Key) -> Members {
 fn public_members(key: &PublicKey) -> Members {
     match key {
         PublicKey::Rsa(key) => vec![("kty", "RSA".into()), ("n", text(key.n())), ("e", text(key.e()))],
-        PublicKey::P256(key) => {
-            let point = key.to_encoded_point(false);
-            curve_members("P-256", point.x().map(|x| x.as_slice()), point.y().map(|y| y.as_slice()))
-        }
-        PublicKey::P384(key) => {
-            let point = key.to_encoded_point(false);
-            curve_members("P-384", point.x().map(|x| x.as_slice()), point.y().map(|y| y.as_slice()))
-        }
-        PublicKey::Ed25519(key) => {
-            vec![("kty", "OKP".into()), ("crv", "Ed25519".into()), ("x", BASE64.encode(key.as_bytes()))]
-        }
+        PublicKey::P256(key) => curve_members("P-256", key),
+        PublicKey::P384(key) => curve_members("P-384", key),
+        PublicKey::P521(key) => curve_members("P-521", key),
+        PublicKey::Ed25519(key) => okp_members("Ed25519", key.as_bytes()),
+        PublicKey::X25519(key) => okp_members("X25519", key.as_bytes()),
     }
 }
 
-fn curve_members(curve: &str, x: Option<&[u8]>, y: Option<&[u8]>) -> Members {
-    let coordinate = |bytes: Option<&[u8]>| BASE64.encode(bytes.unwrap_or_default());
+fn curve_members<C>(curve: &str, key: &elliptic_curve::PublicKey<C>) -> Members
+where
+    C: CurveArithmetic,
+    AffinePoint<C>: FromEncodedPoint<C> + ToEncodedPoint<C>,
+    FieldBytesSize<C>: ModulusSize,
+{
+    let point = key.to_encoded_point(false);
+    let x = point.x().map(|x| BASE64.encode(x)).unwrap_or_default();
+    let y = point.y().map(|y| BASE64.encode(y)).unwrap_or_default();
     // In the order in which Node writes them.
-    vec![("kty", "EC".into()), ("x", coordinate(x)), ("y", coordinate(y)), ("crv", curve.into())]
+    vec![("kty", "EC".into()), ("x", x), ("y", y), ("crv", curve.into())]
+}
+
+fn okp_members(curve: &str, point: &[u8]) -> Members {
+    vec![("kty", "OKP".into()), ("crv", curve.into()), ("x", BASE64.encode(point))]
 }
 
 fn private_members(key: &PrivateKey) -> Members {
     match key {
         PrivateKey::P256(key) => vec![("d", BASE64.encode(key.to_bytes()))],
         PrivateKey::P384(key) => vec![("d", BASE64.encode(key.to_bytes()))],
+        PrivateKey::P521(key) => vec![("d", BASE64.encode(key.to_bytes()))],
         PrivateKey::Ed25519(key) => vec![("d", BASE64.encode(key.to_bytes()))],
+        PrivateKey::X25519(key) => vec![("d", BASE64.encode(key.as_bytes()))],
         PrivateKey::Rsa(key) => rsa_members(key),
     }
 }

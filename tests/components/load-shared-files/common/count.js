@@ -1,0 +1,2 @@
+let calls = 0;
+exports.count = () => { calls += 1; return calls; };

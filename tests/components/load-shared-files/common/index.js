@@ -1,0 +1,2 @@
+exports.common = { props: {}, methods: { hello() { return 'Hello'; } }, dedupe: 'unique' };
+exports.constants = require('./constants.json');

@@ -1,0 +1,2 @@
+const settings = undefined;
+module.exports = { name: settings.name };
