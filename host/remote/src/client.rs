@@ -4,6 +4,8 @@
 //! [`crate::tail`] comes back on its own.
 
 mod answer;
+mod follow;
+mod frames;
 mod version;
 
 use std::time::Duration;
@@ -17,6 +19,9 @@ use url::Url;
 
 use crate::error::Error;
 use crate::models::{Page, PageInfo};
+
+pub use follow::Stage;
+pub(crate) use frames::Frames;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A deploy fetches packages and runs two hooks, which may take five minutes each; nothing takes longer.
@@ -37,6 +42,11 @@ pub struct Client {
     /// Ends in `/`, so that paths are joined to it.
     base: Url,
     key: Option<Key>,
+}
+
+#[derive(serde::Deserialize)]
+struct Envelope<T> {
+    data: T,
 }
 
 /// A parameter of the query string.
@@ -153,17 +163,17 @@ impl Client {
     }
 
     async fn read_data<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
-        #[derive(serde::Deserialize)]
-        struct Envelope<T> {
-            data: T,
-        }
         Ok(self.read::<Envelope<T>>(request).await?.data)
     }
 
     async fn read<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
         let response = self.send(request.timeout(ANSWER_TIMEOUT)).await?;
         let bytes = response.bytes().await.map_err(|error| self.failed(&error))?;
-        match serde_json::from_slice(&bytes) {
+        self.understand(&bytes).await
+    }
+
+    async fn understand<T: DeserializeOwned>(&self, json: &[u8]) -> Result<T, Error> {
+        match serde_json::from_slice(json) {
             Ok(read) => Ok(read),
             // A server of another age may well answer in another shape.
             Err(_) => Err(self.explain_strange_answer().await),

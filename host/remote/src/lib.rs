@@ -34,7 +34,7 @@ mod generate;
 
 use std::process::ExitCode;
 
-pub use client::{Client, Key, Query};
+pub use client::{Client, Key, Query, Stage};
 pub use commands::{Command, print_event, print_log_event, run};
 pub use error::{Error, exit};
 pub use files::{Collected, collect};

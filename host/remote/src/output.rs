@@ -117,6 +117,17 @@ impl Output {
     }
 }
 
+// === impl Progress ===
+
+impl Progress {
+    /// How far it is, for whoever watches.
+    pub fn set(&self, text: &str) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(text.to_owned());
+        }
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(bar) = &self.0 {

@@ -3,14 +3,11 @@
 //! A [`Tail`] yields every event once and in order: it comes back with the id of the last one it saw, and the server
 //! goes on from there.
 
-mod frames;
-
 use std::time::Duration;
 
-use crate::client::Client;
+use crate::client::{Client, Frames};
 use crate::error::Error;
 use crate::models::{EventSummary, LogLine};
-use frames::Frames;
 
 /// Doubled with every failure, up to the last.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -83,7 +80,7 @@ impl Tail {
         while let Some((response, frames)) = &mut self.open {
             if let Some(frame) = frames.next() {
                 // What cannot be read is of a kind this client does not know.
-                let Ok(event) = serde_json::from_str::<EventSummary>(&frame) else { continue };
+                let Ok(event) = serde_json::from_str::<EventSummary>(&frame.data) else { continue };
                 self.last_id = Some(event.id.clone());
                 return Ok(Step::Event(Box::new(event)));
             }

@@ -13,6 +13,11 @@ pub(super) async fn refusal(url: &str, response: Response) -> Error {
         return Error::Moved { url: url.to_owned(), location: location.unwrap_or("an unknown place").to_owned() };
     }
     let body: Option<Value> = response.json().await.ok();
+    of_body(url, status, body)
+}
+
+/// The same, of a body that came in another way.
+pub(super) fn of_body(url: &str, status: StatusCode, body: Option<Value>) -> Error {
     let text = |name: &str| body.as_ref().and_then(|body| body.get(name)).and_then(Value::as_str).map(str::to_owned);
     let (Some(message), Some(code)) = (text("error"), text("code")) else {
         return Error::NotAServer { url: url.to_owned() };

@@ -94,7 +94,8 @@ pub(super) async fn component_to_deploy(session: &Session, wanted: &str) -> Resu
 /// Sends code; what takes long is fetching its packages for the first time.
 pub(super) async fn save(session: &Session, path: &str, body: &Value) -> Result<Component, Error> {
     let progress = session.output.progress("linking the component and its packages");
-    let component: Component = session.client.post(path, body).await?;
+    let followed = session.client.post_followed(path, body, |stage| progress.set(&stage.to_string()));
+    let component: Component = followed.await?;
     drop(progress);
     let packages = component.rest.get("dependencies").and_then(Value::as_array).map_or(0, Vec::len);
     let with = if packages == 0 { String::new() } else { format!(" with {packages} packages") };

@@ -190,3 +190,30 @@ fn a_file_that_is_not_there_is_named() {
         (1, "error: cannot read ./nothing.js: No such file or directory (os error 2)\n")
     );
 }
+
+#[test]
+fn a_deploy_is_followed_until_its_answer() {
+    let fake = account();
+    fake.forget("POST /v1/components");
+    let report = json!({"stage": "downloading", "packages": 1, "of": 2, "bytes": 9});
+    let progress = format!("event: progress\ndata: {report}\n\n");
+    let answer = |status: u16, body: Value| {
+        let answered = json!({"status": status, "body": body});
+        format!("{progress}event: answer\ndata: {answered}\n\n")
+    };
+    let saved = answer(200, json!({"data": component(json!([]))}));
+    let refused = answer(422, json!({"error": "there is no package nope", "code": "package_not_found"}));
+    for text in [&saved, &refused, &progress] {
+        fake.text("POST /v1/components", 200, "text/event-stream", text);
+    }
+    fake.data("POST /v1/sources", hello());
+    let machine = Machine::of(&fake);
+    machine.file("x.js", "");
+
+    let [done, refused, broken] = [(), (), ()].map(|()| machine.run(&["deploy", "x.js"]));
+
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(refused.stderr.ends_with("error: there is no package nope\n"), "{}", refused.stderr);
+    assert_eq!((refused.code, broken.code), (1, 1));
+    assert!(broken.stderr.contains("the connection broke off"), "{}", broken.stderr);
+}

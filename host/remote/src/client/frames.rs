@@ -5,30 +5,40 @@
 const BUFFER_MAXIMUM: usize = 8 << 20;
 
 #[derive(Debug, Default)]
-pub(super) struct Frames {
+pub(crate) struct Frames {
     buffer: Vec<u8>,
+}
+
+/// One event; its name is empty when it has none.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) event: String,
+    pub(crate) data: String,
 }
 
 // === impl Frames ===
 
 impl Frames {
-    pub(super) fn push(&mut self, chunk: &[u8]) {
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.buffer.extend_from_slice(chunk);
         if self.buffer.len() > BUFFER_MAXIMUM {
             self.buffer.clear();
         }
     }
 
-    /// The data of the next whole event; comments are skipped.
-    pub(super) fn next(&mut self) -> Option<String> {
+    /// The next whole event; comments are skipped.
+    pub(crate) fn next(&mut self) -> Option<Frame> {
         loop {
             let end = self.buffer.windows(2).position(|pair| pair == b"\n\n")?;
             let frame: Vec<u8> = self.buffer.drain(..end + 2).collect();
             let text = String::from_utf8_lossy(&frame);
-            let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
-            let data: Vec<&str> = data.map(|data| data.strip_prefix(' ').unwrap_or(data)).collect();
-            if !data.is_empty() {
-                return Some(data.join("\n"));
+            let field = |name: &'static str| {
+                let values = text.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(':'));
+                values.map(|value| value.strip_prefix(' ').unwrap_or(value)).collect::<Vec<_>>().join("\n")
+            };
+            let frame = Frame { event: field("event"), data: field("data") };
+            if !frame.data.is_empty() {
+                return Some(frame);
             }
         }
     }
@@ -40,18 +50,19 @@ mod tests {
 
     #[test]
     fn an_event_is_put_together_from_chunks_that_break_anywhere() {
-        let text =
-            ":sse-handshake\n\nid: 1-0\ndata: {\"ü\":1}\n\n:sse-handshake\n\ndata: a\ndata: b\n\ndata: unfinished";
+        let text = ":sse-handshake\n\nid: 1-0\ndata: {\"ü\":1}\n\n:sse-handshake\n\nevent: two\ndata: a\ndata: b\n\ndata: unfinished";
 
         for size in 1..text.len() {
             let mut frames = Frames::default();
             let mut found = Vec::new();
             for chunk in text.as_bytes().chunks(size) {
                 frames.push(chunk);
-                found.extend(std::iter::from_fn(|| frames.next()));
+                found.extend(std::iter::from_fn(|| frames.next()).map(|frame| (frame.event, frame.data)));
             }
 
-            assert_eq!(found, ["{\"ü\":1}", "a\nb"], "chunks of {size}");
+            let expected =
+                [("", "{\"ü\":1}"), ("two", "a\nb")].map(|(event, data)| (event.to_owned(), data.to_owned()));
+            assert_eq!(found, expected, "chunks of {size}");
         }
     }
 
