@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 /// What is said about a prop of such a type wherever it is listed.
-pub const NOTE: &str = "this type comes from another platform: any JSON value is taken as it is";
+pub(super) const NOTE: &str = "this type comes from another platform: any JSON value is taken as it is";
 
 /// Types without a `$.` in front that published components use. Those of the second group show or share something the
 /// other platform has, and no value is asked for.
