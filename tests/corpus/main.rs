@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
 use linker::{Linker, Registry};
@@ -99,7 +100,9 @@ async fn load(linker: &Linker, sandbox: &Sandbox, entry: &Entry) -> Result<Vec<S
     let own = linker::Entry { filename, source: entry.source.clone(), files: entry.files.clone() };
     let linked = linker.link(&own, &|_| {}).await.map_err(|error| error.to_string())?;
     let program = Arc::new(program::translate(linked));
-    let built = sandbox.build(program, Limits::default()).await.map_err(|error| match error {
+    // As the server loads: evaluating a very large package takes seconds of a busy machine.
+    let limits = Limits { wall_clock: Duration::from_secs(120), ..Limits::default() };
+    let built = sandbox.build(program, limits).await.map_err(|error| match error {
         LoadError::Threw(thrown) => thrown.stack,
         other => other.to_string(),
     })?;

@@ -163,6 +163,6 @@ async fn a_component_is_fetched_from_its_address_with_the_files_beside_it() {
     let missing = client.post("/v1/sources", &json!({"component_url": format!("{url}nothing.js")})).await.unwrap();
 
     assert_eq!(emitted(&client, &source).await, json!({"app": "service", "four": 4, "list": [1, 2]}));
-    assert_eq!(source["name"], "Fetched");
+    assert_eq!(source["name"], "fetched");
     assert!((400..500).contains(&missing.status), "{}", missing.text());
 }

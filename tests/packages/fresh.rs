@@ -30,7 +30,7 @@ pub(crate) async fn report(bench: &Bench) -> Result<()> {
         let linked = linked.map_err(anyhow::Error::msg)?;
         let program = Arc::new(crate::program::translate(linked));
         let started = Instant::now();
-        let image = bench.sandbox.build(program.clone(), Limits::default()).await?.image;
+        let image = bench.sandbox.build(program.clone(), crate::loading()).await?.image;
         let build = started.elapsed();
         images.push((name, image, build, first_run(bench, &program).await?));
     }

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use lru::LruCache;
@@ -42,7 +43,7 @@ impl Sandboxing {
         if let Some(image) = self.held(program) {
             return Ok(Ok(image));
         }
-        match self.sandbox.image(&Arc::new(translate(program)), Limits::default()).await {
+        match self.sandbox.image(&Arc::new(translate(program)), loading()).await {
             Ok(image) => {
                 self.hold(program, &image);
                 Ok(Ok(image))
@@ -55,7 +56,7 @@ impl Sandboxing {
 #[async_trait]
 impl ports::Sandbox for Sandboxing {
     async fn load(&self, program: &Arc<ports::Program>) -> Result<Result<Loaded, LoadFailure>, SandboxError> {
-        match self.sandbox.build(Arc::new(translate(program)), Limits::default()).await {
+        match self.sandbox.build(Arc::new(translate(program)), loading()).await {
             Ok(built) => {
                 self.hold(program, &built.image);
                 let logs = built.logs.iter().map(log_line).collect();
@@ -138,6 +139,11 @@ pub(crate) fn translate(program: &ports::Program) -> sandbox::Program {
     };
     let modules = program.modules.iter().map(|(path, found)| (path.clone(), module(found))).collect();
     sandbox::Program { entry: program.entry.clone(), modules }
+}
+
+/// Evaluating a very large package takes seconds of a busy machine. Fuel bounds the work itself.
+fn loading() -> Limits {
+    Limits { wall_clock: Duration::from_secs(120), ..Limits::default() }
 }
 
 fn limits(limits: &ports::RunLimits) -> Limits {
