@@ -23,6 +23,8 @@ module.exports = {name: 'cpu', version: '1', run() {
   for (let i = 0; i < 2000; i++) rows.push({i, text: 'row ' + i, nested: {a: [i, i + 1]}});
   if (fib(21) + JSON.parse(JSON.stringify(rows)).length !== 12946) throw new Error('wrong');
 }};";
+/// Where the linker puts packages.
+const DEPENDENCIES_PATH: &str = "/node_modules/deps/index.js";
 const ATTACKER: &str = "module.exports = {name: 'attacker', version: '1', run() { for (;;); }};";
 const CALL: &str =
     r#"{"kind":"run","event":{"id":1,"body":{"hello":"world"},"headers":{"content-type":"application/json"}}}"#;
@@ -101,7 +103,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     talk("measuring what the prelude costs");
     let prelude = measure_prelude(&sandbox, &image, arguments.runs).await?;
     talk("measuring a component with 1 MB of dependencies");
-    let (deps_1mb, _) = measure_component(&sandbox, "deps.js", with_dependencies(), arguments.runs).await?;
+    let (deps_1mb, _) = measure_component(&sandbox, DEPENDENCIES_PATH, with_dependencies(), arguments.runs).await?;
     talk("measuring a CPU-bound component, metered and not");
     let cpu = measure_cpu(&sandbox).await?;
     talk("measuring a neighbour while an attacker spins");
