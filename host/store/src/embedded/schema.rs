@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::{Error, PARTITIONS};
@@ -31,7 +32,7 @@ pub(super) fn open_writer(path: &Path) -> Result<(Connection, Opened), Error> {
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
-    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    keep_statements(&connection)?;
     migrate(&mut connection)?;
     let opened = note_opening(&connection)?;
     Ok((connection, opened))
@@ -40,8 +41,16 @@ pub(super) fn open_writer(path: &Path) -> Result<(Connection, Opened), Error> {
 pub(super) fn open_reader(path: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    keep_statements(&connection)?;
     Ok(connection)
+}
+
+/// Statements are compiled once. Without the stability guarantee SQLite compiles one anew whenever a bound `LIMIT` or
+/// `OFFSET` changes, in the hope of a better plan; there is only one for each of ours.
+fn keep_statements(connection: &Connection) -> Result<(), Error> {
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
 
 /// How many steps this version knows.
