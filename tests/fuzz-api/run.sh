@@ -30,6 +30,9 @@ cargo build --quiet -p wellspring
 binary=${CARGO_TARGET_DIR:-target}/debug/wellspring
 folder=$(mktemp -d)
 log=$folder/log
+# The engine that an earlier run compiled.
+mkdir -p "$folder/data" "$tools/engine"
+ln -s "$tools/engine" "$folder/data/cache"
 key=fuzzing-key-of-this-run-only
 cleanup() {
   [ -z "${server:-}" ] || kill "$server" 2>/dev/null || true
@@ -42,7 +45,7 @@ WELLSPRING_API_KEY=$key "$binary" serve --listen 127.0.0.1:0 --data "$folder/dat
   --dangerous-host-override '*=127.0.0.1:1' 2>"$log" &
 server=$!
 url=
-for _ in $(seq 300); do
+for _ in $(seq 1800); do
   url=$(sed -n 's/^Wellspring is at //p' "$log")
   [ -z "$url" ] || break
   kill -0 "$server" 2>/dev/null || { cat "$log" >&2; exit 1; }

@@ -60,7 +60,7 @@ async fn a_backup_of_a_server_that_runs_is_restored_to_the_moment_it_was_made() 
     let after = deploy(&served.client()).await;
     refused(&backup(), 1, &["is there already"]);
     let restore = || wellspring(&["restore", text(&copy), "--yes", "--data", text(&place.data())]);
-    refused(&restore(), 1, &["in use by another process"]);
+    refused(&restore(), 1, &["a server has", "stop it first"]);
     served.stop().await;
     let restored = restore();
 
@@ -70,6 +70,34 @@ async fn a_backup_of_a_server_that_runs_is_restored_to_the_moment_it_was_made() 
         client_of.client().get(&format!("/v1/sources/{}", source["id"].as_str().unwrap())).await.unwrap().status
     };
     assert_eq!((status(&before).await, status(&after).await), (200, 404));
+}
+
+#[tokio::test]
+async fn a_store_that_is_damaged_says_so_and_is_restored_from_a_backup() {
+    let place = Place::new();
+    let served = place.start().await;
+    let source = deploy(&served.client()).await;
+    let (copy, data) = (place.data().join("../copy.db"), place.data());
+    assert!(wellspring(&["backup", text(&copy), "--data", text(&data)]).status.success());
+    served.stop().await;
+
+    // With its log, the database would be made again from that.
+    for name in ["store.db-wal", "store.db-shm"] {
+        let _ = std::fs::remove_file(data.join(name));
+    }
+    std::fs::write(data.join("store.db"), "this was a database once, and now it is not one any more").unwrap();
+    let damaged = wellspring(&["serve", "--listen", "127.0.0.1:0", "--data", text(&data)]);
+    let absent = wellspring(&["restore", "/nowhere.db", "--yes", "--data", text(&data)]);
+    let is_left_alone = data.join("store.db").exists();
+    let restored = wellspring(&["restore", text(&copy), "--yes", "--data", text(&data)]);
+
+    refused(&absent, 1, &["/nowhere.db cannot be put back"]);
+    assert!(is_left_alone);
+    refused(&damaged, 1, &["damaged or is not a database; restore it from a backup"]);
+    refused(&restored, 0, &["is the store now", "what was there before is in"]);
+    let served = place.start().await;
+    let path = format!("/v1/sources/{}", source["id"].as_str().unwrap());
+    assert_eq!(served.client().get(&path).await.unwrap().status, 200);
 }
 
 #[test]

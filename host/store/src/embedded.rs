@@ -38,7 +38,7 @@ use crate::{
     TimerLease, Values, Work,
 };
 
-pub use self::copies::{Inspection, back_up, inspect, restore};
+pub use self::copies::{Inspection, back_up, inspect, is_in_use, restore, verify};
 
 /// Requests that may wait for the writer; beyond it, callers wait before they are queued.
 const WAITING_REQUESTS: usize = 1024;

@@ -1,6 +1,7 @@
 //! `wellspring restore`: puts a copy back, while no server runs.
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -29,16 +30,20 @@ pub(crate) async fn run(Arguments { file, yes, common }: Arguments) -> Result<Ex
     if settings.store.is_some() {
         bail!("{REDIS}");
     }
+    store::embedded::verify(&file).with_context(|| format!("{} cannot be put back", file.display()))?;
     make_private_folder(&settings.data)?;
     let store = store_file(&settings);
     let mut before = None;
     if store.exists() {
+        if store::embedded::is_in_use(&store)? {
+            bail!("a server has {} open: stop it first", store.display());
+        }
         confirm(&format!("Put {} in the place of {}?", file.display(), store.display()), yes)?;
         before = Some(keep(&store).await?);
     }
     let (from, to) = (file.clone(), store.clone());
     let restoring = tokio::task::spawn_blocking(move || store::embedded::restore(&from, &to));
-    restoring.await?.with_context(|| format!("{} was not put back, and nothing has changed", file.display()))?;
+    restoring.await?.with_context(|| format!("{} was not put back", file.display()))?;
     output.say(&format!("{} is the store now", file.display()));
     if let Some(before) = before {
         output.hint(&format!("what was there before is in {}", before.display()));
@@ -46,14 +51,30 @@ pub(crate) async fn run(Arguments { file, yes, common }: Arguments) -> Result<Ex
     warn_of_keys(&settings, &common, &output).await
 }
 
-/// A copy of what is replaced, beside it.
-async fn keep(store: &std::path::Path) -> Result<PathBuf> {
+/// What is replaced, beside it: a copy, or, when it is too damaged to be copied, the files themselves.
+async fn keep(store: &Path) -> Result<PathBuf> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let before = store.with_added_extension(format!("before-{seconds}"));
     let (from, to) = (store.to_owned(), before.clone());
-    let copying = tokio::task::spawn_blocking(move || store::embedded::back_up(&from, &to));
-    copying.await?.context("what is there now could not be kept, so nothing was done")?;
+    match tokio::task::spawn_blocking(move || store::embedded::back_up(&from, &to)).await? {
+        Ok(()) => {}
+        Err(store::Error::Corrupt(_)) => move_aside(store, &before)?,
+        Err(error) => return Err(error).context("what is there now could not be kept, so nothing was done"),
+    }
     Ok(before)
+}
+
+/// The log goes first: without its database it means nothing, while the other way round it would be taken for the
+/// log of the next one.
+fn move_aside(store: &Path, before: &Path) -> Result<()> {
+    let beside = |path: &Path, ending: &str| PathBuf::from(format!("{}{ending}", path.display()));
+    for ending in ["-wal", "-shm", ""] {
+        match std::fs::rename(beside(store, ending), beside(before, ending)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// A store whose secrets do not open is restored all the same: the key may come later.

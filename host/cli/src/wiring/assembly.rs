@@ -39,16 +39,18 @@ pub(crate) async fn open_platform(
         max_memory_bytes: settings.limits().memory_bytes.max(sandbox::Config::default().max_memory_bytes),
         ..sandbox::Config::default()
     };
-    // Compiling or reading the engine and opening the store take their time side by side.
-    let (sandbox, store) = tokio::join!(Sandbox::open(config), open_store(settings));
+    // The store first: what is wrong with it is told at once, and not after the engine was compiled.
+    let store = open_store(settings).await?;
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    let vault = open_vault(settings, secrets, entropy.clone())?;
+    let sandbox = Sandbox::open(config).await.context("the sandbox did not start")?;
     Ok(Platform::new(platform::Parts {
-        store: store?,
-        sandbox: Arc::new(Sandboxing::new(sandbox.context("the sandbox did not start")?, outbound.clone())),
+        store,
+        sandbox: Arc::new(Sandboxing::new(sandbox, outbound.clone())),
         linker: Arc::new(Linking::new(&cache, network.open_for_packages()?)),
         outbound: Arc::new(Sending(outbound)),
         clock: Arc::new(SystemClock),
-        vault: open_vault(settings, secrets, entropy.clone())?,
+        vault,
         entropy,
         programs: Programs::default(),
         config: config_of(settings, url),

@@ -46,8 +46,7 @@ pub fn back_up(store: &Path, target: &Path) -> Result<(), Error> {
 /// process has the store open, and for a file that is no sound store of a known version.
 pub fn restore(from: &Path, store: &Path) -> Result<(), Error> {
     let _lock = lock(store)?;
-    let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    check(&source, from)?;
+    let source = open_sound(from)?;
     let mut target = Connection::open(store)?;
     target.pragma_update(None, "synchronous", "full")?;
     run_to_end(&source, &mut target)?;
@@ -55,12 +54,22 @@ pub fn restore(from: &Path, store: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether a file can be put back: a sound store of a known version.
+pub fn verify(copy: &Path) -> Result<(), Error> {
+    open_sound(copy).map(drop)
+}
+
+/// Whether a process has the store open.
+pub fn is_in_use(store: &Path) -> Result<bool, Error> {
+    match lock(store) {
+        Ok(_) => Ok(false),
+        Err(Error::InUse { .. }) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
 pub fn inspect(store: &Path) -> Result<Inspection, Error> {
-    let is_in_use = match lock(store) {
-        Ok(_) => false,
-        Err(Error::InUse { .. }) => true,
-        Err(error) => return Err(error),
-    };
+    let is_in_use = is_in_use(store)?;
     let connection = schema::open_reader(store)?;
     let mut statement = connection.prepare("PRAGMA quick_check(10)")?;
     let found: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -72,7 +81,8 @@ pub fn inspect(store: &Path) -> Result<Inspection, Error> {
     })
 }
 
-fn check(copy: &Connection, path: &Path) -> Result<(), Error> {
+fn open_sound(path: &Path) -> Result<Connection, Error> {
+    let copy = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let found: i64 = copy.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let known = schema::known();
     if found > known {
@@ -84,7 +94,7 @@ fn check(copy: &Connection, path: &Path) -> Result<(), Error> {
     if found < 1 || verdict != "ok" || !is_store {
         return Err(Error::NotAStore { path: path.into() });
     }
-    Ok(())
+    Ok(copy)
 }
 
 fn copy(source: &Connection, target: &mut Connection) -> Result<(), Error> {
