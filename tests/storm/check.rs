@@ -121,7 +121,7 @@ fn check_deliveries(sink: &Arrivals, path: &str, emitter: &str, events: &[Found]
         match arrived.remove(event.emit_id.as_str()) {
             None => wrong.push(format!("{path} never got event {} of {emitter}", event.id)),
             Some(got) if *got != event.event => {
-                wrong.push(format!("{path} got another event {} of {emitter}", event.id))
+                wrong.push(format!("{path} got another event {} of {emitter}", event.id));
             }
             Some(_) => {}
         }
@@ -150,3 +150,6 @@ fn check_ids(name: &str, events: &[Found], wrong: &mut Vec<String>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! The reckoning finds each kind of harm.
+
+use serde_json::{Value, json};
+
+use super::{check_counts, check_ids, check_listener, check_order, check_requests, check_state};
+use crate::storm::sender::{Lane, Log, Sent};
+use crate::storm::stage::{Findings, Found};
+
+fn found(number: u64) -> Found {
+    let event = json!({"sender": "s", "number": number, "seen": number, "count": number});
+    Found { id: format!("{number}-0"), emit_id: format!("e{number}"), event }
+}
+
+/// Requests 1 to 3, answered, each with its event, its state and a run of the listener.
+fn sound() -> (Log, Findings) {
+    let mut log = Log::default();
+    let sent = |number| Sent { lane: Lane::Ordered, sender: "s".into(), number, status: Some(200) };
+    log.extend((1..=3).map(sent).collect());
+    let mut findings = Findings::default();
+    findings.lanes.insert(Lane::Ordered, (1..=3).map(found).collect());
+    findings.state.insert(Lane::Ordered, (1..=3).map(|number| ("s".to_owned(), number)).collect());
+    findings.listener = (1..=3).map(found).collect();
+    (log, findings)
+}
+
+fn wrong(harm: impl FnOnce(&mut Log, &mut Findings)) -> Vec<String> {
+    let (mut log, mut findings) = sound();
+    harm(&mut log, &mut findings);
+    let mut wrong = Vec::new();
+    check_requests(&log, &findings, &mut wrong);
+    check_state(&findings, &mut wrong);
+    check_order(&findings, &mut wrong);
+    check_counts("the listener", &findings.listener, &mut wrong);
+    check_listener(&findings, &mut wrong);
+    check_ids("ordered", &findings.lanes[&Lane::Ordered], &mut wrong);
+    wrong
+}
+
+fn ordered(findings: &mut Findings) -> &mut Vec<Found> {
+    findings.lanes.get_mut(&Lane::Ordered).unwrap()
+}
+
+#[track_caller]
+fn check_finds(expected: &str, harm: impl FnOnce(&mut Log, &mut Findings)) {
+    let wrong = wrong(harm);
+    assert!(wrong.iter().any(|wrong| wrong.contains(expected)), "{wrong:?}");
+}
+
+#[test]
+fn where_everything_held_nothing_is_found() {
+    assert_eq!(wrong(|_, _| {}), Vec::<String>::new());
+}
+
+#[test]
+fn an_event_that_is_lost_repeated_or_invented_is_found() {
+    check_finds("answered 200 and has no event", |_, findings| {
+        ordered(findings).remove(1);
+    });
+    check_finds("has 2 events", |_, findings| ordered(findings).push(found(3)));
+    check_finds("never sent 4", |_, findings| ordered(findings).push(found(4)));
+}
+
+#[test]
+fn a_request_that_died_may_have_its_event_or_not_but_not_half_of_it() {
+    let died = |log: &mut Log| {
+        log.extend(vec![Sent { lane: Lane::Ordered, sender: "s".into(), number: 4, status: None }]);
+    };
+
+    assert_eq!(wrong(|log, _| died(log)), Vec::<String>::new());
+    check_finds("only the event or only the state", |log, findings| {
+        died(log);
+        findings.state.get_mut(&Lane::Ordered).unwrap().push(("s".to_owned(), 4));
+    });
+}
+
+#[test]
+fn events_in_another_order_are_found() {
+    check_finds("follows", |_, findings| ordered(findings).swap(0, 1));
+    check_finds("event 1-0 follows 2-0", |_, findings| ordered(findings).swap(0, 1));
+}
+
+#[test]
+fn a_listener_that_ran_twice_or_not_at_all_is_found() {
+    check_finds("the listener ran with None", |_, findings| {
+        findings.listener.pop();
+    });
+    check_finds("the listener counted", |_, findings| findings.listener[1].event["count"] = Value::from(1));
+    check_finds("the listener ran with Some", |_, findings| findings.listener.insert(1, found(1)));
+}
+
+#[test]
+fn an_endpoint_that_was_gone_is_found() {
+    check_finds("answered 404", |log, _| {
+        log.extend(vec![Sent { lane: Lane::Quick, sender: "q".into(), number: 1, status: Some(404) }]);
+    });
+}
