@@ -12,8 +12,8 @@ use super::paging::{PageOf, page};
 use crate::records::{Workflow, names, shelf};
 use crate::{Caller, Error, Noun, Platform};
 
-pub(crate) use create::{TRIGGER, secrets_of};
 pub use create::{NewStep, NewWorkflow, create};
+pub(crate) use create::{TRIGGER, secrets_of};
 
 #[derive(Debug, Serialize)]
 pub struct WorkflowView {

@@ -86,7 +86,15 @@ async fn a_workflow_has_summaries_of_its_events_and_errors() {
     use store::{Batch, Op, Store};
     let wire = wire().await;
     let workflow = domain::ids::WorkflowId::parse("p_Ab12Cd34Ef56").unwrap();
-    let record = Workflow { id: workflow.clone(), name: "w".into(), is_active: true, steps: Vec::new(), secrets: None, created_at: 0, updated_at: 0 };
+    let record = Workflow {
+        id: workflow.clone(),
+        name: "w".into(),
+        is_active: true,
+        steps: Vec::new(),
+        secrets: None,
+        created_at: 0,
+        updated_at: 0,
+    };
     let event = |name: &str, event: Value| {
         let metadata = Metadata {
             emit_id: "e".into(),

@@ -46,7 +46,15 @@ async fn owned(wire: &Wire) -> Owned {
 
 async fn workflow(wire: &Wire) -> String {
     let id = domain::ids::WorkflowId::parse("p_Ab12Cd34Ef56").unwrap();
-    let workflow = Workflow { id, name: "w".into(), is_active: true, steps: Vec::new(), secrets: None, created_at: 0, updated_at: 0 };
+    let workflow = Workflow {
+        id,
+        name: "w".into(),
+        is_active: true,
+        steps: Vec::new(),
+        secrets: None,
+        created_at: 0,
+        updated_at: 0,
+    };
     let batch = Batch::new(&wire.admin.tenant, 1).then(shelf::put(&workflow).unwrap());
     wire.world.store.commit(batch).await.unwrap();
     workflows::find(&wire.admin, &wire.world.platform, workflow.id.as_str()).await.unwrap().id.to_string()

@@ -62,7 +62,15 @@ async fn furnish(world: &World, admin: &Caller, caller: &Caller) -> crate::recor
     let errors = EventName::parse("$errors").unwrap();
     subscriptions::create_auto(caller, platform, listener, errors).await.unwrap();
     let id = WorkflowId::parse("p_Ab12Cd34Ef56").unwrap();
-    let workflow = Workflow { id, name: "w".into(), is_active: true, steps: Vec::new(), secrets: None, created_at: 0, updated_at: 0 };
+    let workflow = Workflow {
+        id,
+        name: "w".into(),
+        is_active: true,
+        steps: Vec::new(),
+        secrets: None,
+        created_at: 0,
+        updated_at: 0,
+    };
     let batch = Batch::new(&caller.tenant, 1).then(shelf::put(&workflow).unwrap());
     world.store.commit(batch).await.unwrap();
     source
