@@ -89,11 +89,11 @@ async fn deploy(arguments: &Arguments, folder: &Path) -> Result<Deployed> {
     let begun = Instant::now();
     let mut deploying = JoinSet::new();
     let mut keys = Vec::with_capacity(arguments.sources);
-    for component in components.iter().cycle().take(arguments.sources).cloned() {
+    for component in components.iter().cycle().take(arguments.sources) {
         if deploying.len() == DEPLOYERS {
             keys.extend(deploying.join_next().await.transpose()?.transpose()?);
         }
-        let server = server.clone();
+        let (server, component) = (server.clone(), component.clone());
         deploying.spawn(async move { server.deploy(&component).await });
     }
     while let Some(key) = deploying.join_next().await {
