@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 use wasmtime::{Extern, Instance, InstancePre, Memory, Store, Trap, TypedFunc};
 
+use crate::compile::Compiler;
 use crate::engine::{Engine, STACK_POINTER_EXPORT};
 use crate::limits::Limits;
 use crate::memory::MemoryUse;
 use crate::meter::run_metered;
 use crate::outcome::{Effect, Emit, Fault, LogLine, Outcome, Thrown, Usage, Write};
-use crate::compile::Compiler;
 use crate::program::Program;
 use crate::sandbox::Error;
 use crate::services::Services;
