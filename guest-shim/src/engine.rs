@@ -9,8 +9,10 @@ use crate::prelude::{self, EntryPoint};
 use crate::{event_loop, natives};
 
 /// How far a run may grow beyond its image before QuickJS collects. Collecting writes to every object and so unshares
-/// every page of the image; most runs end before.
-const GROWTH_BEFORE_COLLECTING_BYTES: usize = 8 << 20;
+/// every page of the image; most runs end before. It is a quarter of what a run has by default, because collecting is also
+/// the one thing that can break a run: QuickJS loses count of what a suspended or running async function holds
+/// (quickjs-ng's issue 1570, CVE-2023-48184), and frees it under a program that iterates over streams.
+const GROWTH_BEFORE_COLLECTING_BYTES: usize = 32 << 20;
 
 /// The lowest address the C stack may reach. The stack starts at 1 MiB and grows down to zero; what is left below this
 /// line is for native frames that do not ask QuickJS first.
