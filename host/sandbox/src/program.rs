@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 /// A component, linked: every module it can reach, by path.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -40,9 +39,9 @@ impl Program {
     }
 
     /// Feeds everything that decides what the image will hold.
-    pub(crate) fn hash_into(&self, hasher: &mut Sha256) {
+    pub(crate) fn hash_into(&self, hasher: &mut blake3::Hasher) {
         let mut part = |text: &str| {
-            hasher.update((text.len() as u64).to_le_bytes());
+            hasher.update(&(text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
         };
         part(&self.entry);
