@@ -43,7 +43,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     // Here, not at the public address: that may lead through a proxy which is not there yet.
     let client = Client::new(&server.local_url()?, Some(Key::new(key.expose())))?;
     let stop = server.stop_token();
-    let developing = develop(client, path, props, stop.clone());
+    let developing = Box::pin(develop(client, path, props, stop.clone()));
     let ended = async {
         // Both are cancel-safe: a deploy that is cut off is finished by the server or was never begun.
         tokio::select! {
@@ -51,7 +51,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
             ended = developing => ended,
         }
     };
-    server.serve_until(ended).await?;
+    Box::pin(server.serve_until(ended)).await?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -63,7 +63,7 @@ async fn develop(client: Client, path: PathBuf, props: Map<String, Value>, stop:
     let mut following = Following::new(client, stop);
     loop {
         for deployed in deploys.bring_up_to_date(&output).await? {
-            following.follow(deployed);
+            following.follow(&deployed);
         }
         watching.changed().await?;
     }

@@ -67,7 +67,7 @@ fn main() -> ExitCode {
     let done = runtime.block_on(async {
         match arguments.command {
             Command::Serve(arguments) => serve::run(arguments).await,
-            Command::Dev(arguments) => dev::run(arguments).await,
+            Command::Dev(arguments) => Box::pin(dev::run(arguments)).await,
             Command::Run(arguments) => run_once::run(arguments).await,
             Command::Users(arguments) => operator::users::run(arguments).await,
             Command::Apps(arguments) => operator::apps::run(arguments).await,

@@ -32,7 +32,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let component = Path::new(&arguments.remote.target);
     let collected = remote::collect(component)?;
-    let event = arguments.remote.event.as_deref().map_or_else(|| Ok(json!({})), remote::run::read_event)?;
+    let event = match arguments.remote.event.as_deref() {
+        Some(event) => remote::run::read_event(event)?,
+        None => json!({}),
+    };
     let props = arguments.remote.props.read_untyped()?;
 
     let cache = arguments.cache.or_else(default_cache);

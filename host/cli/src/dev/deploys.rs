@@ -153,9 +153,8 @@ fn announce(output: &Output, deployed: &Deployed, source: &Source) {
 /// Told, and then waited for the next save.
 fn complain(output: &Output, entry: &Path, error: &Error) {
     output.warn(&format!("{} was not deployed: {error}", entry.display()));
-    let details = match error {
-        Error::Refused { details, .. } => details,
-        _ => return,
+    let Error::Refused { details, .. } = error else {
+        return;
     };
     let number = |name: &str| details.get(name).and_then(Value::as_u64);
     if let (Some(file), Some(line)) = (details.get("file").and_then(Value::as_str), number("line")) {

@@ -24,7 +24,7 @@ impl Following {
         Self { client, stop, tasks: JoinSet::new() }
     }
 
-    pub(super) fn follow(&mut self, source: Deployed) {
+    pub(super) fn follow(&mut self, source: &Deployed) {
         for stream in ["default", "$errors", "$logs"] {
             let last_id = source.is_new.then(|| BEGINNING.to_owned());
             let mut tail = Tail::new(&self.client, &source.id, stream, last_id);

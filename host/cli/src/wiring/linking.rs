@@ -47,7 +47,7 @@ impl ports::Linker for Linking {
         let linked = self
             .linker()
             .await
-            .link(&Entry { filename, source, files }, &|reached| progress::report(stage(reached)))
+            .link(&Entry { filename, source, files }, &|reached| progress::report(stage(&reached)))
             .await
             .map_err(|error| fail(&error))?;
         let modules = linked.modules.into_iter().map(|(path, module)| (path, translate(module))).collect();
@@ -64,8 +64,8 @@ fn list(dependency: linker::Dependency) -> Dependency {
     Dependency { name, version, integrity, location }
 }
 
-fn stage(reached: linker::Progress) -> Progress {
-    match reached {
+fn stage(reached: &linker::Progress) -> Progress {
+    match *reached {
         linker::Progress::Resolving { packages } => Progress::Resolving { packages },
         linker::Progress::Downloading { packages, of, bytes } => Progress::Downloading { packages, of, bytes },
         linker::Progress::Linking { modules } => Progress::Linking { modules },

@@ -30,7 +30,7 @@ fn a_folder_that_others_can_read_is_told_with_the_command_that_mends_it() {
 fn damage_and_a_newer_schema_fail() {
     let sound = Inspection { is_in_use: false, schema: 1, known_schema: 1, damage: Vec::new() };
     let newer = Inspection { schema: 2, ..sound.clone() };
-    let damaged = Inspection { damage: vec!["row 1 missing".into()], ..sound.clone() };
+    let damaged = Inspection { damage: vec!["row 1 missing".into()], ..sound };
 
     assert_eq!(judge(&sound).level, Level::Ok);
     assert_eq!(judge(&newer).level, Level::Fail);
