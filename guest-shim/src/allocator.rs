@@ -16,8 +16,8 @@ const LARGEST_SMALL_BYTES: usize = 1024;
 /// What is taken from the system at a time for small blocks.
 const CHUNK_BYTES: usize = 32 << 10;
 /// Room an image has for the small blocks of its runs, and for their large ones, before memory must grow.
-const ROOM_FOR_SMALL_BYTES: usize = 512 << 10;
-const ROOM_FOR_LARGE_BYTES: usize = 512 << 10;
+const ROOM_FOR_SMALL_BYTES: usize = 256 << 10;
+const ROOM_FOR_LARGE_BYTES: usize = 128 << 10;
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator {

@@ -60,7 +60,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     start_logging();
-    let runtime = match tokio::runtime::Runtime::new() {
+    let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return failure::tell(&anyhow::Error::from(error).context("the runtime did not start")),
     };
@@ -81,6 +81,18 @@ fn main() -> ExitCode {
         }
     });
     done.unwrap_or_else(|error| failure::tell(&error))
+}
+
+/// Workers that look for what just arrived after every few turns of what they have: a turn of a component that computes
+/// takes tens of microseconds, and by default a worker would let newcomers wait for dozens of them.
+fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    const TURNS_BEFORE_NEW_TASKS: u32 = 2;
+    const TURNS_BEFORE_NEW_INPUT: u32 = 4;
+    tokio::runtime::Builder::new_multi_thread()
+        .global_queue_interval(TURNS_BEFORE_NEW_TASKS)
+        .event_interval(TURNS_BEFORE_NEW_INPUT)
+        .enable_all()
+        .build()
 }
 
 /// To standard error; `RUST_LOG` says how much.

@@ -20,8 +20,8 @@ use crate::services::Services;
 use crate::wall::Stop;
 use crate::wall::fetch::Fetches;
 
-/// A guest gives way to others after this much fuel: some fifty microseconds. Short runs end within one or two turns.
-const FUEL_PER_TURN: u64 = 200_000;
+/// A guest gives way to others after this much fuel: some thirty microseconds. Short runs end within one or two turns.
+const FUEL_PER_TURN: u64 = 125_000;
 
 /// What the functions of the wall work on.
 pub(crate) struct Run {
