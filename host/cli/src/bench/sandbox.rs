@@ -258,21 +258,22 @@ async fn throughput(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<f64
     Ok(done as f64 / started.elapsed().as_secs_f64())
 }
 
-/// Quiet and attacked stretches take turns, so that whatever else the machine does falls on both.
+/// Quiet and attacked stretches take turns, and the middle one of each kind counts: what else the machine does for a moment
+/// falls on few of them.
 async fn measure_neighbour(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Neighbour> {
-    const STRETCHES: usize = 10;
+    const STRETCHES: usize = 11;
     let program = Arc::new(Program::single("attacker.js", ATTACKER));
     let attacker = sandbox.build(program, Limits::default()).await?.image;
     let (mut quiet, mut attacked) = (Vec::new(), Vec::new());
     for _ in 0..STRETCHES {
-        quiet.extend(time_arrivals(sandbox, image, runs / STRETCHES).await?);
+        quiet.push(time_arrivals(sandbox, image, runs / STRETCHES).await?.percentile(99));
         let mut attacks = start_attack(sandbox, &attacker)?;
-        attacked.extend(time_arrivals(sandbox, image, runs / STRETCHES).await?);
+        attacked.push(time_arrivals(sandbox, image, runs / STRETCHES).await?.percentile(99));
         // Dropping the runs ends them: nothing of an attack outlives its measurement.
         attacks.shutdown().await;
     }
-    let p99 = |times| Times::new(times).percentile_us(99);
-    Ok(Neighbour { quiet_p99_us: p99(quiet), attacked_p99_us: p99(attacked) })
+    let middle = |p99s| Times::new(p99s).percentile_us(50);
+    Ok(Neighbour { quiet_p99_us: middle(quiet), attacked_p99_us: middle(attacked) })
 }
 
 /// One endless run for every core.
@@ -290,7 +291,7 @@ fn start_attack(sandbox: &Sandbox, attacker: &Image) -> Result<tokio::task::Join
 }
 
 /// Times fresh runs as they come in a server: each a task of its own, which waits for its turn on a worker.
-async fn time_arrivals(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Vec<Duration>> {
+async fn time_arrivals(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Times> {
     let mut times = Vec::with_capacity(runs);
     for round in 0..runs + WARM_UP {
         let (sandbox, image) = (sandbox.clone(), image.clone());
@@ -304,7 +305,7 @@ async fn time_arrivals(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<
             times.push(time);
         }
     }
-    Ok(times)
+    Ok(Times::new(times))
 }
 
 async fn measure_cpu(metered: &Sandbox) -> Result<Cpu> {

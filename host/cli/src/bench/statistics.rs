@@ -13,10 +13,15 @@ impl Times {
         Self(times)
     }
 
-    /// The time that `percent` of all did not exceed, in microseconds.
-    pub(crate) fn percentile_us(&self, percent: usize) -> f64 {
+    /// The time that `percent` of all did not exceed.
+    pub(crate) fn percentile(&self, percent: usize) -> Duration {
         let rank = (self.0.len() * percent).div_ceil(100).max(1) - 1;
-        self.0.get(rank).map_or(0.0, |time| time.as_secs_f64() * 1e6)
+        self.0.get(rank).copied().unwrap_or_default()
+    }
+
+    /// [`percentile`](Self::percentile) in microseconds.
+    pub(crate) fn percentile_us(&self, percent: usize) -> f64 {
+        self.percentile(percent).as_secs_f64() * 1e6
     }
 }
 
