@@ -41,6 +41,8 @@ pub enum Error {
     Taken { noun: Noun, name: String },
     #[error("{noun} `{id}` is being changed by another request")]
     Busy { noun: Noun, id: String },
+    #[error("{noun} `{id}` is used by {}", listed(used_by))]
+    InUse { noun: Noun, id: String, used_by: Vec<String> },
     #[error("an account has at most {limit} of these: {noun}s")]
     TooMany { noun: Noun, limit: usize },
     #[error("the component cannot be linked: {0}")]
@@ -192,6 +194,15 @@ impl Noun {
 impl fmt::Display for Noun {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.as_snake_case().replace('_', " "))
+    }
+}
+
+fn listed(ids: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let shown = ids.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    match ids.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 

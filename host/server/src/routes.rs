@@ -44,6 +44,8 @@ fn components_routes() -> Vec<Route> {
             .says("Components", "Read a globally published component").answers(One("Component")).refuses(&[404]),
         route(GET, "/v1/components/{key_or_id}", Key, components::find)
             .says("Components", "Read a component by its id or its key").answers(One("Component")).refuses(&[404]),
+        route(DELETE, "/v1/components/{key_or_id}", Key, components::delete)
+            .says("Components", "Delete a component of yours that no source and no workflow uses").answers(NoContent).refuses(&[404, 409]),
         route(POST, "/v1/components/{key_or_id}/options", Key, components::options)
             .says("Components", "Run the options of a prop").body(&OPTIONS).answers(One("Options")).refuses(&[404, 422, 429])
             .example(json!({"prop": "channel", "configured_props": {"slack": {"authProvisionId": "apn_Ab12Cd34Ef56"}}, "page": 0})),

@@ -18,7 +18,7 @@ use crate::{Caller, Error, ParameterError, Platform};
 mod collect;
 mod fetch;
 
-pub(super) use collect::{collect, collect_later, collect_revision};
+pub(super) use collect::{collect, collect_later, collect_revision, still_there};
 
 /// How a component is named or given. Of several the first in this order counts; the url is then metadata.
 #[derive(Clone, Debug, Default)]

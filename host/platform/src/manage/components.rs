@@ -1,5 +1,7 @@
 //! Saved components: code with a name, ready to be deployed or run.
 
+mod delete;
+
 use domain::actions::Effect;
 use domain::component::Kind;
 use domain::ids::ComponentId;
@@ -21,6 +23,7 @@ use crate::records::{Component, Origin, names, shelf};
 use crate::{Caller, Error, Noun, Platform, effects};
 
 pub use super::code::CodeRequest;
+pub use delete::delete;
 
 /// What the API shows of a component.
 #[derive(Debug, Serialize)]
@@ -92,17 +95,20 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 
 /// By id (the caller's own, or one of the registry) or by the caller's own key.
 pub async fn find(caller: &Caller, platform: &Platform, key_or_id: &str) -> Result<(Component, Origin), Error> {
-    let is_id = ComponentId::parse(key_or_id).is_ok();
-    let lookup = if is_id { Lookup::Id(key_or_id) } else { Lookup::Alias(key_or_id) };
+    let lookup = lookup(key_or_id);
     if let Some(kept) = shelf::find(&*platform.store, &caller.tenant, lookup).await? {
         return Ok((kept.record, Origin::Own));
     }
-    let published = match is_id {
-        true => shelf::find(&*platform.store, &names::operator(), lookup).await?,
-        false => None,
+    let published = match lookup {
+        Lookup::Id(_) => shelf::find(&*platform.store, &names::operator(), lookup).await?,
+        Lookup::Alias(_) => None,
     };
     let kept = published.ok_or_else(|| Error::not_found(Noun::Component, key_or_id))?;
     Ok((kept.record, Origin::Registry))
+}
+
+fn lookup(key_or_id: &str) -> Lookup<'_> {
+    if ComponentId::parse(key_or_id).is_ok() { Lookup::Id(key_or_id) } else { Lookup::Alias(key_or_id) }
 }
 
 /// The values to choose from for one prop: a fixed list, or what the component's method returns.

@@ -3,6 +3,7 @@
 mod accounts;
 mod app_events;
 mod components;
+mod deleted_components;
 mod deleted_users;
 mod events;
 mod hooks;

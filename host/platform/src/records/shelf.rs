@@ -28,6 +28,15 @@ pub struct Listed<R> {
     pub total: u64,
 }
 
+// === impl Kept ===
+
+impl<R> Kept<R> {
+    /// As it is after it was written once more, with nobody else in between.
+    pub fn rewritten(self) -> Self {
+        Self { version: self.version + 1, ..self }
+    }
+}
+
 pub async fn find<R: Stored>(
     store: &(impl Reads + ?Sized),
     tenant: &Tenant,

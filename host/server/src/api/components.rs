@@ -1,4 +1,4 @@
-//! Components: POST, GET by id or key, the registry, options, running an action.
+//! Components: POST, GET and DELETE by id or key, the registry, options, running an action.
 
 use domain::webhooks::WebhookUrl;
 use platform::Error;
@@ -24,6 +24,11 @@ pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
 pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
     let (component, _) = components::find(context.caller()?, context.platform(), context.path("key_or_id")).await?;
     Ok(Answer::data(ComponentView::from(component)))
+}
+
+pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
+    components::delete(context.caller()?, context.platform(), context.path("key_or_id")).await?;
+    Ok(Answer::no_content())
 }
 
 pub(crate) async fn find_registered(context: Context) -> Result<Answer, Error> {

@@ -115,6 +115,9 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         }
         Error::Taken { noun, .. } => told(StatusCode::CONFLICT, &format!("{}_taken", noun.as_snake_case())),
         Error::Busy { noun, .. } => told(StatusCode::CONFLICT, &format!("{}_busy", noun.as_snake_case())),
+        Error::InUse { noun, used_by, .. } => {
+            with(StatusCode::CONFLICT, &format!("{}_in_use", noun.as_snake_case()), json!({"used_by": used_by}))
+        }
         Error::Changed | Error::NoFreeName => told(StatusCode::CONFLICT, "conflict"),
         Error::Quota(quota) => {
             let wait_ms = u64::try_from(quota.resets_at_ms()).unwrap_or(0).saturating_sub(now_ms);

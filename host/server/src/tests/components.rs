@@ -93,6 +93,23 @@ async fn a_published_component_is_read_by_everybody() {
 }
 
 #[tokio::test]
+async fn a_component_is_deleted_unless_a_source_uses_it_and_it_is_said_which() {
+    let wire = wire().await;
+    let saved = wire.component(component("Saved", json!({"key": "saved"}))).await;
+    let path = format!("/v1/components/{}", id(&saved));
+    let source = wire.post("/v1/sources", json!({"component_id": id(&saved)})).await.data();
+
+    let refused = wire.delete(&path).await;
+    wire.delete(&format!("/v1/sources/{}", id(&source))).await;
+    let deleted = wire.delete("/v1/components/saved").await;
+    let gone = wire.get(&path).await;
+
+    assert_eq!(refused.refusal(), (409, "component_in_use".into()));
+    assert_eq!(refused.json()["details"]["used_by"], json!([id(&source)]));
+    assert_eq!((deleted.status, gone.refusal()), (204, (404, "component_not_found".into())));
+}
+
+#[tokio::test]
 async fn options_and_actions_are_run() {
     let wire = wire().await;
     let props = json!({"a": {"type": "string", "options": ["x"]}});

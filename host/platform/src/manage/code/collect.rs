@@ -1,11 +1,14 @@
 //! Code that nobody uses any more. A component that was saved with its source goes when no source has it; one that
-//! somebody saved, named or deployed by its id is theirs and stays. A program goes with the last that refers to it.
+//! somebody saved, named or deployed by its id is theirs and stays until they delete it. A program goes with the last
+//! that refers to it.
 
 use domain::ids::ComponentId;
 use store::{CommitError, Enqueue, Lookup, Op, Precondition, Tenant};
 
+use super::Resolved;
+use crate::manage::chores::clear_party;
 use crate::ports::Program;
-use crate::records::{Component, Job, Origin, RecordError, Revision, Source, Stored, shelf};
+use crate::records::{Component, Job, Origin, RecordError, Revision, Source, Stored, Workflow, shelf};
 use crate::{Caller, Error, Noun, Platform};
 
 /// Queued with the batch that takes the code out of use.
@@ -26,19 +29,37 @@ pub(in crate::manage) fn collect_revision(platform: &Platform, former: &Revision
     }
 }
 
-/// Makes a component that came with a source one that stays: it is about to be used by its name. Whoever collects it
-/// at the same moment finds it changed, or has taken it already.
-pub(super) async fn adopt(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
+/// What must hold when something is committed that runs a saved component: it is still there. None for code that is
+/// saved in the same batch, and for the registry's, which stays.
+pub(in crate::manage) async fn still_there(
+    caller: &Caller,
+    platform: &Platform,
+    resolved: &Resolved,
+) -> Result<Option<Precondition>, Error> {
+    match resolved {
+        Resolved { unsaved: None, origin: Origin::Own, component } => {
+            let id = component.id.as_str();
+            adopt(caller, platform, id).await?.map(Some).ok_or_else(|| Error::not_found(Noun::Component, id))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Makes a component that came with a source one that stays: it is about to be used by its name. Whoever collects or
+/// deletes it at the same moment finds it changed, or has taken it already.
+pub(super) async fn adopt(caller: &Caller, platform: &Platform, id: &str) -> Result<Option<Precondition>, Error> {
     let found = shelf::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
-    let Some(mut kept) = found.filter(|kept| kept.record.came_with_source) else {
-        return Ok(());
+    let Some(mut kept) = found else {
+        return Ok(None);
     };
-    let unchanged = shelf::unchanged(&kept);
+    if !kept.record.came_with_source {
+        return Ok(Some(shelf::unchanged(&kept)));
+    }
     kept.record.came_with_source = false;
-    let batch = platform.batch(&caller.tenant).require(unchanged).then(shelf::put(&kept.record)?);
+    let batch = platform.batch(&caller.tenant).require(shelf::unchanged(&kept)).then(shelf::put(&kept.record)?);
     match platform.store.commit(batch).await {
         Err(CommitError::Conflict { .. }) => Err(Error::not_found(Noun::Component, id)),
-        settled => settled.map(drop).map_err(Error::from),
+        settled => settled.map(|_| Some(shelf::unchanged(&kept.rewritten()))).map_err(Error::from),
     }
 }
 
@@ -53,13 +74,19 @@ pub(in crate::manage) async fn collect(
     if !collect_component(tenant, platform, component).await? {
         return Ok(true);
     }
+    // What it stored when it was run by hand.
+    if !clear_party(tenant, platform, component.as_str()).await? {
+        return Ok(false);
+    }
     let Some(version) = program.map(|program| program.version) else {
         return Ok(true);
     };
     let sources = shelf::list_all::<Source>(&*platform.store, tenant).await?;
     let components = shelf::list_all::<Component>(&*platform.store, tenant).await?;
+    let workflows = shelf::list_all::<Workflow>(&*platform.store, tenant).await?;
     let is_used = sources.iter().any(|kept| kept.record.revision.program == digest)
-        || components.iter().any(|kept| kept.record.program == digest);
+        || components.iter().any(|kept| kept.record.program == digest)
+        || workflows.iter().flat_map(|kept| &kept.record.steps).any(|step| step.program == digest);
     if is_used {
         return Ok(true);
     }

@@ -94,7 +94,7 @@ async fn put_new(
         let batch = creation(caller, platform, resolved, &source).await?;
         match platform.store.commit(batch).await {
             Ok(_) => return Ok(source),
-            // Somebody took the slug in between.
+            // Somebody took the slug in between, or the component changed hands.
             Err(CommitError::Conflict { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -104,6 +104,7 @@ async fn put_new(
 
 async fn creation(caller: &Caller, platform: &Platform, resolved: &Resolved, source: &Source) -> Result<Batch, Error> {
     let mut batch = platform.batch(&caller.tenant).require(shelf::absent(source));
+    batch.preconditions.extend(code::still_there(caller, platform, resolved).await?);
     if let Some(program) = &resolved.unsaved {
         batch.operations = code::save_operations(&resolved.component, program)?;
     }

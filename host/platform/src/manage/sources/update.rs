@@ -5,7 +5,7 @@
 
 use domain::component::Hook;
 use serde_json::{Map, Value};
-use store::{CommitError, Op};
+use store::{CommitError, Op, Precondition};
 
 use super::create::{change_ms, require_source, unsaved_component};
 use super::{change, kept, naming};
@@ -149,10 +149,26 @@ async fn change_quietly(
     }
     after.phase = Phase::Settled;
     let mut batch = platform.batch(&caller.tenant).require(shelf::unchanged(before));
+    batch.preconditions.extend(still_there(caller, platform, &before.record, replacement).await?);
     batch.operations = save_operations(replacement)?;
     match platform.store.commit(batch.then(shelf::put(&after)?)).await {
         Err(CommitError::Conflict { .. }) => Err(busy()),
         committed => committed.map(|_| after).map_err(Error::from),
+    }
+}
+
+/// The component that an update names must be there when it is committed. The one before is: it is in use.
+async fn still_there(
+    caller: &Caller,
+    platform: &Platform,
+    before: &Source,
+    replacement: Option<&Replacement>,
+) -> Result<Option<Precondition>, Error> {
+    match replacement {
+        Some(new) if new.revision.component_id != before.revision.component_id => {
+            code::still_there(caller, platform, &new.resolved).await
+        }
+        _ => Ok(None),
     }
 }
 
@@ -201,6 +217,7 @@ impl Attempt<'_> {
         let until_ms = self.platform.clock.now_ms().saturating_add(change_ms(self.platform));
         after.phase = Phase::Changing { until_ms };
         let mut batch = self.platform.batch(&self.caller.tenant);
+        batch.preconditions.extend(still_there(self.caller, self.platform, self.before, replacement).await?);
         batch.operations = save_operations(replacement)?;
         self.platform.store.commit(batch.then(shelf::put(after)?)).await?;
         Ok(())

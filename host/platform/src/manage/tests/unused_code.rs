@@ -12,7 +12,7 @@ use crate::records::Job;
 use crate::{Caller, Error};
 
 /// Performs the chores that collect code, as a worker would.
-async fn collect(world: &World) {
+pub(super) async fn collect(world: &World) {
     let request = store::LeaseRequest { now_ms: world.platform.clock.now_ms(), lease_ms: 1000, max: 100 };
     let jobs = world.store.lease_jobs(&Partition::all(world.store.partitions()), request).await.unwrap();
     for leased in jobs.items {
@@ -23,7 +23,7 @@ async fn collect(world: &World) {
 }
 
 /// How many components and programs an account has.
-async fn kept(world: &World, caller: &Caller) -> (u64, u64) {
+pub(super) async fn kept(world: &World, caller: &Caller) -> (u64, u64) {
     let count = async |kind: &str| world.store.records(&caller.tenant, kind, Page::newest(1)).await.unwrap().total;
     (count("component").await, count("program").await)
 }

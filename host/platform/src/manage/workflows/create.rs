@@ -6,7 +6,7 @@ use domain::props;
 use serde_json::{Map, Value};
 use store::Tenant;
 
-use crate::manage::code::{self, CodeRequest};
+use crate::manage::code::{self, CodeRequest, Resolved};
 use crate::manage::{configure, subscriptions};
 use crate::records::{RecordError, Step, Workflow, shelf};
 use crate::vault::Context;
@@ -35,9 +35,12 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewWorkflow) -> R
     check_names(&new.steps)?;
     let id = WorkflowId::from_random(platform.entropy.bytes());
     let now = platform.clock.now_seconds();
-    let (mut steps, mut secrets) = (Vec::new(), Map::new());
+    let (mut steps, mut secrets, mut preconditions) = (Vec::new(), Map::new(), Vec::new());
     for step in new.steps {
-        let (step, secret) = make_step(caller, platform, step).await?;
+        let component_id = Some(step.component_id.clone());
+        let resolved = code::resolve(caller, platform, CodeRequest { component_id, ..CodeRequest::default() }).await?;
+        preconditions.extend(code::still_there(caller, platform, &resolved).await?);
+        let (step, secret) = make_step(caller, platform, step, resolved).await?;
         if !secret.is_empty() {
             secrets.insert(step.name.clone(), Value::Object(secret));
         }
@@ -54,6 +57,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewWorkflow) -> R
     let workflow = Workflow { id, name: new.name, is_active: true, steps, secrets, created_at: now, updated_at: now };
     let emitter = EmitterId::Workflow(workflow.id.clone());
     let mut batch = platform.batch(&caller.tenant).require(shelf::absent(&workflow)).then(shelf::put(&workflow)?);
+    batch.preconditions.extend(preconditions);
     batch.operations.extend(subscriptions::subscribe_new_emitter(caller, platform, &emitter).await?);
     platform.store.commit(batch).await?;
     Ok(workflow)
@@ -100,9 +104,12 @@ fn check_names(steps: &[NewStep]) -> Result<(), Error> {
 }
 
 /// A step, and its secret values.
-async fn make_step(caller: &Caller, platform: &Platform, new: NewStep) -> Result<(Step, Map<String, Value>), Error> {
-    let request = CodeRequest { component_id: Some(new.component_id), ..CodeRequest::default() };
-    let resolved = code::resolve(caller, platform, request).await?;
+async fn make_step(
+    caller: &Caller,
+    platform: &Platform,
+    new: NewStep,
+    resolved: Resolved,
+) -> Result<(Step, Map<String, Value>), Error> {
     let component = resolved.component;
     if component.description.kind != Kind::Action {
         return Err(Error::WrongKind { is: "a source", needs: "an action" });

@@ -1,0 +1,65 @@
+//! Deleting a component: refused while a source or a workflow runs it.
+//!
+//! Somebody may deploy it by its id at the same moment. So it is given up first, as if it had only come with a source:
+//! who named it before that finds it changed when they commit, and who names it afterwards takes it up again, which
+//! the deletion finds changed. Its program and what it stored go with a chore.
+
+use domain::ids::ComponentId;
+
+use crate::manage::code;
+use crate::records::{Component, Kept, Phase, Source, Workflow, shelf};
+use crate::{Caller, Error, Noun, Platform};
+
+pub async fn delete(caller: &Caller, platform: &Platform, key_or_id: &str) -> Result<(), Error> {
+    let kept = own(caller, platform, key_or_id).await?;
+    check_unused(caller, platform, &kept.record.id).await?;
+    let came_with_source = kept.record.came_with_source;
+    let given_up = put(caller, platform, kept, true).await?;
+    if let Err(used) = check_unused(caller, platform, &given_up.record.id).await {
+        put(caller, platform, given_up, came_with_source).await?;
+        return Err(used);
+    }
+    let Component { id, program, .. } = &given_up.record;
+    let batch =
+        platform.batch(&caller.tenant).require(shelf::unchanged(&given_up)).then(shelf::delete(&given_up.record));
+    platform.store.commit(batch.then(code::collect_later(platform, id, program)?)).await?;
+    Ok(())
+}
+
+/// The caller's own: what is published is taken back, not deleted.
+async fn own(caller: &Caller, platform: &Platform, key_or_id: &str) -> Result<Kept<Component>, Error> {
+    let found = shelf::find(&*platform.store, &caller.tenant, super::lookup(key_or_id)).await?;
+    found.ok_or_else(|| Error::not_found(Noun::Component, key_or_id))
+}
+
+async fn put(
+    caller: &Caller,
+    platform: &Platform,
+    kept: Kept<Component>,
+    came_with_source: bool,
+) -> Result<Kept<Component>, Error> {
+    let unchanged = shelf::unchanged(&kept);
+    let record = Component { came_with_source, ..kept.record.clone() };
+    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(shelf::put(&record)?)).await?;
+    Ok(Kept { record, ..kept }.rewritten())
+}
+
+async fn check_unused(caller: &Caller, platform: &Platform, id: &ComponentId) -> Result<(), Error> {
+    let sources = shelf::list_all::<Source>(&*platform.store, &caller.tenant).await?;
+    let running = sources.iter().map(|kept| &kept.record).filter(|source| source.revision.component_id == *id);
+    let mut used_by: Vec<String> = running.map(|source| source.id.to_string()).collect();
+    let workflows = shelf::list_all::<Workflow>(&*platform.store, &caller.tenant).await?;
+    let has_step = |workflow: &&Workflow| workflow.steps.iter().any(|step| step.component_id == *id);
+    used_by.extend(workflows.iter().map(|kept| &kept.record).filter(has_step).map(|workflow| workflow.id.to_string()));
+    if !used_by.is_empty() {
+        return Err(Error::InUse { noun: Noun::Component, id: id.to_string(), used_by });
+    }
+    // An update that fails goes back to the code before, which may be this.
+    let now_ms = platform.clock.now_ms();
+    let is_changing =
+        |source: &&Source| matches!(source.phase, Phase::Changing { .. }) && !source.phase.is_settled(now_ms);
+    match sources.iter().map(|kept| &kept.record).find(is_changing) {
+        Some(source) => Err(Error::Busy { noun: Noun::Source, id: source.id.to_string() }),
+        None => Ok(()),
+    }
+}
