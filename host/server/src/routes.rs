@@ -89,6 +89,8 @@ fn events_routes() -> Vec<Route> {
             .says("Events", "Read the last events of a source").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
         route(GET, "/v1/sources/{id}/events", Key, events::list)
             .says("Events", "Read the last events of a source, in short form").query(&EVENTS).answers(Page("Event")).refuses(&[404]),
+        route(GET, "/v1/sources/{id}/streams", Key, events::streams)
+            .says("Events", "List the streams of a source and how many events of each are kept").answers(List("Stream")).refuses(&[404]),
         route(DELETE, "/v1/sources/{id}/events", Key, events::delete)
             .says("Events", "Delete events of a source, all or an inclusive range; answers before it is done").query(&EVENT_RANGE).answers(Accepted).refuses(&[404]),
         route(GET, "/v1/workflows/{workflow_id}/event_summaries", Key, workflows::events)

@@ -1,16 +1,15 @@
-//! Following a stream as it grows.
+//! Following a stream, or all channels of a source, as they grow.
 //!
 //! Nothing is buffered: a follower remembers the last id it gave, and reads on from there. A pulse says that there may
 //! be more; one that was missed costs a few seconds, never an event.
 
 use domain::event_id::EventId;
 use domain::subscriptions::Stream;
-use store::{Appended, Entry, EntryId, EntryQuery, Tenant};
+use store::{Appended, EntryId, EntryQuery, Order, Tenant};
 use tokio::sync::broadcast;
 
-use crate::manage::events::{EventSummary, log_event};
+use crate::manage::events::{EventSummary, streams_of};
 use crate::manage::sources;
-use crate::records::{Event, names};
 use crate::{Caller, Error, Platform};
 
 /// Read at once: events may be half a megabyte each.
@@ -22,7 +21,8 @@ pub struct Follower {
     platform: Platform,
     tenant: Tenant,
     emitter: String,
-    stream: String,
+    /// Every channel when absent.
+    stream: Option<Stream>,
     last: EntryId,
     pulse: broadcast::Receiver<Appended>,
 }
@@ -30,7 +30,7 @@ pub struct Follower {
 /// What to follow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Following<'a> {
-    /// The default stream when empty; `$errors` and `$logs` as well.
+    /// Every channel when empty; `$errors` and `$logs` only by name.
     pub event_name: &'a str,
     /// The last event that was seen; from now on when absent.
     pub after: Option<&'a str>,
@@ -46,35 +46,59 @@ impl Follower {
         following: Following<'_>,
     ) -> Result<Self, Error> {
         let source = sources::find(caller, platform, id).await?;
-        let stream = Stream::parse(following.event_name).map_err(|error| Error::parameter("event_name", error))?;
+        let named = Some(following.event_name).filter(|name| !name.is_empty());
+        let stream = named.map(Stream::parse).transpose().map_err(|error| Error::parameter("event_name", error))?;
         // Before the newest is looked up, so that nothing falls between.
         let pulse = platform.store.pulse().events();
         let (tenant, emitter) = (caller.tenant.clone(), source.id.to_string());
-        let last = match following.after {
+        let mut follower = Self { platform: platform.clone(), tenant, emitter, stream, last: EntryId::FIRST, pulse };
+        follower.last = match following.after {
             Some(after) => parse_id(after)?,
             None => {
-                let newest = EntryQuery::newest(1);
-                let found = platform.store.entries(&tenant, &emitter, stream.as_str(), newest).await?;
-                found.first().map_or(EntryId::FIRST, |entry| entry.id)
+                let found = follower.read(EntryQuery::newest(1)).await?;
+                found.first().map_or(EntryId::FIRST, |(newest, _)| *newest)
             }
         };
-        let (platform, stream) = (platform.clone(), stream.as_str().to_owned());
-        Ok(Self { platform, tenant, emitter, stream, last, pulse })
+        Ok(follower)
     }
 
     /// The next events, at least one, oldest first. May be dropped at any time without losing any.
     pub async fn next(&mut self) -> Result<Vec<EventSummary>, Error> {
         loop {
             let query = EntryQuery::after(self.last, AT_ONCE);
-            let found = self.platform.store.entries(&self.tenant, &self.emitter, &self.stream, query).await?;
-            if let Some(newest) = found.last() {
-                let newest = newest.id;
-                let read = found.iter().map(|entry| self.summary(entry)).collect::<Result<_, _>>()?;
-                self.last = newest;
-                return Ok(read);
+            let mut found = self.read(query).await?;
+            if let (Some((newest, _)), None) = (found.last(), &self.stream) {
+                // One channel may have got an older event after it was read, or have been made. Up to the newest that was
+                // seen, all are there by now: ids are given in the order of commits.
+                found = self.read(EntryQuery { last: Some(*newest), ..query }).await?;
+            }
+            if let Some((newest, _)) = found.last() {
+                self.last = *newest;
+                return Ok(found.into_iter().map(|(_, event)| event).collect());
             }
             self.wait().await;
         }
+    }
+
+    /// Of all that is followed, in the query's order and as many as it wants. More are never held at once than twice.
+    async fn read(&self, query: EntryQuery) -> Result<Vec<(EntryId, EventSummary)>, Error> {
+        let (store, tenant, emitter) = (&self.platform.store, &self.tenant, self.emitter.as_str());
+        let streams = match &self.stream {
+            Some(stream) => vec![stream.as_str().to_owned()],
+            None => streams_of(tenant, &self.platform, emitter, None).await?.names,
+        };
+        let mut found = Vec::new();
+        for stream in &streams {
+            for entry in store.entries(tenant, emitter, stream, query).await? {
+                found.push((entry.id, EventSummary::of_entry(stream, emitter, &entry, true)?));
+            }
+            match query.order {
+                Order::OldestFirst => found.sort_by_key(|(id, _)| *id),
+                Order::NewestFirst => found.sort_by_key(|(id, _)| std::cmp::Reverse(*id)),
+            }
+            found.truncate(usize::try_from(query.limit).unwrap_or(usize::MAX));
+        }
+        Ok(found)
     }
 
     /// Until there may be more.
@@ -92,14 +116,6 @@ impl Follower {
                 () = self.platform.clock.sleep_until(look_ms) => return,
             }
         }
-    }
-
-    fn summary(&self, entry: &Entry) -> Result<EventSummary, Error> {
-        let is_log = self.stream == names::LOGS;
-        let event = if is_log { log_event(&self.emitter, entry)? } else { Event::decode(&entry.value)? };
-        let Event { event, metadata } = event;
-        let (id, indexed_at_ms) = (entry.id.to_string(), entry.id.ms());
-        Ok(EventSummary { id, indexed_at_ms, event, event_truncated: None, metadata })
     }
 }
 

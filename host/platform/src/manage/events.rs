@@ -8,7 +8,7 @@ use domain::subscriptions::Stream;
 use domain::truncate::truncate;
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::{Entry, EntryId, EntryQuery, Order, Tenant};
+use store::{Entry, EntryId, EntryQuery, Order, StreamInfo, Tenant};
 
 use super::paging::PageOf;
 use super::sources;
@@ -24,6 +24,18 @@ pub use delete::{DeleteEvents, delete};
 const SUMMARIES_MAXIMUM: usize = 100;
 /// Streams that one list is merged from; a component that invents more channels is read by `event_name`.
 const STREAMS_MERGED: usize = 100;
+
+/// Channels that are listed; one that invents more is found by its name.
+const CHANNELS_LISTED: usize = 1000;
+
+/// A stream of a source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StreamView {
+    /// `default`, a channel, `$errors` or `$logs`.
+    pub name: String,
+    /// Those that are kept.
+    pub events: u64,
+}
 
 /// Which events to read.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +70,20 @@ pub async fn of_source(
     summaries(&caller.tenant, platform, source.id.as_str(), query).await
 }
 
+/// The default stream, the channels that were ever written by name, and the platform's two.
+pub async fn streams(caller: &Caller, platform: &Platform, id: &str) -> Result<Vec<StreamView>, Error> {
+    let source = sources::find(caller, platform, id).await?;
+    let written = platform.store.streams(&caller.tenant, source.id.as_str()).await?;
+    let of_every_source = [names::DEFAULT, names::ERRORS, names::LOGS].map(|name| {
+        let count = written.iter().find(|stream| stream.name == name).map_or(0, |stream| stream.count);
+        StreamView { name: name.to_owned(), events: count }
+    });
+    let [default, errors, logs] = of_every_source.clone();
+    let channels = written.into_iter().filter(|stream| of_every_source.iter().all(|known| known.name != stream.name));
+    let channels = channels.map(|StreamInfo { name, count }| StreamView { name, events: count });
+    Ok([default].into_iter().chain(channels.take(CHANNELS_LISTED)).chain([errors, logs]).collect())
+}
+
 /// The events of any emitter that is known to be the tenant's.
 pub(super) async fn summaries(
     tenant: &Tenant,
@@ -81,14 +107,14 @@ pub(super) async fn summaries(
     Ok(PageOf { info: PageInfo::new(streams.total, &cursors), items })
 }
 
-struct Streams {
-    names: Vec<String>,
+pub(crate) struct Streams {
+    pub(crate) names: Vec<String>,
     /// Events in all of them.
     total: usize,
 }
 
 /// The streams a request is about: the named one, or every channel of the emitter.
-async fn streams_of(
+pub(crate) async fn streams_of(
     tenant: &Tenant,
     platform: &Platform,
     emitter: &str,
@@ -155,7 +181,7 @@ impl EventSummary {
         Self { id: id.to_string(), indexed_at_ms: id.ms(), event, event_truncated: None, metadata }
     }
 
-    pub(super) fn of_entry(stream: &str, emitter: &str, entry: &Entry, is_expanded: bool) -> Result<Self, Error> {
+    pub(crate) fn of_entry(stream: &str, emitter: &str, entry: &Entry, is_expanded: bool) -> Result<Self, Error> {
         let event = if stream == names::LOGS { log_event(emitter, entry)? } else { Event::decode(&entry.value)? };
         let mut summary = Self::whole(entry.id, event);
         if !is_expanded {
@@ -168,7 +194,7 @@ impl EventSummary {
 }
 
 /// A line of the log in the shape of an event: `$logs` is a stream like the others.
-pub(crate) fn log_event(emitter: &str, entry: &Entry) -> Result<Event, Error> {
+fn log_event(emitter: &str, entry: &Entry) -> Result<Event, Error> {
     let line = LogEntry::decode(&entry.value)?;
     let metadata = Metadata {
         emit_id: line.run_id.clone(),

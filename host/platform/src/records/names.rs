@@ -15,6 +15,7 @@
 use domain::ids::{EndpointKey, SourceId, UserId};
 use store::Tenant;
 
+pub const DEFAULT: &str = "default";
 pub const ERRORS: &str = "$errors";
 pub const LOGS: &str = "$logs";
 

@@ -34,6 +34,10 @@ pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
     Ok(Answer::page(&page.map(short)))
 }
 
+pub(crate) async fn streams(context: Context) -> Result<Answer, Error> {
+    Ok(Answer::data(events::streams(context.caller()?, context.platform(), context.path("id")).await?))
+}
+
 pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
     let request = DeleteEvents {
         start_id: context.parameters.filled_text("start_id")?,

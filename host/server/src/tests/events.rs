@@ -32,6 +32,17 @@ async fn event_summaries_have_the_fields_of_the_specification() {
 }
 
 #[tokio::test]
+async fn the_streams_of_a_source_are_listed() {
+    let wire = wire().await;
+    let source = counted(&wire, 2).await;
+
+    let streams = wire.get(&format!("{source}/streams")).await.data();
+
+    let stream = |name: &str, events: u64| json!({"name": name, "events": events});
+    assert_eq!(streams, json!([stream("default", 2), stream("$errors", 0), stream("$logs", 0)]));
+}
+
+#[tokio::test]
 async fn expand_takes_event_and_nothing_else() {
     let wire = wire().await;
     let source = counted(&wire, 1).await;

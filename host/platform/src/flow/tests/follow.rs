@@ -53,6 +53,85 @@ async fn a_follower_resumes_after_the_last_event_it_saw() {
     );
 }
 
+/// A source that emits each event into the channel that the event names.
+async fn talker(stage: &Stage) -> Source {
+    stage.world.sandbox.script("talker", |call| {
+        let event = call["event"].clone();
+        let metadata = json!({"name": event["channel"]});
+        Outcome { emits: vec![fake::emit_with(&event, metadata)], ..Outcome::default() }
+    });
+    stage.endpoint("talker", json!({})).await
+}
+
+#[tokio::test]
+async fn a_follower_without_a_name_sees_every_channel_in_the_order_of_emission() {
+    let stage = Stage::new().await;
+    let source = talker(&stage).await;
+    let mut all = follow(&stage, &source, Following::default()).await.unwrap();
+    let mut only_default = follow(&stage, &source, Following { event_name: "default", after: None }).await.unwrap();
+    // The second channel is made while it is followed; more come than are read at once.
+    let channels = ["", "one", "", "two", "one"].into_iter().cycle().take(25);
+    for (number, channel) in channels.enumerate() {
+        stage.post(&source, json!({"channel": channel, "n": number})).await.unwrap();
+    }
+
+    let mut seen = Vec::new();
+    while seen.len() < 25 {
+        seen.extend(all.next().await.unwrap());
+    }
+    let defaults = only_default.next().await.unwrap();
+
+    assert_eq!(seen.iter().map(|event| event.event["n"].clone()).collect::<Vec<_>>(), (0..25).collect::<Vec<_>>());
+    assert_eq!(seen[3].metadata.name, "two");
+    assert!(defaults.iter().all(|event| event.metadata.name.is_empty()));
+    let resumed = Following { after: Some(&seen[10].id), ..Following::default() };
+    let mut resumed = follow(&stage, &source, resumed).await.unwrap();
+    assert_eq!(resumed.next().await.unwrap()[0].event["n"], 11);
+    let mut from_now_on = follow(&stage, &source, Following::default()).await.unwrap();
+    assert!(from_now_on.next().now_or_never().is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nothing_is_missed_that_comes_to_one_channel_while_another_is_read() {
+    const EACH: usize = 200;
+    let stage = std::sync::Arc::new(Stage::new().await);
+    let source = talker(&stage).await;
+    let mut all = follow(&stage, &source, Following::default()).await.unwrap();
+    let writers: Vec<_> = (0..4)
+        .map(|channel| {
+            let (stage, source) = (stage.clone(), source.clone());
+            tokio::spawn(async move {
+                for number in 0..EACH {
+                    // New channels appear all the time.
+                    let name = format!("c{channel}-{}", number / 20);
+                    stage.post(&source, json!({"channel": name})).await.unwrap();
+                }
+            })
+        })
+        .collect();
+
+    let ended = tokio::spawn({
+        let (stage, source) = (stage.clone(), source.clone());
+        async move {
+            for writer in writers {
+                writer.await.unwrap();
+            }
+            stage.post(&source, json!({"channel": "end"})).await.unwrap();
+        }
+    });
+
+    let mut seen: Vec<(String, String)> = Vec::new();
+    while seen.last().is_none_or(|(channel, _)| channel != "end") {
+        let metadata = all.next().await.unwrap().into_iter().map(|event| event.metadata);
+        seen.extend(metadata.map(|metadata| (metadata.name, metadata.emit_id)));
+    }
+
+    ended.await.unwrap();
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 4 * EACH + 1);
+}
+
 #[tokio::test]
 async fn errors_and_logs_are_streams_of_their_own() {
     let stage = Stage::new().await;

@@ -2,6 +2,7 @@
 
 use domain::paging::Limit;
 use serde_json::{Value, json};
+use store::{Op, Store};
 
 use super::{deploy, world};
 use crate::fake::{World, component, emit, emit_with, log, returned, threw};
@@ -49,6 +50,30 @@ async fn after_deleting(start: Option<usize>, end: Option<usize>) -> Vec<Value> 
     events::delete(&caller, &world.platform, &id, &request).await.unwrap();
 
     left(&world, &caller, &id).await
+}
+
+#[tokio::test]
+async fn streams_are_listed_with_what_is_kept_of_them_also_when_that_is_nothing() {
+    let (world, caller) = world().await;
+    let id = counted(&world, &caller, 2).await;
+    let listed = async || {
+        let streams = events::streams(&caller, &world.platform, &id).await.unwrap();
+        streams.into_iter().map(|stream| (stream.name, stream.events)).collect::<Vec<_>>()
+    };
+    let mut batch = world.platform.batch(&caller.tenant);
+    let append = |stream: String| Op::Append { emitter: id.clone(), stream, value: "{}".into(), keep: 1 };
+    batch.operations = (0..1001).map(|number| append(format!("channel-{number:04}"))).collect();
+
+    let before = listed().await;
+    world.store.commit(batch).await.unwrap();
+    let after = listed().await;
+    let request = DeleteEvents { event_name: Some("channel-0007".into()), ..DeleteEvents::default() };
+    events::delete(&caller, &world.platform, &id, &request).await.unwrap();
+
+    assert_eq!(before, [("default".into(), 2), ("$errors".into(), 0), ("$logs".into(), 0)]);
+    assert_eq!((after.len(), after[1].clone()), (1003, ("channel-0000".into(), 1)));
+    assert_eq!(after[1000..], [("channel-0999".into(), 1), ("$errors".into(), 0), ("$logs".into(), 0)]);
+    assert_eq!(listed().await[8], ("channel-0007".into(), 0), "its events are gone, and it is known");
 }
 
 #[tokio::test]
