@@ -108,7 +108,8 @@ pub enum Op {
         scope: String,
         max: u32,
     },
-    /// Adds, saturating at plus and minus 2^53 - 1. From `expires_ms` on the counter may be forgotten.
+    /// Adds, saturating at plus and minus 2^53 - 1. From `expires_ms` on the counter may be forgotten; a counter has one
+    /// such time, given with each `Count`.
     Count {
         counter: String,
         amount: i64,

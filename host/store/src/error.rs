@@ -61,6 +61,17 @@ pub enum Error {
     Worker(#[from] tokio::task::JoinError),
 }
 
+impl Error {
+    /// Everybody who took part in what failed is told the same; not every error can be copied.
+    pub(crate) fn same_again(&self) -> Self {
+        match self {
+            Self::Redis(error) => Self::Redis(error.clone()),
+            Self::Answer(error) => Self::Answer(error.clone()),
+            _ => Self::Closed,
+        }
+    }
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode;

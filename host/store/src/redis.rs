@@ -3,7 +3,7 @@
 //! # Keys
 //!
 //! All begin with the namespace (`ws` unless told otherwise). Everything of a partition carries its
-//! hash tag, so a commit is one script on one slot. `t` is a tenant; `kind` and `emitter` are escaped.
+//! hash tag, so a commit is one script on one slot; commits made at the same time share one (`group.rs`). `t` is a tenant; `kind` and `emitter` are escaped.
 //!
 //! | key | what |
 //! |---|---|
@@ -13,16 +13,16 @@
 //! | `ws:{p3}:records:t:kind` | sorted set of ids by position |
 //! | `ws:{p3}:alias:t:kind` | hash: alias to id |
 //! | `ws:{p3}:stream:t:emitter:name` | stream; the ids are ours |
-//! | `ws:{p3}:streams:t:emitter`, `ws:{p3}:last:t:emitter` | names of its streams, its last id |
+//! | `ws:{p3}:emitter:t:emitter` | hash: `last`, its last id; `s` and a name for each of its streams |
 //! | `ws:{p3}:state:t:scope`, `ws:{p3}:sizes:t` | hash of values; bytes of each scope |
 //! | `ws:{p3}:counter:t:name` | number |
 //! | `ws:{p3}:job:<id>` | hash: tenant, lane, due, attempt, entry, payload, token |
 //! | `ws:{p3}:heads:t`, `ws:{p3}:lane:t:lane` | jobs that may be leased by time; a lane's jobs in order |
-//! | `ws:{p3}:waiting`, `ws:{p3}:ring` | tenants by their earliest job; tenants whose turn it is |
+//! | `ws:{p3}:waiting`, `ws:{p3}:ring` | tenants by their earliest job, or earlier; tenants whose turn it is |
 //! | `ws:{p3}:timers`, `ws:{p3}:timer:t:id` | timers by time; hash: due, schedule, token |
 //! | `ws:{p3}:position`, `:jobs`, `:token`, `:turn` | sequences |
-//! | `ws:{p3}:done:<commit>` | the answer of a commit, for two minutes |
-//! | `ws:pulse` | channel: `w`, or `e:t:emitter` |
+//! | `ws:{p3}:done:<group>` | the answers to a group of commits, for two minutes |
+//! | `ws:pulse` | channel: who sends it, `:w` or `:`, and `:t:emitter` for each emitter with new entries |
 //!
 //! # How durable
 //!
@@ -31,13 +31,14 @@
 //! fail-over to a replica loses what was not yet replicated; `min-replicas-to-write 1` bounds that,
 //! `WAIT` would only measure it, so it is not used.
 //!
-//! A commit is named by the client and its answer is kept for two minutes, longer than anybody
-//! tries: a retry after a lost connection gets the old answer and changes nothing. `SCRIPT FLUSH`
-//! costs one round trip.
+//! A group of commits is named by the client and its answers are kept for two minutes, longer than
+//! anybody tries: a retry after a lost connection gets the old answers and changes nothing. `SCRIPT
+//! FLUSH` costs one round trip.
 
 mod address;
 mod decode;
 mod encode;
+mod group;
 mod link;
 mod scripts;
 
@@ -49,10 +50,10 @@ use bytes::Bytes;
 
 use self::address::Address;
 use self::decode::Row;
-use self::encode::{escape, number, text};
+use self::encode::{Arguments, escape, unescape};
+use self::group::{Groups, Member};
 use self::link::Link;
 use crate::batch::MAX_MS;
-use crate::pulse::Touched;
 use crate::{
     Appended, Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryQuery, Error, Job, Lease,
     LeaseRequest, Leased, Lookup, MAX_LEASES, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records, Store,
@@ -64,12 +65,10 @@ pub const NAMESPACE: &str = "ws";
 
 pub struct Redis {
     link: Link,
+    groups: Groups,
     namespace: String,
     partitions: u16,
     pulse: Pulse,
-    /// Random, and a count: the name of each commit of this client.
-    client: String,
-    commits: AtomicU64,
     /// Where the next round over the partitions begins, so that none is always last.
     rounds: AtomicU64,
 }
@@ -78,22 +77,16 @@ impl Redis {
     /// `redis://host:port/db` or `redis+cluster://host:port,host:port`. Installations that share a
     /// server have different namespaces.
     pub async fn connect(address: &str, namespace: &str) -> Result<Self, Error> {
-        let pulse = Pulse::new();
-        let ears = pulse.clone();
-        let hear = move |message: PushInfo| hear(&ears, message);
-        let link = Link::open(Address::parse(address)?, &format!("{namespace}:pulse"), hear).await?;
+        let (pulse, channel) = (Pulse::new(), format!("{namespace}:pulse"));
+        let client = format!("{:016x}", getrandom::u64()?);
+        let ears = (pulse.clone(), client.clone());
+        let hear = move |message: PushInfo| hear(&ears.0, &ears.1, message);
+        let link = Link::open(Address::parse(address)?, &channel, hear).await?;
         let key = format!("{namespace}:partitions");
         let _: bool = link.ask(cmd("SETNX").arg(&key).arg(PARTITIONS)).await?;
         let partitions = link.ask(cmd("GET").arg(&key)).await?;
-        Ok(Self {
-            link,
-            namespace: namespace.to_owned(),
-            partitions,
-            pulse,
-            client: format!("{:016x}", getrandom::u64()?),
-            commits: AtomicU64::new(0),
-            rounds: AtomicU64::new(0),
-        })
+        let groups = Groups::new(link.clone(), pulse.clone(), (client, channel), partitions);
+        Ok(Self { link, groups, namespace: namespace.to_owned(), partitions, pulse, rounds: AtomicU64::new(0) })
     }
 
     fn prefix(&self, partition: Partition) -> String {
@@ -104,9 +97,10 @@ impl Redis {
         self.prefix(tenant.partition(self.partitions))
     }
 
-    async fn read_records(&self, tenant: &Tenant, kind: &str, question: Vec<Vec<u8>>) -> Result<Records, Error> {
-        let arguments = [vec![text(tenant.as_str()), text(&escape(kind))], question].concat();
-        let mut answer: Row = self.link.run(&scripts::RECORDS, &self.prefix_of(tenant), &arguments).await?;
+    async fn read_records(&self, tenant: &Tenant, kind: &str, question: &Arguments) -> Result<Records, Error> {
+        let mut arguments = Arguments::default();
+        arguments.text(tenant.as_str()).text(&escape(kind)).append(question);
+        let mut answer: Row = self.link.run(&scripts::RECORDS, &[&self.prefix_of(tenant)], &arguments).await?;
         let total = answer.take()?;
         let items = answer.rest()?.into_iter().map(Row::record).collect::<Result<_, _>>()?;
         Ok(Records { items, total })
@@ -130,8 +124,9 @@ impl Redis {
                 leased.next_due_ms = Some(request.now_ms);
                 break;
             }
-            let arguments = [number(&request.now_ms), number(&request.until_ms()), number(&left)];
-            let mut answer: Row = self.link.run(script, &self.prefix(*partition), &arguments).await?;
+            let mut arguments = Arguments::default();
+            arguments.number(request.now_ms).number(request.until_ms()).number(left);
+            let mut answer: Row = self.link.run(script, &[&self.prefix(*partition)], &arguments).await?;
             for row in answer.take::<Vec<Row>>()? {
                 leased.items.push(decode(row)?);
                 left = left.saturating_sub(1);
@@ -147,13 +142,9 @@ impl Redis {
 impl Store for Redis {
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.check()?;
-        let touched = Touched::by(&batch);
-        let name = format!("{}-{}", self.client, self.commits.fetch_add(1, Ordering::Relaxed));
-        let arguments = encode::batch(&batch, &touched, &name, &format!("{}:pulse", self.namespace));
-        let answer: Row = self.link.run(&scripts::COMMIT, &self.prefix_of(&batch.tenant), &arguments).await?;
-        let committed = answer.committed(&batch.operations)?;
-        self.pulse.committed(&touched);
-        Ok(committed)
+        let partition = batch.tenant.partition(self.partitions);
+        let answer = self.groups.commit(partition, Member::new(self.prefix(partition), &batch)).await?;
+        decode::committed(&answer, &batch.operations)
     }
 
     fn partitions(&self) -> u16 {
@@ -167,8 +158,9 @@ impl Reads for Redis {
         let id = match lookup {
             Lookup::Id(id) => id,
             Lookup::Alias(alias) => {
-                let question = vec![text("alias"), text(alias)];
-                return Ok(self.read_records(tenant, kind, question).await?.items.pop());
+                let mut question = Arguments::default();
+                question.text("alias").text(alias);
+                return Ok(self.read_records(tenant, kind, &question).await?.items.pop());
             }
         };
         // What every run asks for, so no script is run for it.
@@ -180,11 +172,11 @@ impl Reads for Redis {
     }
 
     async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error> {
-        let newer_than = page.before.as_ref().map_or_else(|| text("-inf"), number);
-        let older_than = page.after.as_ref().map_or_else(|| text("+inf"), number);
-        let ascends = number(&u8::from(page.ascends()));
-        let question = vec![text("list"), newer_than, older_than, number(&page.bounded_limit()), ascends];
-        let mut records = self.read_records(tenant, kind, question).await?;
+        let bound = |position: Option<u64>, none: &str| position.map_or_else(|| none.to_owned(), |at| at.to_string());
+        let mut question = Arguments::default();
+        question.text("list").text(&bound(page.before, "-inf")).text(&bound(page.after, "+inf"));
+        question.number(page.bounded_limit()).number(u8::from(page.ascends()));
+        let mut records = self.read_records(tenant, kind, &question).await?;
         if page.ascends() {
             records.items.reverse();
         }
@@ -192,8 +184,11 @@ impl Reads for Redis {
     }
 
     async fn streams(&self, tenant: &Tenant, emitter: &str) -> Result<Vec<StreamInfo>, Error> {
-        let emitter = format!("{tenant}:{}", escape(emitter)).into();
-        let streams: Vec<(String, u64)> = self.link.run(&scripts::STREAMS, &self.prefix_of(tenant), &[emitter]).await?;
+        let mut arguments = Arguments::default();
+        arguments.number(format_args!("{tenant}:{}", escape(emitter)));
+        let mut streams: Vec<(String, u64)> =
+            self.link.run(&scripts::STREAMS, &[&self.prefix_of(tenant)], &arguments).await?;
+        streams.sort_unstable();
         Ok(streams.into_iter().map(|(name, count)| StreamInfo { name, count }).collect())
     }
 
@@ -257,10 +252,11 @@ impl Work for Redis {
     async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError> {
         let (kind, id, token) = match lease {
             Lease::Job(lease) => ("job", encode::job(lease.job), lease.token),
-            Lease::Timer(lease) => ("timer", text(&lease.timer), lease.token),
+            Lease::Timer(lease) => ("timer", lease.timer.clone(), lease.token),
         };
-        let arguments = [text(kind), text(tenant.as_str()), id, number(&token), number(&until_ms.min(MAX_MS))];
-        let is_held: bool = self.link.run(&scripts::EXTEND, &self.prefix_of(tenant), &arguments).await?;
+        let mut arguments = Arguments::default();
+        arguments.text(kind).text(tenant.as_str()).text(&id).number(token).number(until_ms.min(MAX_MS));
+        let is_held: bool = self.link.run(&scripts::EXTEND, &[&self.prefix_of(tenant)], &arguments).await?;
         if is_held { Ok(()) } else { Err(CommitError::LeaseLost) }
     }
 
@@ -296,23 +292,24 @@ impl Directory for Redis {
     }
 }
 
-/// A message of any host, this one included: wakes those who wait here.
-fn hear(pulse: &Pulse, message: PushInfo) {
+/// A message of another host: wakes those who wait here. This client's own commits have done so already.
+fn hear(pulse: &Pulse, client: &str, message: PushInfo) {
     if message.kind != PushKind::Message {
         return;
     }
     let payload = message.data.into_iter().nth(1).and_then(|value| from_redis_value::<String>(value).ok());
-    match payload.as_deref() {
-        Some("w") => pulse.work_is_there(),
-        Some(text) => {
-            let event = text.strip_prefix("e:").and_then(|rest| rest.split_once(':'));
-            if let Some((tenant, emitter)) = event
-                && let Ok(tenant) = Tenant::parse(tenant)
-            {
-                pulse.appended(Appended { tenant, emitter: emitter.to_owned() });
-            }
+    let payload = payload.unwrap_or_default();
+    let mut parts = payload.split(':');
+    if parts.next() == Some(client) {
+        return;
+    }
+    if parts.next() == Some("w") {
+        pulse.work_is_there();
+    }
+    while let (Some(tenant), Some(emitter)) = (parts.next(), parts.next()) {
+        if let Ok(tenant) = Tenant::parse(tenant) {
+            pulse.appended(Appended { tenant, emitter: unescape(emitter) });
         }
-        None => {}
     }
 }
 

@@ -1,10 +1,14 @@
 -- Second half of a commit: from here on everything succeeds.
 local COUNTER_END = 9007199254740991
 local LAST_SEQUENCE = 1048575
-local versions, entries, counters, jobs, removed = {}, {}, {}, {}, {}
--- The tenant's jobs changed: where it waits is seen to once, at the end.
-local has_moved = false
+local versions, entries, counters, jobs, removed
+-- When the earliest of the heads that the batch made is due: told once, at the end.
+local earliest
+
 local function add(list, item) list[#list + 1] = item end
+
+local function emitter_key(emitter) return P .. ':emitter:' .. tenant .. ':' .. emitter end
+local function stream_key(emitter, stream) return P .. ':stream:' .. tenant .. ':' .. emitter .. ':' .. stream end
 
 local function set_alias(kind, id, before, alias)
   if before and before ~= alias then call('HDEL', alias_key(kind), before) end
@@ -17,28 +21,33 @@ local function set_alias(kind, id, before, alias)
 end
 
 -- An id after the emitter's last one, also when the clock has stepped back.
-local function next_entry(emitter)
-  local key = P .. ':last:' .. tenant .. ':' .. emitter
+local function next_entry(last)
   local ms, sequence = now, 0
-  local last = call('GET', key)
   if last then
     local split = string.find(last, '-', 1, true)
     local last_ms, last_sequence = tonumber(string.sub(last, 1, split - 1)), tonumber(string.sub(last, split + 1))
     if now <= last_ms then ms, sequence = last_ms, last_sequence + 1 end
     if sequence > LAST_SEQUENCE then ms, sequence = ms + 1, 0 end
   end
-  local id = digits(ms) .. '-' .. digits(sequence)
-  call('SET', key, id)
-  return id
+  return digits(ms) .. '-' .. digits(sequence)
 end
-
-local function stream_key(emitter, stream) return P .. ':stream:' .. tenant .. ':' .. emitter .. ':' .. stream end
 
 local function delete_oldest(key, first, last, most)
   if most <= 0 then return 0 end
   local found = call('XRANGE', key, first, last, 'COUNT', most)
   for _, entry in ipairs(found) do call('XDEL', key, entry[1]) end
   return #found
+end
+
+local function add_head(job, due)
+  call('ZADD', heads_key(tenant), due, job)
+  local at = tonumber(due)
+  if not earliest or at < earliest then earliest = at end
+end
+
+local function leave_lane(job)
+  local due = advance_lane(tenant, settled[job].lane)
+  if due and (not earliest or tonumber(due) < earliest) then earliest = tonumber(due) end
 end
 
 local function set_timer(timer, due, schedule)
@@ -63,128 +72,126 @@ local function bytes_of(scope, key)
 end
 
 local applies = {
-  put = function(one)
-    local kind, id, key = one[2], one[3], record_key(one[2], one[3])
+  put = function(kind, id, alias, value)
+    local key = record_key(kind, id)
     local before = call('HMGET', key, 'alias', 'position')
     if not before[2] then
       local position = call('INCR', P .. ':position')
       call('HSET', key, 'position', position)
       call('ZADD', P .. ':records:' .. tenant .. ':' .. kind, position, id)
     end
-    call('HSET', key, 'value', one[5])
-    set_alias(kind, id, before[1], one[4])
-    add(versions, call('HINCRBY', key, 'version', 1))
+    call('HSET', key, 'value', value)
+    set_alias(kind, id, before[1], alias)
+    add(versions, digits(call('HINCRBY', key, 'version', 1)))
   end,
-  delete = function(one)
-    local kind, id = one[2], one[3]
+  delete = function(kind, id)
     local alias = call('HGET', record_key(kind, id), 'alias')
     if alias then call('HDEL', alias_key(kind), alias) end
     call('DEL', record_key(kind, id))
     call('ZREM', P .. ':records:' .. tenant .. ':' .. kind, id)
   end,
-  append = function(one)
-    local emitter, stream = one[2], one[3]
-    local id = next_entry(emitter)
-    call('XADD', stream_key(emitter, stream), 'MAXLEN', '=', one[5], id, 'v', one[4])
-    call('ZADD', P .. ':streams:' .. tenant .. ':' .. emitter, 0, stream)
+  append = function(emitter, stream, value, keep)
+    local key, name = emitter_key(emitter), 's' .. stream
+    local known = call('HMGET', key, 'last', name)
+    local id = next_entry(known[1])
+    if known[2] then call('HSET', key, 'last', id) else call('HSET', key, 'last', id, name, '') end
+    call('XADD', stream_key(emitter, stream), 'MAXLEN', '=', keep, id, 'v', value)
     add(entries, id)
   end,
-  delete_entries = function(one)
-    add(removed, delete_oldest(stream_key(one[2], one[3]), one[4], one[5], tonumber(one[6])))
+  delete_entries = function(emitter, stream, first, last, most)
+    add(removed, delete_oldest(stream_key(emitter, stream), first, last, tonumber(most)))
   end,
-  drop_emitter = function(one)
-    local names, most, count, left = P .. ':streams:' .. tenant .. ':' .. one[2], tonumber(one[3]), 0, 0
-    for _, name in ipairs(call('ZRANGE', names, 0, -1)) do
-      local key = stream_key(one[2], name)
-      count = count + delete_oldest(key, '-', '+', most - count)
-      left = left + call('XLEN', key)
+  drop_emitter = function(emitter, max)
+    local most, count, left, keys = tonumber(max), 0, 0, {emitter_key(emitter)}
+    local fields = call('HKEYS', keys[1])
+    table.sort(fields)
+    for _, field in ipairs(fields) do
+      if field ~= 'last' then
+        local key = stream_key(emitter, string.sub(field, 2))
+        count = count + delete_oldest(key, '-', '+', most - count)
+        left = left + call('XLEN', key)
+        add(keys, key)
+      end
     end
     if left == 0 then
-      for _, name in ipairs(call('ZRANGE', names, 0, -1)) do call('DEL', stream_key(one[2], name)) end
-      call('DEL', names, P .. ':last:' .. tenant .. ':' .. one[2])
+      for _, key in ipairs(keys) do call('DEL', key) end
     end
     add(removed, count)
   end,
-  set = function(one)
-    local scope, key, value = one[2], one[3], one[4]
+  set = function(scope, key, value)
     resize_scope(scope, #key + #value - bytes_of(scope, key))
     call('HSET', state_key(scope), key, value)
   end,
-  remove = function(one)
-    resize_scope(one[2], -bytes_of(one[2], one[3]))
-    call('HDEL', state_key(one[2]), one[3])
+  remove = function(scope, key)
+    resize_scope(scope, -bytes_of(scope, key))
+    call('HDEL', state_key(scope), key)
   end,
-  clear = function(one)
-    local keys = call('HRANDFIELD', state_key(one[2]), one[3])
+  clear = function(scope, max)
+    local keys = call('HRANDFIELD', state_key(scope), max)
     for _, key in ipairs(keys) do
-      resize_scope(one[2], -bytes_of(one[2], key))
-      call('HDEL', state_key(one[2]), key)
+      resize_scope(scope, -bytes_of(scope, key))
+      call('HDEL', state_key(scope), key)
     end
     add(removed, #keys)
   end,
-  count = function(one)
-    local key = counter_key(one[2])
-    local total = tonumber(call('GET', key) or '0') + tonumber(one[3])
-    total = math.max(-COUNTER_END, math.min(COUNTER_END, total))
-    if one[4] == '' then
-      call('SET', key, digits(total))
-    else
-      call('SET', key, digits(total), 'PX', one[4])
-    end
-    add(counters, total)
+  count = function(counter, amount, lives_ms)
+    local key = counter_key(counter)
+    local total = call('INCRBY', key, amount)
+    -- A counter that was not there begins with this amount.
+    if lives_ms ~= '' and total == tonumber(amount) then call('PEXPIRE', key, lives_ms) end
+    local clamped = math.max(-COUNTER_END, math.min(COUNTER_END, total))
+    if clamped ~= total then call('SET', key, digits(clamped), 'KEEPTTL') end
+    add(counters, digits(clamped))
   end,
-  enqueue = function(one)
-    local lane, due, entry = one[2], one[3], one[4]
-    if string.sub(entry, 1, 1) == '#' then entry = entries[tonumber(string.sub(entry, 2)) + 1] end
+  enqueue = function(lane, due, entry, payload)
+    if string.byte(entry) == 35 then entry = entries[tonumber(string.sub(entry, 2)) + 1] end
     local number = call('INCR', P .. ':jobs')
-    local job = string.format('%016.0f', number)
-    local row = {'tenant', tenant, 'due', due, 'attempt', 0, 'payload', one[5]}
-    local is_head = true
-    if entry ~= '' then row[9], row[10] = 'entry', entry end
-    if lane ~= '' then
-      row[#row + 1] = 'lane'
-      row[#row + 1] = lane
+    local job, is_head = string.format('%016.0f', number), true
+    local key = job_key(job)
+    if lane == '' then
+      call('HSET', key, 'tenant', tenant, 'due', due, 'attempt', '0', 'entry', entry, 'payload', payload)
+    else
+      call('HSET', key, 'tenant', tenant, 'due', due, 'attempt', '0', 'entry', entry, 'payload', payload, 'lane', lane)
       is_head = call('RPUSH', P .. ':lane:' .. tenant .. ':' .. lane, job) == 1
     end
-    call('HSET', job_key(job), unpack(row))
-    if is_head then call('ZADD', heads_key(tenant), due, job) end
-    has_moved = true
-    add(jobs, number)
+    if is_head then add_head(job, due) end
+    add(jobs, job)
   end,
-  acknowledge = function(one)
-    local lane = call('HGET', job_key(one[2]), 'lane')
-    call('DEL', job_key(one[2]))
-    call('ZREM', heads_key(tenant), one[2])
-    advance_lane(tenant, lane)
-    has_moved = true
+  acknowledge = function(job)
+    call('DEL', job_key(job))
+    call('ZREM', heads_key(tenant), job)
+    leave_lane(job)
   end,
-  reschedule = function(one)
-    local job, key = one[2], job_key(one[2])
-    call('HSET', key, 'due', one[4])
+  reschedule = function(job, _, due, place, has_payload, payload)
+    local key = job_key(job)
+    call('HSET', key, 'due', due)
     call('HINCRBY', key, 'attempt', 1)
     call('HDEL', key, 'token')
-    if one[6] then call('HSET', key, 'payload', one[6]) end
-    call('ZADD', heads_key(tenant), one[4], job)
-    if one[5] == 'leave' then
-      local lane = call('HGET', key, 'lane')
+    if has_payload == '1' then call('HSET', key, 'payload', payload) end
+    add_head(job, due)
+    if place == 'leave' then
       call('HDEL', key, 'lane')
-      advance_lane(tenant, lane)
+      leave_lane(job)
     end
-    has_moved = true
   end,
-  set_timer = function(one) set_timer(one[2], one[3], one[4]) end,
-  clear_timer = function(one) clear_timer(one[2]) end,
-  finish = function(one)
-    if one[4] == '' then return clear_timer(one[2]) end
-    set_timer(one[2], one[4], call('HGET', timer_key(one[2]), 'schedule'))
+  set_timer = set_timer,
+  clear_timer = clear_timer,
+  finish = function(timer, _, due)
+    if due == '' then return clear_timer(timer) end
+    set_timer(timer, due, call('HGET', timer_key(timer), 'schedule'))
   end,
 }
 
-for _, one in ipairs(operations) do applies[one[1]](one) end
-if has_moved then settle(tenant) end
-for _, one in ipairs(pulses) do call('PUBLISH', ARGV[4], one[1]) end
+local function list(items) return table.concat(items, ',') end
 
--- Remembered for twice as long as a client tries: a retry after a lost connection gets this answer and changes nothing.
-local answer = {'ok', versions, entries, counters, jobs, removed}
-call('SET', commit_key, cmsgpack.pack(answer), 'PX', 120000)
-return answer
+-- Answers 'ok' and a list each of versions, entries, counters, jobs and how many were removed.
+local function apply(at, operations)
+  versions, entries, counters, jobs, removed, earliest = {}, {}, {}, {}, {}, nil
+  for _ = 1, operations do
+    local name = ARGV[at]
+    applies[name](ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], ARGV[at + 6])
+    at = at + SIZE[name]
+  end
+  if earliest then wait_until(tenant, digits(earliest)) end
+  return 'ok ' .. list(versions) .. ' ' .. list(entries) .. ' ' .. list(counters) .. ' ' .. list(jobs) .. ' ' .. list(removed)
+end

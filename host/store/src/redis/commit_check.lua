@@ -1,29 +1,15 @@
--- First half of a commit: reads the batch from ARGV and judges it. Nothing is written here, because
--- a script cannot take back what it wrote. Operations that depend on earlier ones of the same batch
--- are judged against what those will have done.
---
--- ARGV: tenant, now, name of this commit, channel, count of preconditions, of operations, of pulses;
--- then each of them as: its number of arguments (its name included), its name, its arguments.
-local tenant, now, commit_key = ARGV[1], tonumber(ARGV[2]), P .. ':done:' .. ARGV[3]
+-- First half of a commit: judges a batch. Nothing is written here, because a script cannot take back what it wrote.
+-- Operations that depend on earlier ones of the same batch are judged against what those will have done.
+-- A refusal is text: what it is, and where.
+local tenant, now
 
-local answered = call('GET', commit_key)
-if answered then return cmsgpack.unpack(answered) end
-
-local place = 8
-local function read_many(count)
-  local many = {}
-  for index = 1, count do
-    local length = tonumber(ARGV[place])
-    local one = {}
-    for offset = 1, length do one[offset] = ARGV[place + offset] end
-    place = place + length + 1
-    many[index] = one
-  end
-  return many
-end
-local preconditions = read_many(tonumber(ARGV[5]))
-local operations = read_many(tonumber(ARGV[6]))
-local pulses = read_many(tonumber(ARGV[7]))
+-- How many arguments each precondition and operation has, its name included.
+local SIZE = {
+  version = 4, absent = 3, alias = 3, below = 3, job = 3, timer = 3,
+  put = 5, delete = 3, append = 5, delete_entries = 6, drop_emitter = 3,
+  set = 5, remove = 3, clear = 3, count = 4,
+  enqueue = 5, acknowledge = 3, reschedule = 7, set_timer = 4, clear_timer = 2, finish = 4,
+}
 
 local function record_key(kind, id) return P .. ':record:' .. tenant .. ':' .. kind .. ':' .. id end
 local function alias_key(kind) return P .. ':alias:' .. tenant .. ':' .. kind end
@@ -32,29 +18,18 @@ local function sizes_key() return P .. ':sizes:' .. tenant end
 local function counter_key(counter) return P .. ':counter:' .. tenant .. ':' .. counter end
 local function timer_key(timer) return P .. ':timer:' .. tenant .. ':' .. timer end
 
-for index, one in ipairs(preconditions) do
-  local holds
-  if one[1] == 'version' then
-    holds = call('HGET', record_key(one[2], one[3]), 'version') == one[4]
-  elseif one[1] == 'absent' then
-    holds = call('EXISTS', record_key(one[2], one[3])) == 0
-  elseif one[1] == 'alias' then
-    holds = call('HEXISTS', alias_key(one[2]), one[3]) == 0
-  elseif one[1] == 'below' then
-    holds = tonumber(call('GET', counter_key(one[2])) or '0') < tonumber(one[3])
-  elseif one[1] == 'job' then
-    if not holds_job(tenant, one[2], one[3]) then return {'lost'} end
-    holds = true
-  elseif one[1] == 'timer' then
-    if not holds_timer(tenant, one[2], one[3]) then return {'lost'} end
-    holds = true
-  end
-  if not holds then return {'precondition', index - 1} end
-end
+local holds = {
+  version = function(kind, id, version) return call('HGET', record_key(kind, id), 'version') == version end,
+  absent = function(kind, id) return call('EXISTS', record_key(kind, id)) == 0 end,
+  alias = function(kind, alias) return call('HEXISTS', alias_key(kind), alias) == 0 end,
+  below = function(counter, limit) return tonumber(call('GET', counter_key(counter)) or '0') < tonumber(limit) end,
+  job = function(job, token) return (holds_job(tenant, job, token)) end,
+  timer = function(timer, token) return holds_timer(tenant, timer, token) end,
+}
 
--- What earlier operations will have done: alias of a record, owner of an alias ('' is nobody),
--- bytes of a value and of a scope, leases that are settled.
-local alias_of, owner_of, value_size, scope_size, settled = {}, {}, {}, {}, {}
+-- What earlier operations will have done: alias of a record, owner of an alias ('' is nobody), bytes of a value and of
+-- a scope; leases that are settled, with the lane of the job.
+local alias_of, owner_of, value_size, scope_size, settled
 
 local function current_alias(kind, id)
   local name = kind .. ':' .. id
@@ -93,41 +68,63 @@ local function resize(scope, key, bytes)
   return before, scope_size[scope]
 end
 
-local leases = {
-  acknowledge = function(one)
-    if settled[one[2]] or not holds_job(tenant, one[2], one[3]) then return {'lost'} end
-    settled[one[2]] = true
-  end,
-  set_timer = function(one) settled['timer ' .. one[2]] = true end,
-  finish = function(one)
-    local name = 'timer ' .. one[2]
-    if settled[name] or not holds_timer(tenant, one[2], one[3]) then return {'lost'} end
-    settled[name] = true
+local function settle_job(job, token)
+  if settled[job] then return 'lost' end
+  local is_held, lane = holds_job(tenant, job, token)
+  if not is_held then return 'lost' end
+  settled[job] = {lane = lane}
+end
+
+local function replace_timer(timer) settled['timer ' .. timer] = true end
+
+local judge_leases = {
+  acknowledge = settle_job,
+  reschedule = settle_job,
+  set_timer = replace_timer,
+  clear_timer = replace_timer,
+  finish = function(timer, token)
+    if settled['timer ' .. timer] or not holds_timer(tenant, timer, token) then return 'lost' end
+    replace_timer(timer)
   end,
 }
-leases.reschedule = leases.acknowledge
-leases.clear_timer = leases.set_timer
 
-local values = {
-  put = function(one, index)
-    local kind, id, alias = one[2], one[3], one[4]
+local judge_values = {
+  put = function(kind, id, alias)
     local owner = alias ~= '' and current_owner(kind, alias) or ''
-    if owner ~= '' and owner ~= id then return {'operation', index - 1} end
+    if owner ~= '' and owner ~= id then return 'operation' end
     rename(kind, id, alias)
   end,
-  delete = function(one) rename(one[2], one[3], '') end,
-  set = function(one, index)
-    local before, after = resize(one[2], one[3], #one[3] + #one[4])
-    if after > tonumber(one[5]) and after > before then return {'cap', index - 1, digits(after)} end
+  delete = function(kind, id) rename(kind, id, '') end,
+  set = function(scope, key, value, cap)
+    local before, after = resize(scope, key, #key + #value)
+    if after > tonumber(cap) and after > before then return 'cap', ' ' .. digits(after) end
   end,
-  remove = function(one) resize(one[2], one[3], 0) end,
+  remove = function(scope, key) resize(scope, key, 0) end,
 }
 
--- Leases first, as in every engine: who has lost one need not know what else is wrong.
-for _, judges in ipairs({leases, values}) do
-  for index, one in ipairs(operations) do
-    local judge = judges[one[1]]
-    local refusal = judge and judge(one, index)
-    if refusal then return refusal end
+local function judge_operations(judges, at, count)
+  for index = 0, count - 1 do
+    local name = ARGV[at]
+    local judge = judges[name]
+    if judge then
+      local refusal, detail = judge(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
+      if refusal then return refusal .. ' ' .. index .. (detail or '') end
+    end
+    at = at + SIZE[name]
   end
+end
+
+-- Answers a refusal, or nothing and where the operations begin.
+local function judge(at, preconditions, operations)
+  for index = 0, preconditions - 1 do
+    local name = ARGV[at]
+    if not holds[name](ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]) then
+      return (name == 'job' or name == 'timer') and 'lost' or 'precondition ' .. index
+    end
+    at = at + SIZE[name]
+  end
+  alias_of, owner_of, value_size, scope_size, settled = {}, {}, {}, {}, {}
+  -- Leases first, as in every engine: who has lost one need not know what else is wrong.
+  local refusal = judge_operations(judge_leases, at, operations) or judge_operations(judge_values, at, operations)
+  return refusal, at
 end

@@ -1,9 +1,11 @@
 //! What the scripts answer, as our types.
 
-use ::redis::{FromRedisValue, Value, from_redis_value};
+use ::redis::{ErrorKind, FromRedisValue, RedisError, Value, from_redis_value};
 use bytes::Bytes;
 
-use crate::{At, CommitError, Committed, EntryId, Error, Job, JobId, JobLease, Op, Record, Tenant, Tick, TimerLease};
+use crate::{At, CommitError, Committed, Error, Job, JobId, JobLease, Op, Record, Tenant, Tick, TimerLease};
+
+const FAILED: &str = "a step of the commit failed";
 
 /// A row of values, taken from the left.
 pub(super) struct Row(std::vec::IntoIter<Value>);
@@ -24,10 +26,6 @@ impl Row {
         Ok(self.0.map(from_redis_value).collect::<Result<_, _>>()?)
     }
 
-    fn take_parsed<Field: std::str::FromStr>(&mut self) -> Result<Field, Error> {
-        parse(&self.take::<String>()?)
-    }
-
     fn bytes(&mut self) -> Result<Bytes, Error> {
         Ok(self.take::<Vec<u8>>()?.into())
     }
@@ -46,7 +44,8 @@ impl Row {
         let tenant = self.tenant()?;
         let lease = JobLease { job: JobId(self.take()?), token: self.take()? };
         let (lane, due_ms, attempt) = (self.take()?, self.take()?, self.take()?);
-        let entry = self.take::<Option<String>>()?.map(|id| parse(&id)).transpose()?;
+        let entry: String = self.take()?;
+        let entry = if entry.is_empty() { None } else { Some(parse(&entry)?) };
         Ok(Job { tenant, lease, lane, due_ms, attempt, entry, payload: self.bytes()? })
     }
 
@@ -59,42 +58,51 @@ impl Row {
     fn tenant(&mut self) -> Result<Tenant, Error> {
         Tenant::parse(&self.take::<String>()?).map_err(|_| unexpected())
     }
+}
 
-    /// The answer of the commit script; `operations` tell what an over-full scope was allowed.
-    pub(super) fn committed(mut self, operations: &[Op]) -> Result<Committed, CommitError> {
-        let tag: String = self.take()?;
-        match tag.as_str() {
-            "ok" => Ok(Committed {
-                versions: self.take()?,
-                entries: self.entry_ids()?,
-                counters: self.take()?,
-                jobs: self.take::<Vec<u64>>()?.into_iter().map(JobId).collect(),
-                removed: self.take()?,
-            }),
-            "lost" => Err(CommitError::LeaseLost),
-            "precondition" => Err(CommitError::Conflict { at: At::Precondition(self.take()?) }),
-            "operation" => Err(CommitError::Conflict { at: At::Operation(self.take()?) }),
-            "cap" => {
-                let (operation, size_bytes) = (self.take()?, self.take_parsed()?);
-                let cap_bytes = match operations.get(operation) {
-                    Some(Op::SetValue { cap_bytes, .. }) => *cap_bytes,
-                    _ => 0,
-                };
-                Err(CommitError::OverCap { operation, size_bytes, cap_bytes })
-            }
-            _ => Err(unexpected().into()),
+pub(super) fn is_applied(answer: &str) -> bool {
+    answer.starts_with("ok ")
+}
+
+/// The commit script's answer to one batch; `operations` tell what an over-full scope was allowed.
+pub(super) fn committed(answer: &str, operations: &[Op]) -> Result<Committed, CommitError> {
+    let mut fields = answer.split(' ');
+    let mut next = || fields.next().unwrap_or_default();
+    match next() {
+        "ok" => Ok(Committed {
+            versions: list(next())?,
+            entries: list(next())?,
+            counters: list(next())?,
+            jobs: list(next())?.into_iter().map(JobId).collect(),
+            removed: list(next())?,
+        }),
+        "lost" => Err(CommitError::LeaseLost),
+        "precondition" => Err(CommitError::Conflict { at: At::Precondition(parse(next())?) }),
+        "operation" => Err(CommitError::Conflict { at: At::Operation(parse(next())?) }),
+        "cap" => {
+            let (operation, size_bytes) = (parse(next())?, parse(next())?);
+            let cap_bytes = match operations.get(operation) {
+                Some(Op::SetValue { cap_bytes, .. }) => *cap_bytes,
+                _ => 0,
+            };
+            Err(CommitError::OverCap { operation, size_bytes, cap_bytes })
         }
+        "failed" => Err(Error::from(RedisError::from((ErrorKind::Extension, FAILED, answer.to_owned()))).into()),
+        _ => Err(unexpected().into()),
     }
+}
 
-    fn entry_ids(&mut self) -> Result<Vec<EntryId>, Error> {
-        self.take::<Vec<String>>()?.iter().map(|id| parse(id)).collect()
+fn list<Item: std::str::FromStr>(text: &str) -> Result<Vec<Item>, Error> {
+    if text.is_empty() {
+        return Ok(Vec::new());
     }
+    text.split(',').map(parse).collect()
 }
 
 pub(super) fn parse<Parsed: std::str::FromStr>(text: &str) -> Result<Parsed, Error> {
     text.parse().map_err(|_| unexpected())
 }
 
-fn unexpected() -> Error {
+pub(super) fn unexpected() -> Error {
     ::redis::ParsingError::from("a field has an unexpected form").into()
 }

@@ -1,26 +1,34 @@
 //! A batch as the flat arguments of the commit script: binary safe, nothing to parse but lengths.
 
+use std::fmt::Display;
+use std::io::Write as _;
+
+use ::redis::{RedisWrite, ToRedisArgs};
+
 use crate::batch::counter_range;
 use crate::pulse::Touched;
 use crate::{Batch, Enqueue, EntryId, EntryRef, JobId, Lease, Op, Place, Precondition};
 
-type Argument = Vec<u8>;
+/// Arguments of a script, one after the other in one piece of memory.
+#[derive(Default)]
+pub(super) struct Arguments {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
 
-/// See the head of `commit_check.lua` for the layout.
-pub(super) fn batch(batch: &Batch, touched: &Touched, name: &str, channel: &str) -> Vec<Argument> {
-    let pulses = pulses(batch, touched);
-    let mut arguments = vec![batch.tenant.as_str().into(), number(&batch.now_ms), name.into(), channel.into()];
-    for count in [batch.preconditions.len(), batch.operations.len(), pulses.len()] {
-        arguments.push(number(&count));
-    }
+/// See the head of `commit.lua` for the layout; how many there are is said by who makes a group of them.
+pub(super) fn batch(batch: &Batch, touched: &Touched) -> Arguments {
+    let mut arguments = Arguments::default();
+    arguments.text(batch.tenant.as_str()).number(batch.now_ms);
+    arguments.number(batch.preconditions.len()).number(batch.operations.len());
+    arguments.text(if touched.has_work { "w" } else { "" });
+    let events = touched.emitters.iter().map(|emitter| format!(":{}:{}", batch.tenant, escape(emitter)));
+    arguments.text(&events.collect::<String>());
     for precondition in &batch.preconditions {
-        push(&mut arguments, encode_precondition(precondition));
+        push_precondition(&mut arguments, precondition);
     }
     for operation in &batch.operations {
-        push(&mut arguments, encode_operation(operation, batch.now_ms));
-    }
-    for pulse in pulses {
-        push(&mut arguments, vec![pulse]);
+        push_operation(&mut arguments, operation, batch.now_ms);
     }
     arguments
 }
@@ -30,103 +38,144 @@ pub(super) fn escape(name: &str) -> String {
     name.replace('%', "%25").replace(':', "%3A")
 }
 
+pub(super) fn unescape(name: &str) -> String {
+    name.replace("%3A", ":").replace("%25", "%")
+}
+
 /// Of equal length, so that they sort as text the way they sort as numbers.
-pub(super) fn job(id: JobId) -> Argument {
-    format!("{:016}", id.0).into()
+pub(super) fn job(id: JobId) -> String {
+    format!("{:016}", id.0)
 }
 
-fn pulses(batch: &Batch, touched: &Touched) -> Vec<Argument> {
-    let events = touched.emitters.iter().map(|emitter| format!("e:{}:{emitter}", batch.tenant).into());
-    touched.has_work.then(|| Argument::from(*b"w")).into_iter().chain(events).collect()
+/// A stream range as Redis writes it.
+pub(super) fn range(first: Option<EntryId>, last: Option<EntryId>) -> (String, String) {
+    (
+        first.map_or_else(|| "-".to_owned(), |id| id.to_string()),
+        last.map_or_else(|| "+".to_owned(), |id| id.to_string()),
+    )
 }
 
-fn push(arguments: &mut Vec<Argument>, parts: Vec<Argument>) {
-    arguments.push(number(&parts.len()));
-    arguments.extend(parts);
-}
+// === impl Arguments ===
 
-fn encode_precondition(precondition: &Precondition) -> Vec<Argument> {
-    match precondition {
-        Precondition::RecordVersion { kind, id, version } => {
-            vec![text("version"), text(&escape(kind)), text(id), number(version)]
+impl Arguments {
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn size_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn text(&mut self, text: &str) -> &mut Self {
+        self.raw(text.as_bytes())
+    }
+
+    pub(super) fn raw(&mut self, bytes: &[u8]) -> &mut Self {
+        self.bytes.extend_from_slice(bytes);
+        self.end()
+    }
+
+    pub(super) fn number(&mut self, number: impl Display) -> &mut Self {
+        // Memory takes whatever is written to it.
+        let _ = write!(self.bytes, "{number}");
+        self.end()
+    }
+
+    pub(super) fn append(&mut self, more: &Self) -> &mut Self {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(&more.bytes);
+        self.ends.extend(more.ends.iter().map(|end| begin + end));
+        self
+    }
+
+    fn optional(&mut self, number: Option<u64>) -> &mut Self {
+        match number {
+            Some(number) => self.number(number),
+            None => self.text(""),
         }
-        Precondition::RecordAbsent { kind, id } => vec![text("absent"), text(&escape(kind)), text(id)],
-        Precondition::AliasFree { kind, alias } => vec![text("alias"), text(&escape(kind)), text(alias)],
-        Precondition::CounterBelow { counter, limit } => vec![text("below"), text(counter), number(limit)],
-        Precondition::LeaseHeld(Lease::Job(lease)) => vec![text("job"), job(lease.job), number(&lease.token)],
-        Precondition::LeaseHeld(Lease::Timer(lease)) => vec![text("timer"), text(&lease.timer), number(&lease.token)],
+    }
+
+    fn end(&mut self) -> &mut Self {
+        self.ends.push(self.bytes.len());
+        self
     }
 }
 
-fn encode_operation(operation: &Op, now_ms: u64) -> Vec<Argument> {
+impl ToRedisArgs for Arguments {
+    fn write_redis_args<Out: ?Sized + RedisWrite>(&self, out: &mut Out) {
+        let mut begin = 0;
+        for end in &self.ends {
+            out.write_arg(self.bytes.get(begin..*end).unwrap_or_default());
+            begin = *end;
+        }
+    }
+
+    fn num_of_args(&self) -> usize {
+        self.len()
+    }
+}
+
+fn push_precondition(to: &mut Arguments, precondition: &Precondition) {
+    match precondition {
+        Precondition::RecordVersion { kind, id, version } => {
+            to.text("version").text(&escape(kind)).text(id).number(version)
+        }
+        Precondition::RecordAbsent { kind, id } => to.text("absent").text(&escape(kind)).text(id),
+        Precondition::AliasFree { kind, alias } => to.text("alias").text(&escape(kind)).text(alias),
+        Precondition::CounterBelow { counter, limit } => to.text("below").text(counter).number(limit),
+        Precondition::LeaseHeld(Lease::Job(lease)) => to.text("job").text(&job(lease.job)).number(lease.token),
+        Precondition::LeaseHeld(Lease::Timer(lease)) => to.text("timer").text(&lease.timer).number(lease.token),
+    };
+}
+
+fn push_operation(to: &mut Arguments, operation: &Op, now_ms: u64) {
     match operation {
         Op::PutRecord { kind, id, alias, value } => {
-            let alias = alias.as_deref().unwrap_or_default();
-            vec![text("put"), text(&escape(kind)), text(id), text(alias), value.to_vec()]
+            to.text("put").text(&escape(kind)).text(id).text(alias.as_deref().unwrap_or_default()).raw(value)
         }
-        Op::DeleteRecord { kind, id } => vec![text("delete"), text(&escape(kind)), text(id)],
+        Op::DeleteRecord { kind, id } => to.text("delete").text(&escape(kind)).text(id),
         Op::Append { emitter, stream, value, keep } => {
-            vec![text("append"), text(&escape(emitter)), text(stream), value.to_vec(), number(keep)]
+            to.text("append").text(&escape(emitter)).text(stream).raw(value).number(keep)
         }
         Op::DeleteEntries { emitter, stream, first, last, max } => {
             let (first, last) = range(*first, *last);
-            vec![text("delete_entries"), text(&escape(emitter)), text(stream), first, last, number(max)]
+            to.text("delete_entries").text(&escape(emitter)).text(stream).text(&first).text(&last).number(max)
         }
-        Op::DropEmitter { emitter, max } => vec![text("drop_emitter"), text(&escape(emitter)), number(max)],
+        Op::DropEmitter { emitter, max } => to.text("drop_emitter").text(&escape(emitter)).number(max),
         Op::SetValue { scope, key, value, cap_bytes } => {
-            vec![text("set"), text(scope), text(key), value.to_vec(), number(cap_bytes)]
+            to.text("set").text(scope).text(key).raw(value).number(cap_bytes)
         }
-        Op::RemoveValue { scope, key } => vec![text("remove"), text(scope), text(key)],
-        Op::ClearScope { scope, max } => vec![text("clear"), text(scope), number(max)],
+        Op::RemoveValue { scope, key } => to.text("remove").text(scope).text(key),
+        Op::ClearScope { scope, max } => to.text("clear").text(scope).number(max),
         Op::Count { counter, amount, expires_ms } => {
             // Relative, because the server's clock is not the caller's. At least a moment.
             let lives_ms = expires_ms.map(|at| at.saturating_sub(now_ms).max(1));
-            vec![text("count"), text(counter), number(&counter_range(*amount)), optional(lives_ms)]
+            to.text("count").text(counter).number(counter_range(*amount)).optional(lives_ms)
         }
-        Op::Enqueue(enqueue) => encode_job(enqueue),
-        Op::Acknowledge(lease) => vec![text("acknowledge"), job(lease.job), number(&lease.token)],
+        Op::Enqueue(enqueue) => push_job(to, enqueue),
+        Op::Acknowledge(lease) => to.text("acknowledge").text(&job(lease.job)).number(lease.token),
         Op::Reschedule { lease, due_ms, payload, place } => {
             let place = match place {
                 Place::Keep => "keep",
                 Place::Leave => "leave",
             };
-            let mut parts = vec![text("reschedule"), job(lease.job), number(&lease.token), number(due_ms), text(place)];
-            parts.extend(payload.as_ref().map(|payload| payload.to_vec()));
-            parts
+            to.text("reschedule").text(&job(lease.job)).number(lease.token).number(due_ms).text(place);
+            to.number(u8::from(payload.is_some())).raw(payload.as_deref().unwrap_or_default())
         }
-        Op::SetTimer { timer, due_ms, schedule } => {
-            vec![text("set_timer"), text(timer), number(due_ms), schedule.to_vec()]
-        }
-        Op::ClearTimer { timer } => vec![text("clear_timer"), text(timer)],
+        Op::SetTimer { timer, due_ms, schedule } => to.text("set_timer").text(timer).number(due_ms).raw(schedule),
+        Op::ClearTimer { timer } => to.text("clear_timer").text(timer),
         Op::FinishTick { lease, next_due_ms } => {
-            vec![text("finish"), text(&lease.timer), number(&lease.token), optional(*next_due_ms)]
+            to.text("finish").text(&lease.timer).number(lease.token).optional(*next_due_ms)
         }
-    }
-}
-
-fn encode_job(enqueue: &Enqueue) -> Vec<Argument> {
-    let entry = match enqueue.entry {
-        Some(EntryRef::InBatch(index)) => format!("#{index}").into(),
-        Some(EntryRef::Id(id)) => number(&id),
-        None => Argument::new(),
     };
-    let lane = enqueue.lane.as_deref().unwrap_or_default();
-    vec![text("enqueue"), text(lane), number(&enqueue.due_ms), entry, enqueue.payload.to_vec()]
 }
 
-/// A stream range as Redis writes it.
-pub(super) fn range(first: Option<EntryId>, last: Option<EntryId>) -> (Argument, Argument) {
-    (first.as_ref().map_or_else(|| text("-"), number), last.as_ref().map_or_else(|| text("+"), number))
-}
-
-pub(super) fn number(number: &impl ToString) -> Argument {
-    number.to_string().into()
-}
-
-pub(super) fn text(text: &str) -> Argument {
-    text.into()
-}
-
-fn optional(value: Option<u64>) -> Argument {
-    value.as_ref().map_or_else(Argument::new, number)
+fn push_job<'to>(to: &'to mut Arguments, enqueue: &Enqueue) -> &'to mut Arguments {
+    to.text("enqueue").text(enqueue.lane.as_deref().unwrap_or_default()).number(enqueue.due_ms);
+    match enqueue.entry {
+        Some(EntryRef::InBatch(index)) => to.number(format_args!("#{index}")),
+        Some(EntryRef::Id(id)) => to.number(id),
+        None => to.text(""),
+    };
+    to.raw(&enqueue.payload)
 }

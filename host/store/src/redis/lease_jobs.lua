@@ -2,34 +2,53 @@
 local now, until_ms, most = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 local ring, waiting = P .. ':ring', P .. ':waiting'
 
-for _, tenant in ipairs(call('ZRANGE', waiting, '-inf', ARGV[1], 'BYSCORE')) do
-  call('ZREM', waiting, tenant)
-  call('ZADD', ring, call('INCR', P .. ':turn'), tenant)
+-- Puts a tenant where its earliest head says.
+local function settle(tenant, at)
+  if at then
+    call('ZADD', waiting, at, tenant)
+  else
+    call('ZREM', waiting, tenant)
+  end
 end
 
-local function due_head(tenant)
-  local first = call('ZRANGE', heads_key(tenant), 0, 0, 'WITHSCORES')
-  if first[1] and tonumber(first[2]) <= now then return first[1] end
+-- The tenant whose head is the earliest of all, and its time: what waits too early is put right on the way.
+local function earliest_waiting()
+  while true do
+    local first = call('ZRANGE', waiting, 0, 0, 'WITHSCORES')
+    if not first[1] then return end
+    local _, at = first_head(first[1])
+    if at == first[2] then return first[1], at end
+    settle(first[1], at)
+  end
 end
+
+local function join_ring(tenant) call('ZADD', ring, 'NX', call('INCR', P .. ':turn'), tenant) end
+
+while true do
+  local tenant, at = earliest_waiting()
+  if not tenant or tonumber(at) > now then break end
+  call('ZREM', waiting, tenant)
+  join_ring(tenant)
+end
+
+local function is_due(at) return at and tonumber(at) <= now end
 
 local leased = {}
 while #leased < most do
   local tenant = call('ZPOPMIN', ring)[1]
   if not tenant then break end
-  local job = due_head(tenant)
-  if job then
+  local job, at = first_head(tenant)
+  if is_due(at) then
     local token = digits(call('INCR', P .. ':token'))
     call('ZADD', heads_key(tenant), until_ms, job)
     call('HSET', job_key(job), 'token', token)
     local row = call('HMGET', job_key(job), 'lane', 'due', 'attempt', 'entry', 'payload')
     leased[#leased + 1] = {tenant, job, token, row[1], row[2], row[3], row[4], row[5]}
+    job, at = first_head(tenant)
   end
-  if due_head(tenant) then
-    call('ZADD', ring, call('INCR', P .. ':turn'), tenant)
-  else
-    settle(tenant)
-  end
+  if is_due(at) then join_ring(tenant) else settle(tenant, at) end
 end
 
 if call('EXISTS', ring) == 1 then return {leased, ARGV[1]} end
-return {leased, call('ZRANGE', waiting, 0, 0, 'WITHSCORES')[2] or false}
+local _, at = earliest_waiting()
+return {leased, at or false}

@@ -11,6 +11,7 @@ use ::redis::{
 };
 
 use super::address::Address;
+use super::encode::Arguments;
 use super::scripts::Source;
 use crate::Error;
 
@@ -64,21 +65,20 @@ impl Link {
         }
     }
 
-    /// Runs a script on the slot of `key`. Every script may be run again: a commit is recognised by
-    /// its name, and a lease that nobody heard of ends by itself.
+    pub(super) fn is_cluster(&self) -> bool {
+        matches!(self, Self::Cluster(_))
+    }
+
+    /// Runs a script on the slot of `keys`. Every script may be run again: a group of commits is
+    /// recognised by its name, and a lease that nobody heard of ends by itself.
     pub(super) async fn run<Answer: FromRedisValue>(
         &self,
         script: &Source,
-        key: &str,
-        arguments: &[Vec<u8>],
+        keys: &[&str],
+        arguments: &Arguments,
     ) -> Result<Answer, Error> {
         let command = |name: &str, source: &str| {
-            let mut command = ::redis::cmd(name);
-            command.arg(source).arg(1).arg(key);
-            for argument in arguments {
-                command.arg(argument.as_slice());
-            }
-            command
+            ::redis::cmd(name).arg(source).arg(keys.len()).arg(keys).arg(arguments).to_owned()
         };
         let by_hash = command("EVALSHA", &script.hash);
         match self.ask(&by_hash).await {

@@ -11,7 +11,7 @@ macro_rules! script {
     };
 }
 
-script!(COMMIT, "queue.lua", "commit_check.lua", "commit_apply.lua");
+script!(COMMIT, "queue.lua", "commit_check.lua", "commit_apply.lua", "commit.lua");
 script!(LEASE_JOBS, "queue.lua", "lease_jobs.lua");
 script!(LEASE_TIMERS, "queue.lua", "lease_timers.lua");
 script!(EXTEND, "queue.lua", "extend.lua");

@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use ::redis::cmd;
 
-use super::decode::Row;
-use super::{Redis, encode, scripts};
+use super::group::Member;
+use super::{Redis, decode};
 use crate::contract::servers::{Server, cluster_address, connect, free_port, namespace, server};
 use crate::contract::{World, job, leases, payloads};
-use crate::pulse::Touched;
 use crate::{Appended, Batch, CommitError, Op, Reads, Store, Tenant, Work};
 
 fn count() -> Op {
@@ -28,9 +27,9 @@ async fn shared() -> Redis {
 }
 
 async fn run(store: &Redis, batch: &Batch, name: &str) -> Result<crate::Committed, CommitError> {
-    let arguments = encode::batch(batch, &Touched::by(batch), name, "channel");
-    let answer: Row = store.link.run(&scripts::COMMIT, &store.prefix_of(&batch.tenant), &arguments).await?;
-    answer.committed(&batch.operations)
+    let member = Member::new(store.prefix_of(&batch.tenant), batch);
+    let answers = store.groups.send(name, &[member]).await?;
+    decode::committed(&answers.concat(), &batch.operations)
 }
 
 #[tokio::test]
@@ -76,6 +75,22 @@ async fn flushed_scripts_are_sent_again() {
     let () = store.link.ask(cmd("SCRIPT").arg("FLUSH")).await.unwrap();
 
     assert_eq!(commit().await.unwrap().counters, [2]);
+}
+
+#[tokio::test]
+async fn a_counter_expires_with_the_time_it_began_with() {
+    let store = shared().await;
+    let day = |expires_ms| Op::Count { counter: "day".into(), amount: 1, expires_ms };
+    let key = format!("{}:counter:{}:day", store.prefix_of(&tenant()), tenant());
+
+    store.commit(Batch::new(&tenant(), 1000).then(day(Some(61_000))).then(day(Some(61_000)))).await.unwrap();
+
+    let lives_ms: i64 = store.link.ask(cmd("PTTL").arg(&key)).await.unwrap();
+    assert!((1..=60_000).contains(&lives_ms), "{lives_ms}");
+    store.commit(Batch::new(&tenant(), 1000).then(count())).await.unwrap();
+    let key = format!("{}:counter:{}:runs", store.prefix_of(&tenant()), tenant());
+    let lives_ms: i64 = store.link.ask(cmd("PTTL").arg(&key)).await.unwrap();
+    assert_eq!(lives_ms, -1, "one without an end stays");
 }
 
 #[tokio::test]

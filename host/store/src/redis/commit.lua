@@ -1,0 +1,47 @@
+-- A group of commits, each judged and applied on what the ones before it left; a refused one changes nothing.
+--
+-- KEYS: for each batch the prefix of its partition.
+-- ARGV: name of the group, channel, who sends it; then for each batch: how many arguments it has (this one included),
+-- tenant, now, count of preconditions, count of operations, 'w' if it makes work, ':tenant:emitter' of each emitter it
+-- appends to; then each precondition and operation: its name, its arguments.
+-- Answers one line for each batch.
+
+-- A group that was answered and is sent again, because the answer was lost, gets the old answer and changes nothing.
+local done = P .. ':done:' .. ARGV[1]
+local answered = call('GET', done)
+if answered then return answered end
+
+local function commit(at)
+  tenant, now = ARGV[at + 1], tonumber(ARGV[at + 2])
+  local operations = tonumber(ARGV[at + 4])
+  local refusal, first = judge(at + 7, tonumber(ARGV[at + 3]), operations)
+  return refusal or apply(first, operations), not refusal
+end
+
+local answers, is_changed, work, events, heard = {}, false, '', '', {}
+local at = 4
+for index, partition in ipairs(KEYS) do
+  P = partition
+  local is_whole, answer, is_applied = pcall(commit, at)
+  -- A server that takes no writes refuses the first: the whole group may be sent again. A failure later on is our
+  -- mistake, and only its own batch's.
+  if not is_whole and not is_changed then error(answer, 0) end
+  if not is_whole then answer = 'failed ' .. string.gsub(answer.err or tostring(answer), '%s', ' ') end
+  if is_applied then
+    is_changed = true
+    if ARGV[at + 5] ~= '' then work = 'w' end
+    local event = ARGV[at + 6]
+    if not heard[event] then
+      heard[event] = true
+      events = events .. event
+    end
+  end
+  answers[index] = answer
+  at = at + tonumber(ARGV[at])
+end
+
+local answer = table.concat(answers, '\n')
+if work ~= '' or events ~= '' then call('PUBLISH', ARGV[2], ARGV[3] .. ':' .. work .. events) end
+-- Remembered for twice as long as a client tries.
+if is_changed then call('SET', done, answer, 'PX', 120000) end
+return answer

@@ -1,0 +1,188 @@
+//! Group commit: batches that arrive while calls are under way share the next one, its script run and its fsync.
+//!
+//! - Nobody waits for company: with a call to spare a batch leaves at once, alone if it must.
+//! - Each batch has an answer of its own; one that is refused leaves its neighbours alone. Only when the call itself
+//!   fails do all of its batches fail, and nobody knows what became of them.
+//! - A group has a name and is only ever sent again as it was, so the script recognises it as a whole. That holds for
+//!   everything that sends again: a lost connection, a fail-over, `SCRIPT FLUSH`, the cluster's own redirections.
+//! - On a cluster the batches of a group are of one partition, that is of one slot; one server takes any.
+//! - A caller that goes away takes nothing with it: calls are made by tasks that end when nobody waits any more.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Semaphore, oneshot};
+
+use super::encode::Arguments;
+use super::link::Link;
+use super::{decode, encode, scripts};
+use crate::pulse::Touched;
+use crate::{Batch, Error, Partition, Pulse};
+
+/// A group ends before the next batch would exceed one of these: the script of a full one takes a few milliseconds, in
+/// which the server does nothing else. A batch that is larger than that goes alone.
+const GROUP_BATCHES: usize = 64;
+const GROUP_ARGUMENTS: usize = 8192;
+const GROUP_BYTES: usize = 1 << 20;
+/// One is worked on by the server while the other is prepared here.
+const CALLS: usize = 2;
+/// Batches that wait; beyond it, callers wait before they are queued.
+const WAITING_BATCHES: usize = 1024;
+
+#[derive(Clone)]
+pub(super) struct Groups {
+    shared: Arc<Shared>,
+}
+
+/// What a batch is to a group.
+pub(super) struct Member {
+    /// Of the keys of its partition.
+    prefix: String,
+    arguments: Arguments,
+    touched: Touched,
+}
+
+struct Shared {
+    link: Link,
+    pulse: Pulse,
+    channel: String,
+    /// Random. With a count it is the name of each group.
+    client: String,
+    groups: AtomicU64,
+    /// One per partition of a cluster, otherwise one.
+    lines: Vec<Mutex<Line>>,
+    room: Semaphore,
+}
+
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<(Member, Reply)>,
+    calls: usize,
+}
+
+type Reply = oneshot::Sender<Result<String, Error>>;
+
+// === impl Member ===
+
+impl Member {
+    pub(super) fn new(prefix: String, batch: &Batch) -> Self {
+        let touched = Touched::by(batch);
+        Self { prefix, arguments: encode::batch(batch, &touched), touched }
+    }
+}
+
+// === impl Groups ===
+
+impl Groups {
+    /// `client` is who it says it is, towards others and in the names of its groups.
+    pub(super) fn new(link: Link, pulse: Pulse, (client, channel): (String, String), partitions: u16) -> Self {
+        let lines = if link.is_cluster() { partitions } else { 1 };
+        let shared = Shared {
+            link,
+            pulse,
+            channel,
+            client,
+            groups: AtomicU64::new(0),
+            lines: (0..lines).map(|_| Mutex::default()).collect(),
+            room: Semaphore::new(WAITING_BATCHES),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The script's answer to this batch.
+    pub(super) async fn commit(&self, partition: Partition, member: Member) -> Result<String, Error> {
+        let line = usize::from(partition.index()) % self.shared.lines.len().max(1);
+        let _room = self.shared.room.acquire().await.map_err(|_| Error::Closed)?;
+        let (reply, answer) = oneshot::channel();
+        if self.shared.queue(line, member, reply) {
+            tokio::spawn(call_while_waited_for(Arc::clone(&self.shared), line));
+        }
+        answer.await.map_err(|_| Error::Closed)?
+    }
+
+    #[cfg(test)]
+    pub(super) async fn send(&self, name: &str, group: &[Member]) -> Result<Vec<String>, Error> {
+        self.shared.send(name, group.iter()).await
+    }
+}
+
+/// One of the calls under way at any time.
+async fn call_while_waited_for(shared: Arc<Shared>, line: usize) {
+    while let Some((members, replies)) = shared.next_group(line) {
+        let name = format!("{}-{}", shared.client, shared.groups.fetch_add(1, Ordering::Relaxed));
+        let answers = shared.send(&name, members.iter()).await;
+        shared.answer(&members, replies, answers);
+        // Those who were just answered come back in a moment, and share the next call.
+        tokio::task::yield_now().await;
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    fn line(&self, line: usize) -> Option<MutexGuard<'_, Line>> {
+        Some(self.lines.get(line)?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// True when there is a call to spare, which the caller is to make.
+    fn queue(&self, line: usize, member: Member, reply: Reply) -> bool {
+        let Some(mut line) = self.line(line) else { return false };
+        line.waiting.push_back((member, reply));
+        let is_spare = line.calls < CALLS;
+        line.calls += usize::from(is_spare);
+        is_spare
+    }
+
+    /// `None` when nobody waits; the call is to spare again.
+    fn next_group(&self, line: usize) -> Option<(Vec<Member>, Vec<Reply>)> {
+        let mut line = self.line(line)?;
+        let count = fitting(line.waiting.iter().map(|(member, _)| &member.arguments));
+        if count == 0 {
+            line.calls -= 1;
+            return None;
+        }
+        Some(line.waiting.drain(..count).unzip())
+    }
+
+    async fn send(&self, name: &str, group: impl Iterator<Item = &Member> + Clone) -> Result<Vec<String>, Error> {
+        let mut arguments = Arguments::default();
+        arguments.text(name).text(&self.channel).text(&self.client);
+        for member in group.clone() {
+            arguments.number(member.arguments.len() + 1).append(&member.arguments);
+        }
+        let prefixes: Vec<&str> = group.map(|member| member.prefix.as_str()).collect();
+        let answer: String = self.link.run(&scripts::COMMIT, &prefixes, &arguments).await?;
+        Ok(answer.split('\n').map(ToOwned::to_owned).collect())
+    }
+
+    fn answer(&self, members: &[Member], replies: Vec<Reply>, answers: Result<Vec<String>, Error>) {
+        let mut answers = answers.map(Vec::into_iter);
+        for (member, reply) in members.iter().zip(replies) {
+            let answer = match &mut answers {
+                Ok(answers) => answers.next().ok_or_else(decode::unexpected),
+                Err(error) => Err(error.same_again()),
+            };
+            if answer.as_ref().is_ok_and(|answer| decode::is_applied(answer)) {
+                self.pulse.committed(&member.touched);
+            }
+            // A caller that went away is not a problem of its group.
+            let _ = reply.send(answer);
+        }
+    }
+}
+
+/// How many of those who wait make the next group: at least one, if there is one.
+fn fitting<'batch>(waiting: impl Iterator<Item = &'batch Arguments>) -> usize {
+    let (mut arguments, mut size_bytes) = (0, 0);
+    let fits = |batch: &&Arguments| {
+        let is_first = arguments == 0;
+        arguments += batch.len();
+        size_bytes += batch.size_bytes();
+        is_first || (arguments <= GROUP_ARGUMENTS && size_bytes <= GROUP_BYTES)
+    };
+    waiting.take(GROUP_BATCHES).take_while(fits).count()
+}
+
+#[cfg(test)]
+mod tests;

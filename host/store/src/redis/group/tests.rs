@@ -1,0 +1,165 @@
+//! Batches that share a call: each has its own answer, the call has its bounds, and a group sent again changes nothing.
+
+use std::sync::Arc;
+
+use super::{GROUP_ARGUMENTS, GROUP_BATCHES, GROUP_BYTES, Member, fitting};
+use crate::contract::job;
+use crate::contract::servers::{cluster_address, connect, namespace, server};
+use crate::redis::encode::Arguments;
+use crate::redis::{Redis, decode};
+use crate::{Batch, CommitError, Committed, EntryQuery, Op, Precondition, Reads, Store, Tenant};
+
+fn tenant(name: &str) -> Tenant {
+    Tenant::parse(name).unwrap()
+}
+
+fn count() -> Op {
+    Op::Count { counter: "runs".into(), amount: 1, expires_ms: None }
+}
+
+fn append(value: &str) -> Op {
+    Op::Append { emitter: "e".into(), stream: "default".into(), value: value.to_owned().into(), keep: 9 }
+}
+
+/// Sends the batches as one group of this name.
+async fn send(store: &Redis, name: &str, batches: &[Batch]) -> Vec<Result<Committed, CommitError>> {
+    let members: Vec<Member> = batches.iter().map(|batch| Member::new(store.prefix_of(&batch.tenant), batch)).collect();
+    let answers = store.groups.send(name, &members).await.unwrap();
+    assert_eq!(answers.len(), batches.len());
+    answers.iter().zip(batches).map(|(answer, batch)| decode::committed(answer, &batch.operations)).collect()
+}
+
+async fn values(store: &Redis, tenant: &Tenant) -> Vec<String> {
+    let entries = store.entries(tenant, "e", "default", EntryQuery::newest(9)).await.unwrap();
+    entries.iter().map(|entry| String::from_utf8(entry.value.to_vec()).unwrap()).collect()
+}
+
+/// Three batches of which the second is refused because of what the first did.
+fn group_with_a_refusal() -> [Batch; 3] {
+    let below = Precondition::CounterBelow { counter: "runs".into(), limit: 1 };
+    let first = Batch::new(&tenant("u_a"), 5).then(count()).then(append("first"));
+    let refused = Batch::new(&tenant("u_a"), 5).require(below).then(count()).then(append("refused"));
+    let last = Batch::new(&tenant("u_a"), 5).then(append("last")).then(count()).then(job(None, 0, "a"));
+    [first, refused, last]
+}
+
+#[tokio::test]
+async fn a_refused_batch_in_the_middle_leaves_its_neighbours_alone() {
+    let store = connect(&server().address(), &namespace()).await;
+
+    let answers = send(&store, "one", &group_with_a_refusal()).await;
+
+    let [Ok(first), Err(CommitError::Conflict { .. }), Ok(last)] = &answers[..] else { panic!("{answers:?}") };
+    assert_eq!((&first.counters[..], &last.counters[..]), (&[1][..], &[2][..]));
+    assert_eq!(last.entries.first().map(ToString::to_string).as_deref(), Some("5-1"));
+    assert_eq!(values(&store, &tenant("u_a")).await, ["last", "first"]);
+}
+
+async fn check_sent_again(address: &str) {
+    let store = connect(address, &namespace()).await;
+    let group = group_with_a_refusal();
+
+    let first = format!("{:?}", send(&store, "one", &group).await);
+    let again = format!("{:?}", send(&store, "one", &group).await);
+
+    assert_eq!(again, first);
+    assert_eq!(store.counters(&tenant("u_a"), &["runs".into()]).await.unwrap(), [2]);
+    assert_eq!(values(&store, &tenant("u_a")).await, ["last", "first"]);
+}
+
+#[tokio::test]
+async fn a_group_that_is_sent_again_is_applied_once() {
+    check_sent_again(&server().address()).await;
+}
+
+#[tokio::test]
+async fn a_group_that_is_sent_again_to_a_cluster_is_applied_once() {
+    check_sent_again(&cluster_address()).await;
+}
+
+#[tokio::test]
+async fn batches_of_several_partitions_share_a_call_to_one_server() {
+    let store = connect(&server().address(), &namespace()).await;
+    let tenants: Vec<Tenant> = (0..9).map(|number| tenant(&format!("u_{number}"))).collect();
+    let batches: Vec<Batch> =
+        tenants.iter().map(|tenant| Batch::new(tenant, 5).then(append(tenant.as_str()))).collect();
+
+    let answers = send(&store, "one", &batches).await;
+
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    for tenant in &tenants {
+        assert_eq!(values(&store, tenant).await, [tenant.as_str()]);
+    }
+}
+
+#[tokio::test]
+async fn a_batch_that_fails_half_way_does_not_take_its_group_with_it() {
+    let store = connect(&server().address(), &namespace()).await;
+    // Nothing of ours writes such a key.
+    let broken = tenant("u_broken");
+    let key = format!("{}:emitter:{broken}:e", store.prefix_of(&broken));
+    let () = store.link.ask(::redis::cmd("SET").arg(key).arg("not a hash")).await.unwrap();
+    let batches = ["u_a", "u_broken", "u_b"].map(|name| Batch::new(&tenant(name), 5).then(append(name)));
+
+    let answers = send(&store, "one", &batches).await;
+
+    let [Ok(_), Err(CommitError::Unavailable(_)), Ok(_)] = &answers[..] else { panic!("{answers:?}") };
+    assert_eq!(values(&store, &tenant("u_b")).await, ["u_b"]);
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_does_not_hold_up_the_others() {
+    let store = Arc::new(connect(&server().address(), &namespace()).await);
+    let commit = || {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move { store.commit(Batch::new(&tenant("u_a"), 5).then(count())).await })
+    };
+
+    let tasks: Vec<_> = (0..40).map(|_| commit()).collect();
+    tasks.iter().step_by(2).for_each(tokio::task::JoinHandle::abort);
+
+    for task in tasks.into_iter().skip(1).step_by(2) {
+        task.await.unwrap().unwrap();
+    }
+    assert!(commit().await.unwrap().unwrap().counters.iter().all(|total| (21..=41).contains(total)));
+}
+
+fn arguments(count: usize, size_bytes: usize) -> Arguments {
+    let mut arguments = Arguments::default();
+    arguments.raw(&vec![0; size_bytes]);
+    (1..count).for_each(|_| {
+        arguments.text("");
+    });
+    arguments
+}
+
+#[test]
+fn a_group_ends_at_each_of_its_bounds() {
+    let check = |batches: &[Arguments], expected: usize| assert_eq!(fitting(batches.iter()), expected);
+    let many = |count: usize, of: fn() -> Arguments| (0..count).map(|_| of()).collect::<Vec<_>>();
+
+    check(&[], 0);
+    check(&many(GROUP_BATCHES, || arguments(1, 1)), GROUP_BATCHES);
+    check(&many(GROUP_BATCHES + 1, || arguments(1, 1)), GROUP_BATCHES);
+    check(&[arguments(GROUP_ARGUMENTS - 1, 0), arguments(1, 0), arguments(1, 0)], 2);
+    check(&[arguments(1, GROUP_BYTES - 1), arguments(1, 1), arguments(1, 1)], 2);
+    check(&[arguments(GROUP_ARGUMENTS + 1, 0), arguments(1, 0)], 1);
+    check(&[arguments(1, GROUP_BYTES + 1), arguments(1, 0)], 1);
+}
+
+#[tokio::test]
+async fn more_commits_than_a_group_holds_are_all_made() {
+    let store = Arc::new(connect(&server().address(), &namespace()).await);
+    let commits = (0..GROUP_BATCHES * 4).map(|_| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move { store.commit(Batch::new(&tenant("u_a"), 5).then(count())).await.unwrap().counters })
+    });
+
+    let mut totals = Vec::new();
+    for commit in commits.collect::<Vec<_>>() {
+        totals.extend(commit.await.unwrap());
+    }
+
+    totals.sort_unstable();
+    assert!(totals.into_iter().eq(1..=i64::try_from(GROUP_BATCHES * 4).unwrap()));
+}
