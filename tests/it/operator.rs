@@ -27,7 +27,7 @@ async fn an_operator_commands_a_server_that_runs_and_one_that_does_not() {
     run(&["apps", "put", "slack", "--name", "Slack"]);
     let credentials = place.data().join("../credentials.json");
     std::fs::write(&credentials, r#"{"token": "t0ken"}"#).unwrap();
-    run(&["accounts", "create", "slack", "--user", "ada", "--credentials", text(&credentials)]);
+    run(&["accounts", "connect", "slack", "--user", "ada", "--credentials", text(&credentials)]);
     let rotated = run(&["rotate-key", "--json"]);
     let retire = wellspring(&["rotate-key", "--retire", "--data", text(&data)]);
     served.stop().await;

@@ -18,7 +18,12 @@ impl Misuse {
     }
 }
 
-pub(crate) fn tell(error: &anyhow::Error) -> ExitCode {
+pub(crate) fn tell(error: anyhow::Error) -> ExitCode {
+    let error = match error.downcast::<remote::Error>() {
+        // It knows what to do about it.
+        Ok(error) => return remote::finish(Err(error), false),
+        Err(error) => error,
+    };
     eprintln!("error: {error:#}");
     let is_misuse = error.chain().any(|cause| cause.is::<Misuse>());
     ExitCode::from(if is_misuse { 2 } else { 1 })

@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     start_logging();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
-        Err(error) => return failure::tell(&anyhow::Error::from(error).context("the runtime did not start")),
+        Err(error) => return failure::tell(anyhow::Error::from(error).context("the runtime did not start")),
     };
     let done = runtime.block_on(async {
         match arguments.command {
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
             Command::Bench(benchmark) => bench::run(benchmark).await.map(|()| ExitCode::SUCCESS),
         }
     });
-    done.unwrap_or_else(|error| failure::tell(&error))
+    done.unwrap_or_else(failure::tell)
 }
 
 /// Workers that look for what just arrived after every few turns of what they have: a turn of a component that computes

@@ -11,11 +11,13 @@ pub(crate) mod restore;
 pub(crate) mod rotate_key;
 pub(crate) mod users;
 
-mod confirm;
 mod door;
 
 use anyhow::Result;
 use remote::Output;
+use remote::output::table::Column;
+use remote::output::{Table, ago};
+use serde_json::Value;
 
 use crate::failure::Misuse;
 use crate::settings::{Place, Settings, Tuning};
@@ -53,4 +55,30 @@ impl Common {
     pub(crate) async fn open(&self) -> Result<Door> {
         Door::open(&self.settings()?, &self.secrets).await
     }
+}
+
+/// Goes on when the operator says so, now or with `--yes`.
+fn confirm(question: &str, is_confirmed: bool) -> Result<()> {
+    if !is_confirmed {
+        remote::ask::confirm(question)?;
+    }
+    Ok(())
+}
+
+/// What the API answered for programs, some fields of it for people. A number is the time it was made.
+fn print<const COLUMNS: usize>(output: &Output, items: &[Value], columns: [(Column, &str); COLUMNS]) -> Result<()> {
+    if output.is_json {
+        return Ok(output.json(&items)?);
+    }
+    let fields = columns.map(|(_, field)| field);
+    let mut table = Table::new(columns.map(|(column, _)| column));
+    for item in items {
+        table
+            .row(fields.map(|field| item.get(field).and_then(Value::as_i64).map_or_else(|| text_of(item, field), ago)));
+    }
+    Ok(output.table(&table)?)
+}
+
+fn text_of(value: &Value, name: &str) -> String {
+    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }

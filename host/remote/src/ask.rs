@@ -31,6 +31,12 @@ pub fn person() -> Option<Terminal> {
     (std::io::stdin().is_terminal() && std::io::stderr().is_terminal()).then_some(Terminal)
 }
 
+/// Goes on when somebody at the terminal agrees; where nobody can be asked it takes `--yes`.
+pub fn confirm(question: &str) -> Result<(), Error> {
+    let person = person().ok_or_else(|| Error::NotConfirmed { question: question.to_owned() })?;
+    if person.confirm(question, false)? { Ok(()) } else { Err(Error::Interrupted) }
+}
+
 fn theme() -> Box<dyn Theme> {
     match console::colors_enabled_stderr() {
         true => Box::new(ColorfulTheme::default()),

@@ -1,5 +1,7 @@
 //! The commands, one file each: its arguments and what it does.
 
+pub mod accounts;
+mod components;
 mod delete;
 mod deliveries;
 mod deploy;
@@ -34,9 +36,9 @@ pub enum Command {
     Deploy(deploy::Arguments),
     /// Change a source: its code, its name, its props, whether it is active
     Update(update::Arguments),
-    /// Delete sources
+    /// Delete sources and components
     Delete(delete::Arguments),
-    /// List sources, components, subscriptions, webhooks or streams
+    /// List sources, components, subscriptions, webhooks, streams, accounts or apps
     List(list::Arguments),
     /// Show a source, component, webhook or subscription
     Describe(describe::Arguments),
@@ -48,8 +50,8 @@ pub enum Command {
     Publish(publish::PublishArguments),
     /// Take a component out of the registry
     Unpublish(publish::UnpublishArguments),
-    /// List your components
-    Components(list::ComponentsArguments),
+    /// List your components, and delete them
+    Components(components::Arguments),
     /// Send the events of an emitter to a listener
     Subscribe(subscribe::SubscribeArguments),
     /// End a subscription
@@ -85,8 +87,8 @@ impl Command {
             Self::Components(arguments) => arguments.connection.json,
             Self::Subscribe(arguments) => arguments.connection.json,
             Self::Unsubscribe(arguments) => arguments.connection.json,
-            Self::Webhooks(arguments) => arguments.is_json(),
-            Self::Deliveries(arguments) => arguments.is_json(),
+            Self::Webhooks(arguments) => arguments.connection.json,
+            Self::Deliveries(arguments) => arguments.connection.json,
             Self::Login(_) | Self::Logout(_) | Self::Init(_) => false,
             Self::Completions(_) | Self::Man(_) | Self::Reference => false,
         }
@@ -107,7 +109,7 @@ impl Command {
             Self::Logs(arguments) => logs::run(&arguments).await,
             Self::Publish(arguments) => publish::publish(&arguments).await,
             Self::Unpublish(arguments) => publish::unpublish(&arguments).await,
-            Self::Components(arguments) => list::run_components(&arguments).await,
+            Self::Components(arguments) => components::run(&arguments).await,
             Self::Subscribe(arguments) => subscribe::subscribe(&arguments).await,
             Self::Unsubscribe(arguments) => subscribe::unsubscribe(&arguments).await,
             Self::Webhooks(arguments) => webhooks::run(&arguments).await,

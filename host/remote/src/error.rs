@@ -52,8 +52,10 @@ pub enum Error {
     InvalidProp { name: String, given: String, expected: String },
     #[error("values are missing for {}", names.join(", "))]
     MissingProps { names: Vec<String>, examples: Vec<String> },
-    #[error("{noun} needs --yes when nobody can be asked")]
-    NotConfirmed { noun: &'static str },
+    #[error("nobody can be asked: {question}")]
+    NotConfirmed { question: String },
+    #[error("the credentials are not a JSON object of strings")]
+    MalformedCredentials,
     #[error("{} exists", path.display())]
     Exists { path: PathBuf },
     #[error("there is no field `{field}`")]
@@ -115,6 +117,7 @@ impl Error {
             Self::MissingProps { examples, .. } => format!("add {}", examples.join(" ")),
             Self::NotDeployed { name } => format!("`wellspring deploy {name}` makes a source of it"),
             Self::NotConfirmed { .. } => "add --yes".to_owned(),
+            Self::MalformedCredentials => r#"they look like {"api_key": "..."}"#.to_owned(),
             Self::Exists { .. } => "choose another name or folder, or add --force".to_owned(),
             Self::NothingToDo { hint } | Self::NoTerminal { hint } => (*hint).to_owned(),
             _ => return None,
@@ -132,6 +135,7 @@ impl Error {
             | Self::InvalidProp { .. }
             | Self::MissingProps { .. }
             | Self::NotConfirmed { .. }
+            | Self::MalformedCredentials
             | Self::NothingToDo { .. }
             | Self::NoTerminal { .. }
             | Self::InvalidUrl { .. } => exit::USAGE,
@@ -178,7 +182,7 @@ fn did_you_mean(suggestions: &[String]) -> Option<String> {
 
 fn listed_by(noun: &str) -> Option<String> {
     let list = match noun {
-        "source" | "component" | "webhook" | "subscription" => {
+        "source" | "component" | "webhook" | "subscription" | "account" | "app" => {
             format!("`wellspring list {noun}s` shows those there are")
         }
         "delivery" => "`wellspring deliveries` shows those there are".to_owned(),
@@ -194,6 +198,11 @@ fn hint_of_refusal(code: &str, details: &Value) -> Option<String> {
         "admin_only" => return Some("this needs the key of an admin".to_owned()),
         "wrong_component_type" => {
             return Some("an action is saved with `wellspring publish` and run with `wellspring run`".to_owned());
+        }
+        "component_in_use" => {
+            let users = details.get("used_by").and_then(Value::as_array)?;
+            let users: Vec<&str> = users.iter().filter_map(Value::as_str).collect();
+            return Some(format!("give them other code, or delete them first: wellspring delete {}", users.join(" ")));
         }
         "invalid_props" | "invalid_component" => return problems(details),
         "hook_failed" if text("stack").is_none() => {

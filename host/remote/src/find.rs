@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::Error;
-use crate::models::{Component, DeadLetter, Source, Subscription, Webhook};
+use crate::models::{Account, App, Component, DeadLetter, Source, Subscription, Webhook};
 use crate::suggest::suggest;
 
 /// Of a name that several things have; more would be a list, and there is a command for that.
@@ -30,15 +30,27 @@ pub async fn source(client: &Client, wanted: &str) -> Result<Source, Error> {
 
 /// One's own, or one of the registry.
 pub async fn component(client: &Client, wanted: &str) -> Result<Component, Error> {
+    component_at(client, &["components", "components/registry"], wanted).await
+}
+
+/// By what only one's own have: their key and their name. An id may be another's, which the server tells.
+pub async fn own_component(client: &Client, wanted: &str) -> Result<Component, Error> {
+    component_at(client, &["components"], wanted).await
+}
+
+async fn component_at(client: &Client, paths: &[&str], wanted: &str) -> Result<Component, Error> {
     let is_key = wanted.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.'));
-    let paths: &[&str] = if is_key { &["components", "components/registry"] } else { &[] };
-    for path in paths {
+    for path in paths.iter().filter(|_| is_key) {
         match client.get(&format!("{path}/{wanted}")).await {
             Err(Error::Refused { status: 404 | 400, .. }) => {}
             found => return found,
         }
     }
     pick(client.all("users/me/components").await?, wanted)
+}
+
+pub async fn app(client: &Client, wanted: &str) -> Result<App, Error> {
+    pick(client.all("apps").await?, wanted)
 }
 
 pub async fn webhook(client: &Client, wanted: &str) -> Result<Webhook, Error> {
@@ -107,6 +119,30 @@ impl Named for Component {
 
     fn names(&self) -> Vec<&str> {
         vec![self.key.as_deref().unwrap_or(&self.id), &self.name]
+    }
+}
+
+impl Named for App {
+    const NOUN: &'static str = "app";
+
+    fn id(&self) -> &str {
+        &self.name_slug
+    }
+
+    fn names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}
+
+impl Named for Account {
+    const NOUN: &'static str = "account";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn names(&self) -> Vec<&str> {
+        vec![&self.name]
     }
 }
 

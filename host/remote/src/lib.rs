@@ -35,7 +35,7 @@ mod generate;
 use std::process::ExitCode;
 
 pub use client::{Client, Key, Query, Stage};
-pub use commands::{Command, print_event, print_log_event, run};
+pub use commands::{Command, accounts, print_event, print_log_event, run};
 pub use error::{Error, exit};
 pub use files::{Collected, collect};
 pub use output::Output;

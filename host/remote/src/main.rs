@@ -18,6 +18,8 @@ enum Command {
     Remote(Box<remote::Command>),
     /// Run a source or an action once, by hand
     Run(remote::run::RunArguments),
+    /// Connect accounts of apps, and list and delete them
+    Accounts(remote::accounts::Arguments),
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -25,5 +27,6 @@ async fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Remote(command) => remote::execute(*command, Arguments::command()).await,
         Command::Run(arguments) => remote::run::execute(arguments).await,
+        Command::Accounts(arguments) => remote::accounts::execute(arguments).await,
     }
 }

@@ -108,6 +108,16 @@ pub struct Metadata {
     pub rest: Rest,
 }
 
+/// A stream of a source.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Stream {
+    pub name: String,
+    /// Those that are kept.
+    pub events: u64,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LogLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,11 +166,22 @@ pub struct DeadLetter {
     pub rest: Rest,
 }
 
+/// What accounts can be connected to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct App {
+    pub name_slug: String,
+    pub name: String,
+    pub auth_type: String,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Account {
     pub id: String,
     pub app: String,
     pub name: String,
+    pub created_at: i64,
     #[serde(flatten)]
     pub rest: Rest,
 }

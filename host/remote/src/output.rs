@@ -93,6 +93,15 @@ impl Output {
         }
     }
 
+    /// That something is gone: its id for programs, its name for people.
+    pub fn deleted(&self, id: &str, name: &str) -> Result<(), Error> {
+        if self.is_json {
+            return self.json_line(&serde_json::json!({"deleted": id}));
+        }
+        self.say(&format!("deleted {name} ({id})"));
+        Ok(())
+    }
+
     pub fn warn(&self, text: &str) {
         talk(&format!("warning: {text}"));
     }

@@ -15,13 +15,13 @@ pub const DEFAULT_URL: &str = "http://127.0.0.1:7717";
 #[command(next_help_heading = "Server and output")]
 pub struct Connection {
     /// Use this login instead of the current one
-    #[arg(long, value_name = "NAME", env = "WELLSPRING_PROFILE", hide_env_values = true)]
+    #[arg(long, value_name = "NAME", env = "WELLSPRING_PROFILE", hide_env_values = true, global = true)]
     pub profile: Option<String>,
     /// Use this server. Its key is then in WELLSPRING_API_KEY, unless the login is for this server
-    #[arg(long, value_name = "URL", env = "WELLSPRING_URL", hide_env_values = true)]
+    #[arg(long, value_name = "URL", env = "WELLSPRING_URL", hide_env_values = true, global = true)]
     pub url: Option<String>,
     /// Print JSON for programs instead of text for people
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub json: bool,
 }
 

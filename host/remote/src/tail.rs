@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::client::{Client, Frames};
+use crate::client::{Client, Frames, Query};
 use crate::error::Error;
 use crate::models::{EventSummary, LogLine};
 
@@ -30,7 +30,8 @@ pub enum Step {
 pub struct Tail {
     client: Client,
     path: String,
-    stream: String,
+    /// All channels when absent.
+    stream: Option<String>,
     last_id: Option<String>,
     open: Option<(reqwest::Response, Frames)>,
     pause: Duration,
@@ -41,12 +42,13 @@ pub struct Tail {
 // === impl Tail ===
 
 impl Tail {
-    /// Follows `stream` (`default`, `$errors`, `$logs` or a channel) after the event `last_id`, or from now on.
-    pub fn new(client: &Client, source_id: &str, stream: &str, last_id: Option<String>) -> Self {
+    /// Follows `stream` (`default`, `$errors`, `$logs` or a channel; all channels without it) after the event `last_id`,
+    /// or from now on.
+    pub fn new(client: &Client, source_id: &str, stream: Option<&str>, last_id: Option<String>) -> Self {
         Self {
             client: client.clone(),
             path: format!("sources/{source_id}/sse"),
-            stream: stream.to_owned(),
+            stream: stream.map(str::to_owned),
             last_id,
             open: None,
             pause: FIRST_PAUSE,
@@ -57,7 +59,7 @@ impl Tail {
     /// Connects, so that nothing that happens after this is missed. An error here is one that coming back cannot mend,
     /// or a server that was never there.
     pub async fn connect(&mut self) -> Result<(), Error> {
-        let query = [("event_name", self.stream.as_str())];
+        let query: Vec<Query<'_>> = self.stream.iter().map(|stream| ("event_name", stream.as_str())).collect();
         let response = self.client.stream(&self.path, &query, self.last_id.as_deref()).await?;
         self.open = Some((response, Frames::default()));
         self.pause = FIRST_PAUSE;

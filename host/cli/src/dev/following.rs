@@ -25,25 +25,26 @@ impl Following {
     }
 
     pub(super) fn follow(&mut self, source: &Deployed) {
-        for stream in ["default", "$errors", "$logs"] {
+        for stream in [None, Some("$errors"), Some("$logs")] {
             let last_id = source.is_new.then(|| BEGINNING.to_owned());
             let mut tail = Tail::new(&self.client, &source.id, stream, last_id);
             let stop = self.stop.clone();
             self.tasks.spawn(async move {
                 let ended = stop.run_until_cancelled(show(&mut tail, stream)).await;
                 if let Some(Err(error)) = ended {
-                    Output::of_process(false).warn(&format!("{stream} is no longer followed: {error}"));
+                    let what = stream.unwrap_or("the source");
+                    Output::of_process(false).warn(&format!("{what} is no longer followed: {error}"));
                 }
             });
         }
     }
 }
 
-async fn show(tail: &mut Tail, stream: &str) -> Result<(), Error> {
+async fn show(tail: &mut Tail, stream: Option<&str>) -> Result<(), Error> {
     let output = Output::of_process(false);
     loop {
         match tail.next().await? {
-            Step::Event(event) if stream == "$logs" => print_log_event(&output, &event)?,
+            Step::Event(event) if stream == Some("$logs") => print_log_event(&output, &event)?,
             Step::Event(event) => print_event(&output, &event)?,
             Step::Lost { .. } => {}
         }

@@ -1,81 +1,60 @@
-//! `wellspring accounts`: a user's credentials for apps. They are taken in, and never given out.
+//! `wellspring accounts`: credentials for apps, one's own over the API, or, as the operator, those of a user.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
-use remote::Output;
-use remote::output::table::{text, whole};
-use remote::output::{Table, ago};
-use serde_json::{Map, Value, json};
+use anyhow::Result;
+use remote::accounts::{self, Command};
+use remote::models::Account;
+use serde_json::Value;
 
-use super::Common;
-use super::users::text_of;
+use super::Door;
 use crate::failure::Misuse;
+use crate::settings::{Place, Settings, Tuning};
+use crate::wiring::assembly::Secrets;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
+    /// As the operator, act for this user, by name or id, on the data folder of this machine
+    #[arg(long, global = true, value_name = "USER", help_heading = OPERATOR)]
+    user: Option<String>,
+    #[command(flatten, next_help_heading = OPERATOR)]
+    place: Place,
     #[command(flatten)]
-    common: Common,
-    /// Whose accounts, by name or id
-    #[arg(long, global = true, value_name = "USER", default_value = "admin")]
-    user: String,
-    #[command(subcommand)]
-    command: Command,
+    secrets: Secrets,
+    #[command(flatten)]
+    remote: accounts::Arguments,
 }
 
-#[derive(clap::Subcommand)]
-enum Command {
-    /// List the connected accounts of a user
-    List,
-    /// Connect an account of an app
-    Create {
-        /// The slug of the app
-        app: String,
-        #[arg(long)]
-        name: Option<String>,
-        /// A file with the credentials, a JSON object of strings; `-` is standard input, where nobody sees them
-        #[arg(long, value_name = "FILE")]
-        credentials: PathBuf,
-    },
-    /// Delete a connected account
-    Delete { id: String },
-}
+const OPERATOR: &str = "Operator";
 
-pub(crate) async fn run(Arguments { common, user, command }: Arguments) -> Result<ExitCode> {
-    let (door, output) = (common.open().await?.acting_for(&user), common.output());
-    match command {
-        Command::List => print_accounts(&output, &door.list("/v1/users/me/accounts").await?)?,
-        Command::Create { app, name, credentials } => {
-            let wish = json!({"app": app, "name": name, "credentials": read(&credentials)?});
-            print_accounts(&output, &[door.post("/v1/accounts", wish).await?])?;
+pub(crate) async fn run(Arguments { user, place, secrets, remote }: Arguments) -> Result<ExitCode> {
+    let Some(user) = user else {
+        return Ok(accounts::execute(remote).await);
+    };
+    let settings = Settings::decide(&place, &Tuning::default()).map_err(Misuse::of)?;
+    let door = Door::open(&settings, &secrets).await?.acting_for(&user);
+    let output = remote.connection.output();
+    match &remote.command {
+        None | Some(Command::List) => accounts::print(&output, &list(&door).await?)?,
+        Some(Command::Connect(wanted)) => {
+            let account = door.post("/v1/accounts", wanted.body(None)?).await?;
+            accounts::print_connected(&output, &serde_json::from_value(account)?)?;
         }
-        Command::Delete { id } => {
-            door.delete(&format!("/v1/accounts/{id}")).await?;
-            output.say("deleted");
+        Some(Command::Delete { accounts: wanted, yes }) => {
+            let chosen = accounts::choose(&list(&door).await?, wanted)?;
+            if !yes {
+                accounts::confirm(&chosen)?;
+            }
+            for account in chosen {
+                door.delete(&format!("/v1/accounts/{}", account.id)).await?;
+                output.deleted(&account.id, &account.name)?;
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(path: &Path) -> Result<Map<String, Value>> {
-    let read = match path.to_str() {
-        Some("-") => std::io::read_to_string(std::io::stdin()),
-        _ => std::fs::read_to_string(path),
-    };
-    let text = read.with_context(|| format!("cannot read the credentials {}", path.display()))?;
-    // Not with the cause: it would show a piece of them.
-    serde_json::from_str(&text).map_err(|_| Misuse::of(anyhow::anyhow!("the credentials are not a JSON object")).into())
-}
-
-fn print_accounts(output: &Output, accounts: &[Value]) -> Result<()> {
-    if output.is_json {
-        return Ok(output.json(&accounts)?);
-    }
-    let mut table = Table::new([whole("ID"), whole("APP"), text("NAME"), whole("CREATED")]);
-    for account in accounts {
-        let created = ago(account.get("created_at").and_then(Value::as_i64).unwrap_or_default());
-        table.row(["id", "app", "name"].map(|name| text_of(account, name)).into_iter().chain([created]));
-    }
-    Ok(output.table(&table)?)
+async fn list(door: &Door) -> Result<Vec<Account>> {
+    let accounts = door.list("/v1/users/me/accounts").await?;
+    Ok(serde_json::from_value(Value::Array(accounts))?)
 }

@@ -3,13 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use remote::Output;
-use remote::output::Table;
 use remote::output::table::{text, whole};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::Common;
-use super::users::text_of;
+use super::{Common, print};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -40,11 +37,12 @@ enum Command {
 
 pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<ExitCode> {
     let (door, output) = (common.open().await?, common.output());
+    let columns = [(whole("SLUG"), "name_slug"), (text("NAME"), "name"), (whole("AUTH"), "auth_type")];
     match command {
-        Command::List => print_apps(&output, &door.list("/v1/apps").await?)?,
+        Command::List => print(&output, &door.list("/v1/apps").await?, columns)?,
         Command::Put { name_slug, name, auth_type } => {
             let wish = json!({"name_slug": name_slug, "name": name, "auth_type": auth_type});
-            print_apps(&output, &[door.post("/v1/admin/apps", wish).await?])?;
+            print(&output, &[door.post("/v1/admin/apps", wish).await?], columns)?;
         }
         Command::Delete { name_slug } => {
             door.delete(&format!("/v1/admin/apps/{name_slug}")).await?;
@@ -52,15 +50,4 @@ pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<Exit
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn print_apps(output: &Output, apps: &[Value]) -> Result<()> {
-    if output.is_json {
-        return Ok(output.json(&apps)?);
-    }
-    let mut table = Table::new([whole("SLUG"), text("NAME"), whole("AUTH")]);
-    for app in apps {
-        table.row(["name_slug", "name", "auth_type"].map(|name| text_of(app, name)));
-    }
-    Ok(output.table(&table)?)
 }

@@ -8,9 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use platform::manage::first_start;
 
-use super::Common;
 use super::backup::REDIS;
-use super::confirm::confirm;
+use super::{Common, confirm};
 use crate::settings::Settings;
 use crate::wiring::assembly::{make_private_folder, open_idle_platform, store_file};
 

@@ -8,8 +8,7 @@ use platform::ports::SystemEntropy;
 use platform::vault::KeyRing;
 use serde_json::{Value, json};
 
-use super::Common;
-use super::confirm::confirm;
+use super::{Common, confirm};
 use crate::serve::socket_of;
 use crate::wiring::assembly::{key_file, open_idle_platform};
 

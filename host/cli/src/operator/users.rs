@@ -5,11 +5,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use remote::Output;
 use remote::output::table::{text, whole};
-use remote::output::{Table, ago};
 use serde_json::{Map, Value, json};
 
-use super::confirm::confirm;
-use super::{Common, Door};
+use super::{Common, Door, confirm, print, text_of};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -134,19 +132,13 @@ fn print_key(output: &Output, made: &Value) -> Result<()> {
 }
 
 fn print_users(output: &Output, users: &[Value]) -> Result<()> {
-    if output.is_json {
-        return Ok(output.json(&users)?);
-    }
-    let columns = [whole("ID"), text("USERNAME"), text("EMAIL"), whole("ROLE"), whole("PLAN"), whole("CREATED")];
-    let mut table = Table::new(columns);
-    for user in users {
-        let created = ago(user.get("created_at").and_then(Value::as_i64).unwrap_or_default());
-        let texts = ["id", "username", "email", "role", "plan"].map(|name| text_of(user, name));
-        table.row(texts.into_iter().chain([created]));
-    }
-    Ok(output.table(&table)?)
-}
-
-pub(super) fn text_of(value: &Value, name: &str) -> String {
-    value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+    let columns = [
+        (whole("ID"), "id"),
+        (text("USERNAME"), "username"),
+        (text("EMAIL"), "email"),
+        (whole("ROLE"), "role"),
+        (whole("PLAN"), "plan"),
+        (whole("CREATED"), "created_at"),
+    ];
+    print(output, users, columns)
 }

@@ -1,56 +1,84 @@
-//! `delete`: sources, for good.
+//! `delete`: sources and components, for good.
 
-use crate::ask::{self, Ask};
+use crate::ask;
 use crate::error::Error;
 use crate::find;
-use crate::models::Source;
+use crate::models::{Component, Source};
 use crate::session::{Connection, Session};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The ids, slugs or names of sources
-    #[arg(required = true)]
-    sources: Vec<String>,
-    /// Do not ask
-    #[arg(long, short = 'y')]
-    yes: bool,
-    /// Go on when the deactivate hook fails
-    #[arg(long)]
-    ignore_hook_errors: bool,
+    /// The ids, slugs or names of sources, or the ids of components
+    #[arg(required = true, value_name = "SOURCE|COMPONENT")]
+    targets: Vec<String>,
+    #[command(flatten)]
+    manner: Manner,
     #[command(flatten)]
     pub(super) connection: Connection,
 }
 
-/// All are found before the first one is deleted: a typo deletes nothing.
+/// How to go about it.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct Manner {
+    /// Do not ask
+    #[arg(long, short = 'y')]
+    pub(super) yes: bool,
+    /// Go on when the deactivate hook of a source fails
+    #[arg(long)]
+    pub(super) ignore_hook_errors: bool,
+}
+
+/// What is deleted.
+pub(super) enum Target {
+    Source(Source),
+    Component(Component),
+}
+
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
-    let mut sources = Vec::new();
-    for wanted in &arguments.sources {
-        sources.push(find::source(&session.client, wanted).await?);
+    let mut targets = Vec::new();
+    for wanted in &arguments.targets {
+        // Sources go by their names. A component may have the name of a source, so it goes by its id.
+        targets.push(match find::is_id(wanted, "sc_") {
+            true => Target::Component(find::own_component(&session.client, wanted).await?),
+            false => Target::Source(find::source(&session.client, wanted).await?),
+        });
     }
-    if !arguments.yes && !is_confirmed(&sources)? {
-        return Err(Error::Interrupted);
+    delete_all(&session, &targets, arguments.manner).await
+}
+
+/// All were found before the first one is deleted: a typo deletes nothing. Sources go first, they hold components.
+pub(super) async fn delete_all(session: &Session, targets: &[Target], manner: Manner) -> Result<(), Error> {
+    if !manner.yes {
+        let names: Vec<String> = targets.iter().map(Target::described).collect();
+        ask::confirm(&format!("Delete {}?", names.join(", ")))?;
     }
-    for source in &sources {
-        delete(&session, source, arguments.ignore_hook_errors).await?;
+    let (sources, components): (Vec<_>, Vec<_>) =
+        targets.iter().partition(|target| matches!(target, Target::Source(_)));
+    for target in sources.into_iter().chain(components) {
+        match target {
+            Target::Source(source) => {
+                let query: &[(&str, &str)] =
+                    if manner.ignore_hook_errors { &[("ignore_hook_errors", "true")] } else { &[] };
+                session.client.delete(&format!("sources/{}", source.id), query).await?;
+                session.output.deleted(&source.id, &source.name_slug)?;
+            }
+            Target::Component(component) => {
+                session.client.delete(&format!("components/{}", component.id), &[]).await?;
+                session.output.deleted(&component.id, &component.name)?;
+            }
+        }
     }
     Ok(())
 }
 
-async fn delete(session: &Session, source: &Source, ignore_hook_errors: bool) -> Result<(), Error> {
-    let query: &[(&str, &str)] = if ignore_hook_errors { &[("ignore_hook_errors", "true")] } else { &[] };
-    session.client.delete(&format!("sources/{}", source.id), query).await?;
-    match session.output.is_json {
-        true => session.output.json_line(&serde_json::json!({"deleted": source.id})),
-        false => {
-            session.output.say(&format!("deleted {} ({})", source.name_slug, source.id));
-            Ok(())
+// === impl Target ===
+
+impl Target {
+    fn described(&self) -> String {
+        match self {
+            Self::Source(source) => format!("{} with all events", source.name_slug),
+            Self::Component(component) => format!("the component {} ({})", component.name, component.id),
         }
     }
-}
-
-fn is_confirmed(sources: &[Source]) -> Result<bool, Error> {
-    let person = ask::person().ok_or(Error::NotConfirmed { noun: "deleting" })?;
-    let names: Vec<&str> = sources.iter().map(|source| source.name_slug.as_str()).collect();
-    person.confirm(&format!("Delete {} with all events?", names.join(", ")), false)
 }

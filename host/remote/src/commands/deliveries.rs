@@ -11,21 +11,17 @@ use crate::output::{Table, ago};
 use crate::session::{Connection, Session};
 
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    connection: Connection,
+    pub(super) connection: Connection,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// List deliveries that were given up (what `deliveries` alone does)
-    List {
-        #[command(flatten)]
-        connection: Connection,
-    },
+    List,
     /// Deliver again
     Replay {
         /// The ids of deliveries
@@ -34,30 +30,13 @@ enum Command {
         /// Everything that was given up
         #[arg(long, conflicts_with = "ids")]
         all: bool,
-        #[command(flatten)]
-        connection: Connection,
     },
 }
 
-// === impl Arguments ===
-
-impl Arguments {
-    fn connection(&self) -> &Connection {
-        match &self.command {
-            None => &self.connection,
-            Some(Command::List { connection } | Command::Replay { connection, .. }) => connection,
-        }
-    }
-
-    pub(super) fn is_json(&self) -> bool {
-        self.connection().json
-    }
-}
-
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
-    let session = arguments.connection().open()?;
+    let session = arguments.connection.open()?;
     match &arguments.command {
-        None | Some(Command::List { .. }) => show(&session).await,
+        None | Some(Command::List) => show(&session).await,
         Some(Command::Replay { all: true, .. }) => {
             let letters: Vec<DeadLetter> = session.client.all("users/me/dead_letters").await?;
             for letter in &letters {
@@ -107,5 +86,5 @@ async fn show(session: &Session) -> Result<(), Error> {
             letter.event_name.clone(),
         ]);
     }
-    list::print(session, &letters, &table, "nothing was given up")
+    list::print(&session.output, &letters, &table, "nothing was given up")
 }

@@ -89,7 +89,7 @@ pub(super) fn source_with_shortcuts(session: &Session, source: &Source) -> Value
     let mut value = serde_json::to_value(source).unwrap_or_default();
     if let Some(fields) = value.as_object_mut() {
         fields.insert("endpoint".to_owned(), source.endpoint().into());
-        fields.insert("stream".to_owned(), stream_url(session, source, "default").into());
+        fields.insert("stream".to_owned(), stream_url(session, source, None).into());
     }
     value
 }
@@ -107,7 +107,7 @@ pub(super) fn print_source(session: &Session, source: &Source) -> Result<(), Err
         .field_if("endpoint", source.endpoint())
         .field_if("timer", (!timers.is_empty()).then(|| timers.join(", ")))
         .field_if("props", (!props.is_empty()).then(|| props.join("\n")))
-        .field("stream", stream_url(session, source, "default"))
+        .field("stream", stream_url(session, source, None))
         .field("component", &source.component_id)
         .field("created", when(source.created_at))
         .field_if("updated", (source.updated_at != source.created_at).then(|| when(source.updated_at)))

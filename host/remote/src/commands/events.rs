@@ -3,6 +3,7 @@
 use console::Style;
 
 use super::list;
+use crate::client::Query;
 use crate::error::Error;
 use crate::find;
 use crate::models::{EventSummary, Page, Source};
@@ -27,9 +28,9 @@ pub struct Arguments {
     /// Go on until so many events were shown, those from before included
     #[arg(long, value_name = "COUNT", conflicts_with = "follow", value_parser = clap::value_parser!(u64).range(1..))]
     until: Option<u64>,
-    /// Another stream: `$errors`, `$logs` or a channel of the source
-    #[arg(long, value_name = "NAME", default_value = "default")]
-    stream: String,
+    /// This stream alone: `default`, a channel of the source, `$errors` or `$logs`. Without it all channels are shown
+    #[arg(long, value_name = "NAME")]
+    stream: Option<String>,
     #[command(flatten)]
     pub(super) connection: Connection,
 }
@@ -39,7 +40,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let source = find::source(&session.client, &arguments.source).await?;
     // Whoever waits for fifty is shown fifty that are there already.
     let number = arguments.number.max(arguments.until.unwrap_or(0)).min(EVENTS_MAXIMUM);
-    let events = last(&session, &source, &arguments.stream, number).await?;
+    let stream = arguments.stream.as_deref();
+    let events = last(&session, &source, stream, number).await?;
     for event in events.iter().rev() {
         print_event(&session.output, event)?;
     }
@@ -47,22 +49,28 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let missing = arguments.until.map(|until| until.saturating_sub(shown));
     if arguments.follow || missing.is_some() {
         let last_id = events.into_iter().next().map(|event| event.id);
-        let following = Following { stream: &arguments.stream, last_id, missing };
+        let following = Following { stream, last_id, missing };
         return follow(&session, &source, following, print_event).await;
     }
     if events.is_empty() && arguments.number > 0 {
-        explain_silence(&session, &source, &arguments.stream).await?;
+        explain_silence(&session, &source, stream).await?;
     }
     Ok(())
 }
 
 /// Newest first.
-async fn last(session: &Session, source: &Source, stream: &str, number: u64) -> Result<Vec<EventSummary>, Error> {
+async fn last(
+    session: &Session,
+    source: &Source,
+    stream: Option<&str>,
+    number: u64,
+) -> Result<Vec<EventSummary>, Error> {
     if number == 0 {
         return Ok(Vec::new());
     }
     let path = format!("sources/{}/event_summaries", source.id);
-    let query = [("event_name", stream), ("expand", "event")];
+    let query: Vec<Query<'_>> =
+        [("expand", "event")].into_iter().chain(stream.map(|name| ("event_name", name))).collect();
     let page: Page<EventSummary> =
         session.client.page(&path, &query, usize::try_from(number).unwrap_or(usize::MAX)).await?;
     Ok(page.data)
@@ -70,7 +78,8 @@ async fn last(session: &Session, source: &Source, stream: &str, number: u64) -> 
 
 /// What to follow, from where, and until when.
 pub(super) struct Following<'a> {
-    pub(super) stream: &'a str,
+    /// All channels when absent.
+    pub(super) stream: Option<&'a str>,
     pub(super) last_id: Option<String>,
     /// How many more to show; without end when absent.
     pub(super) missing: Option<u64>,
@@ -91,7 +100,8 @@ pub(super) async fn follow(
     let last_id = last_id.or_else(|| missing.map(|_| "0-0".to_owned()));
     let mut tail = Tail::new(&session.client, &source.id, stream, last_id);
     tail.connect().await?;
-    session.output.say(&format!("following {} of {}; Ctrl-C ends it", stream, source.name_slug));
+    let what = stream.map_or_else(String::new, |stream| format!("{stream} of "));
+    session.output.say(&format!("following {what}{}; Ctrl-C ends it", source.name_slug));
     loop {
         match tail.next().await? {
             Step::Event(event) => {
@@ -108,7 +118,7 @@ pub(super) async fn follow(
     }
 }
 
-/// `14:03:27  summary  {…}`, cut where the terminal ends.
+/// `14:03:27  channel  summary  {…}`, cut where the terminal ends.
 pub fn print_event(output: &Output, event: &EventSummary) -> Result<(), Error> {
     if output.is_json {
         return output.json_line(event);
@@ -118,15 +128,20 @@ pub fn print_event(output: &Output, event: &EventSummary) -> Result<(), Error> {
         let summary = plain(&summary.replace(['\n', '\r', '\t'], " "));
         format!("{}  ", output.paint(&Style::new().bold(), &summary))
     });
-    output.cut_line(&format!("{time}  {}{}", summary.unwrap_or_default(), plain(&event.event.to_string())))
+    let channel = Some(&event.metadata.name).filter(|name| !name.is_empty() && !name.starts_with('$'));
+    let channel = channel.map(|name| format!("{}  ", output.paint(&Style::new().cyan(), &plain(name))));
+    let (channel, summary) = (channel.unwrap_or_default(), summary.unwrap_or_default());
+    output.cut_line(&format!("{time}  {channel}{summary}{}", plain(&event.event.to_string())))
 }
 
 /// A source that emits elsewhere looks like one that does not emit at all.
-async fn explain_silence(session: &Session, source: &Source, stream: &str) -> Result<(), Error> {
-    session.output.say(&format!("there are no events in {stream}"));
+async fn explain_silence(session: &Session, source: &Source, stream: Option<&str>) -> Result<(), Error> {
+    session
+        .output
+        .say(&stream.map_or("there are no events".to_owned(), |name| format!("there are no events in {name}")));
     let others = list::streams_of(session, source).await?;
-    let others = others.into_iter().filter(|(name, count)| *count > 0 && name != stream);
-    let others: Vec<String> = others.map(|(name, count)| format!("`--stream '{name}'` has {count}")).collect();
+    let others = others.into_iter().filter(|other| other.events > 0 && Some(other.name.as_str()) != stream);
+    let others: Vec<String> = others.map(|other| format!("`--stream '{}'` has {}", other.name, other.events)).collect();
     if !others.is_empty() {
         session.output.hint(&others.join(", "));
     }

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::accounts;
 use crate::error::Error;
 use crate::find;
-use crate::models::{Component, EventSummary, Page, Source, Subscription, Webhook};
+use crate::models::{App, Component, Source, Stream, Subscription, Webhook};
 use crate::output::table::{text, whole};
-use crate::output::{Table, ago};
+use crate::output::{Output, Table, ago};
 use crate::session::{Connection, Session};
 
 #[derive(Debug, clap::Args)]
@@ -21,12 +22,6 @@ pub struct Arguments {
     pub(super) connection: Connection,
 }
 
-#[derive(Debug, clap::Args)]
-pub struct ComponentsArguments {
-    #[command(flatten)]
-    pub(super) connection: Connection,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Noun {
     Sources,
@@ -34,6 +29,8 @@ enum Noun {
     Subscriptions,
     Webhooks,
     Streams,
+    Accounts,
+    Apps,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
@@ -44,28 +41,26 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
         Noun::Subscriptions => subscriptions(&session).await,
         Noun::Webhooks => webhooks(&session).await,
         Noun::Streams => streams(&session, arguments.source.as_deref()).await,
+        Noun::Accounts => accounts::list(&session).await,
+        Noun::Apps => apps(&session).await,
     }
-}
-
-pub(super) async fn run_components(arguments: &ComponentsArguments) -> Result<(), Error> {
-    components(&arguments.connection.open()?).await
 }
 
 /// The items for programs, the table for people, a word when there are none.
 pub(super) fn print<T: serde::Serialize>(
-    session: &Session,
+    output: &Output,
     items: &[T],
     table: &Table,
     empty: &str,
 ) -> Result<(), Error> {
-    if session.output.is_json {
-        return session.output.json(&items);
+    if output.is_json {
+        return output.json(&items);
     }
     if table.is_empty() {
-        session.output.say(empty);
+        output.say(empty);
         return Ok(());
     }
-    session.output.table(table)
+    output.table(table)
 }
 
 async fn sources(session: &Session) -> Result<(), Error> {
@@ -80,10 +75,10 @@ async fn sources(session: &Session) -> Result<(), Error> {
             triggers(source).join(", "),
         ]);
     }
-    print(session, &sources, &table, "there are no sources; `wellspring deploy` makes one")
+    print(&session.output, &sources, &table, "there are no sources; `wellspring deploy` makes one")
 }
 
-async fn components(session: &Session) -> Result<(), Error> {
+pub(super) async fn components(session: &Session) -> Result<(), Error> {
     let components: Vec<Component> = session.client.all("users/me/components").await?;
     let mut table =
         Table::new([text("NAME"), whole("ID"), text("KEY"), text("VERSION"), whole("TYPE"), whole("CREATED")]);
@@ -97,7 +92,7 @@ async fn components(session: &Session) -> Result<(), Error> {
             ago(component.created_at),
         ]);
     }
-    print(session, &components, &table, "there are no components; `wellspring publish` saves one")
+    print(&session.output, &components, &table, "there are no components; `wellspring publish` saves one")
 }
 
 /// Those that are for everything created later are told by their emitter, `*`.
@@ -114,7 +109,7 @@ async fn subscriptions(session: &Session) -> Result<(), Error> {
             subscription.listener_id.clone(),
         ]);
     }
-    print(session, &subscriptions, &table, "there are no subscriptions; `wellspring subscribe` makes one")
+    print(&session.output, &subscriptions, &table, "there are no subscriptions; `wellspring subscribe` makes one")
 }
 
 pub(super) async fn webhooks(session: &Session) -> Result<(), Error> {
@@ -129,7 +124,21 @@ pub(super) async fn webhooks(session: &Session) -> Result<(), Error> {
             ago(webhook.created_at),
         ]);
     }
-    print(session, &webhooks, &table, "there are no webhooks; `wellspring webhooks create` makes one")
+    print(&session.output, &webhooks, &table, "there are no webhooks; `wellspring webhooks create` makes one")
+}
+
+async fn apps(session: &Session) -> Result<(), Error> {
+    let apps: Vec<App> = session.client.all("apps").await?;
+    let mut table = Table::new([whole("SLUG"), text("NAME"), whole("AUTH")]);
+    for app in &apps {
+        table.row([app.name_slug.clone(), app.name.clone(), app.auth_type.clone()]);
+    }
+    print(
+        &session.output,
+        &apps,
+        &table,
+        "there are no apps; whoever runs the server registers them with `wellspring apps put`",
+    )
 }
 
 /// Where each stream of a source can be read as server-sent events, and what is kept of it.
@@ -141,46 +150,27 @@ async fn streams(session: &Session, wanted: Option<&str>) -> Result<(), Error> {
     let mut table = Table::new([text("SOURCE"), text("STREAM"), whole("EVENTS"), text("URL")]);
     let mut items: Vec<Value> = Vec::new();
     for source in &sources {
-        for (stream, count) in streams_of(session, source).await? {
-            let url = stream_url(session, source, &stream);
-            items.push(json!({"source_id": source.id, "event_name": stream, "events": count, "url": url}));
-            table.row([source.name_slug.clone(), stream, count.to_string(), url]);
+        for Stream { name, events, .. } in streams_of(session, source).await? {
+            let url = stream_url(session, source, Some(&name));
+            items.push(json!({"source_id": source.id, "event_name": name, "events": events, "url": url}));
+            table.row([source.name_slug.clone(), name, events.to_string(), url]);
         }
     }
-    print(session, &items, &table, "there are no streams because there are no sources")
+    print(&session.output, &items, &table, "there are no streams because there are no sources")
 }
 
-/// The names of the streams, and how many events of each are kept. Channels are known by the events in them.
-pub(super) async fn streams_of(session: &Session, source: &Source) -> Result<Vec<(String, usize)>, Error> {
-    let path = format!("sources/{}/event_summaries", source.id);
-    let all: Page<EventSummary> =
-        session.client.page(&path, &[("include", "id,indexed_at_ms,event,metadata")], 100).await?;
-    let mut names = vec!["default".to_owned(), "$errors".to_owned(), "$logs".to_owned()];
-    for event in all.data {
-        let name = event.metadata.name;
-        if !name.is_empty() && !names.contains(&name) {
-            names.insert(1, name);
-        }
-    }
-    let mut streams = Vec::new();
-    for name in names {
-        let query = [("event_name", name.as_str())];
-        let page: Page<Value> = session.client.page(&path, &query, 1).await?;
-        streams.push((name, page.page_info.total_count));
-    }
-    Ok(streams)
+pub(super) async fn streams_of(session: &Session, source: &Source) -> Result<Vec<Stream>, Error> {
+    session.client.get(&format!("sources/{}/streams", source.id)).await
 }
 
-pub(super) fn stream_url(session: &Session, source: &Source, stream: &str) -> String {
+/// Of all channels together without a name.
+pub(super) fn stream_url(session: &Session, source: &Source, stream: Option<&str>) -> String {
     let base = format!("{}/v1/sources/{}/sse", session.client.url(), source.id);
-    match stream {
-        "default" => base,
-        name => {
-            let query: String =
-                url::form_urlencoded::Serializer::new(String::new()).append_pair("event_name", name).finish();
-            format!("{base}?{query}")
-        }
-    }
+    let Some(name) = stream else {
+        return base;
+    };
+    let query: String = url::form_urlencoded::Serializer::new(String::new()).append_pair("event_name", name).finish();
+    format!("{base}?{query}")
 }
 
 /// What makes a source run.

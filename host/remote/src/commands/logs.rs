@@ -45,7 +45,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
         last_id = page.data.into_iter().next().and_then(|line| line.id);
     }
     if arguments.follow {
-        let following = events::Following { stream: "$logs", last_id, missing: None };
+        let following = events::Following { stream: Some("$logs"), last_id, missing: None };
         return events::follow(&session, &source, following, print_log_event).await;
     }
     Ok(())

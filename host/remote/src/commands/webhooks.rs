@@ -10,21 +10,17 @@ use crate::output::get_field;
 use crate::session::Connection;
 
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    connection: Connection,
+    pub(super) connection: Connection,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// List your webhooks (what `webhooks` alone does)
-    List {
-        #[command(flatten)]
-        connection: Connection,
-    },
+    List,
     /// Create a webhook; its signing secret is shown this once
     Create {
         /// Where to deliver to
@@ -39,40 +35,19 @@ enum Command {
         /// Print one field and nothing else: `id`, `signing_secret`
         #[arg(long, value_name = "FIELD")]
         get: Option<String>,
-        #[command(flatten)]
-        connection: Connection,
     },
     /// Delete a webhook and its subscriptions
     Delete {
         /// The id, name or address of a webhook
         webhook: String,
-        #[command(flatten)]
-        connection: Connection,
     },
 }
 
-// === impl Arguments ===
-
-impl Arguments {
-    fn connection(&self) -> &Connection {
-        match &self.command {
-            None => &self.connection,
-            Some(
-                Command::List { connection } | Command::Create { connection, .. } | Command::Delete { connection, .. },
-            ) => connection,
-        }
-    }
-
-    pub(super) fn is_json(&self) -> bool {
-        self.connection().json
-    }
-}
-
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
-    let session = arguments.connection().open()?;
+    let session = arguments.connection.open()?;
     match &arguments.command {
-        None | Some(Command::List { .. }) => list::webhooks(&session).await,
-        Some(Command::Create { address, name, description, get, .. }) => {
+        None | Some(Command::List) => list::webhooks(&session).await,
+        Some(Command::Create { address, name, description, get }) => {
             let body = json!({"url": address, "name": name, "description": description});
             let webhook: Webhook = session.client.post("webhooks", &body).await?;
             if let Some(field) = get {
@@ -86,11 +61,10 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             session.output.hint(&format!("wellspring subscribe SOURCE {}", webhook.id));
             Ok(())
         }
-        Some(Command::Delete { webhook, .. }) => {
+        Some(Command::Delete { webhook }) => {
             let webhook = find::webhook(&session.client, webhook).await?;
             session.client.delete(&format!("webhooks/{}", webhook.id), &[]).await?;
-            session.output.say(&format!("deleted {} ({})", webhook.id, webhook.url));
-            Ok(())
+            session.output.deleted(&webhook.id, &webhook.url)
         }
     }
 }

@@ -124,6 +124,7 @@ pub(super) fn choose_account(person: &dyn Ask, prop: &Prop, accounts: &[Account]
     if of_app.is_empty() {
         let app = prop.app.as_deref().unwrap_or("the app");
         crate::output::talk(&format!("warning: no account of {app} is connected"));
+        crate::output::talk("hint: `wellspring accounts connect` connects one");
         return Ok(None);
     }
     let mut choices: Vec<String> = of_app.iter().map(|account| format!("{} ({})", account.name, account.id)).collect();

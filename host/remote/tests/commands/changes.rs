@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::client::{Machine, check_snapshot};
 use crate::fake::Fake;
-use crate::world::{COMPONENT, HELLO, TICKER, WEBHOOK, account, component, event, hello, ticker, webhook};
+use crate::world::{
+    ACCOUNT, COMPONENT, HELLO, TICKER, WEBHOOK, account, component, connected_account, event, hello, ticker, webhook,
+};
 
 fn update_of(fake: &Fake, id: &str, arguments: &[&str]) -> Value {
     fake.data(&format!("PUT /v1/sources/{id}"), hello());
@@ -57,7 +59,7 @@ fn deleting_asks_and_where_nobody_can_be_asked_it_needs_yes() {
     let unasked = machine.run(&["delete", "hello-world"]);
     assert_eq!(
         (unasked.code, unasked.stderr.as_str()),
-        (2, "error: deleting needs --yes when nobody can be asked\nhint: add --yes\n")
+        (2, "error: nobody can be asked: Delete hello-world with all events?\nhint: add --yes\n")
     );
     let typo = machine.run(&["delete", "hello-world", "tikcer", "--yes"]);
     assert_eq!(typo.code, 1);
@@ -66,6 +68,60 @@ fn deleting_asks_and_where_nobody_can_be_asked_it_needs_yes() {
 
     check_snapshot("delete", &ran.to_text());
     assert_eq!(fake.seen(&format!("DELETE /v1/sources/{HELLO}"))[0].query, "ignore_hook_errors=true");
+    assert_eq!(fake.changes().len(), 2);
+}
+
+#[test]
+fn components_are_deleted_by_id_with_their_sources_or_by_their_key() {
+    let fake = account();
+    fake.text(&format!("DELETE /v1/sources/{HELLO}"), 204, "text/plain", "");
+    let used = json!({
+        "error": format!("component `{COMPONENT}` is used by {HELLO}"), "code": "component_in_use",
+        "details": {"used_by": [HELLO]},
+    });
+    fake.json(&format!("DELETE /v1/components/{COMPONENT}"), 409, used);
+    fake.text(&format!("DELETE /v1/components/{COMPONENT}"), 204, "text/plain", "");
+    let machine = Machine::of(&fake);
+
+    let texts = [
+        machine.run(&["components", "delete", "hello-world", "--yes"]).to_text(),
+        machine.run(&["components", "delete", "hello-wrld", "--yes"]).to_text(),
+        machine.run(&["delete", COMPONENT]).to_text(),
+        machine.run(&["delete", COMPONENT, "hello-world", "--yes"]).to_text(),
+        machine.run(&["components", "delete", "Hello World", "--yes", "--json"]).to_text(),
+    ];
+
+    check_snapshot("components-delete", &texts.concat());
+    let [source, component] = [format!("DELETE /v1/sources/{HELLO}"), format!("DELETE /v1/components/{COMPONENT}")];
+    assert_eq!(fake.changes(), [&component, &source, &component, &component].map(String::as_str));
+}
+
+#[test]
+fn accounts_are_connected_listed_and_deleted() {
+    let fake = account();
+    fake.data("POST /v1/accounts", connected_account());
+    fake.text(&format!("DELETE /v1/accounts/{ACCOUNT}"), 204, "text/plain", "");
+    let machine = Machine::of(&fake);
+    machine.file("credentials.json", r#"{"oauth_access_token": "xoxb-1"}"#);
+    machine.file("wrong.json", r#"{"oauth_access_token": 1}"#);
+    let connect = |more: &[&str]| machine.run(&[&["accounts", "connect"], more].concat()).to_text();
+
+    let texts = [
+        connect(&["slack", "--name", "Work", "--credentials", "credentials.json"]),
+        connect(&["slack", "--credentials", "wrong.json"]),
+        connect(&["slack"]),
+        connect(&["slakc", "--credentials", "credentials.json"]),
+        machine.run(&["accounts"]).to_text(),
+        machine.run(&["list", "accounts", "--json"]).to_text(),
+        machine.run(&["list", "apps"]).to_text(),
+        machine.run(&["accounts", "delete", "Work"]).to_text(),
+        machine.run(&["accounts", "delete", "Work", "--yes"]).to_text(),
+    ];
+
+    check_snapshot("accounts", &texts.concat());
+    let sent: Vec<Value> = fake.seen("POST /v1/accounts").into_iter().map(|seen| seen.body).collect();
+    let credentials = json!({"oauth_access_token": "xoxb-1"});
+    assert_eq!(sent, [json!({"app": "slack", "name": "Work", "credentials": credentials})]);
     assert_eq!(fake.changes().len(), 2);
 }
 

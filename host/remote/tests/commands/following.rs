@@ -41,7 +41,7 @@ fn the_last_events_are_shown_oldest_first() {
     check_snapshot("events-40", &narrow.run(&["events", "hello-world"]).to_text());
     let queries: Vec<String> =
         fake.seen(&format!("GET /v1/sources/{HELLO}/event_summaries")).into_iter().map(|seen| seen.query).collect();
-    assert_eq!(queries[0], "event_name=default&expand=event&limit=2");
+    assert_eq!(queries[0], "expand=event&limit=2", "of all channels");
 }
 
 #[test]
@@ -86,16 +86,31 @@ fn what_others_wrote_cannot_drive_the_terminal() {
 fn a_source_that_emits_elsewhere_is_told_from_one_that_is_silent() {
     let fake = Fake::empty();
     fake.page("GET /v1/users/me/sources", &[hello()]);
-    let path = format!("GET /v1/sources/{HELLO}/event_summaries");
-    fake.page(&path, &[]);
-    let mut elsewhere = event("1589486981597-0", json!({}), None);
-    elsewhere["metadata"]["name"] = json!("created");
-    fake.page(&path, &[elsewhere.clone()]);
-    for count in [0, 1, 0, 0] {
-        fake.page(&path, &vec![elsewhere.clone(); count]);
-    }
+    fake.page(&format!("GET /v1/sources/{HELLO}/event_summaries"), &[]);
+    let stream = |name: &str, events: u64| json!({"name": name, "events": events});
+    let streams = json!([stream("default", 0), stream("created", 1), stream("$errors", 2), stream("$logs", 0)]);
+    fake.data(&format!("GET /v1/sources/{HELLO}/streams"), streams);
+    let machine = Machine::of(&fake);
 
-    check_snapshot("events-elsewhere", &Machine::of(&fake).run(&["events", "hello-world"]).to_text());
+    let texts = [
+        machine.run(&["events", "hello-world", "--stream", "default"]).to_text(),
+        machine.run(&["events", "hello-world"]).to_text(),
+    ];
+
+    check_snapshot("events-elsewhere", &texts.concat());
+}
+
+#[test]
+fn events_of_a_channel_say_which_one() {
+    let fake = Fake::empty();
+    fake.page("GET /v1/users/me/sources", &[hello()]);
+    let mut created = event("1589486981597-0", json!({"n": 1}), Some("one"));
+    created["metadata"]["name"] = json!("created");
+    fake.page(&format!("GET /v1/sources/{HELLO}/event_summaries"), &[created]);
+
+    let ran = Machine::of(&fake).run(&["events", "hello-world"]).succeeded();
+
+    assert_eq!(ran.stdout, "20:09:41  created  one  {\"n\":1}\n");
 }
 
 #[test]
@@ -108,9 +123,9 @@ fn following_goes_on_after_the_last_event_until_it_is_interrupted() {
 
     assert_eq!(code, 130);
     assert!(lines[2].ends_with(r#"{"hello":"sun"}"#), "{lines:?}");
-    assert_eq!(said, "following default of hello-world; Ctrl-C ends it\n");
+    assert_eq!(said, "following hello-world; Ctrl-C ends it\n");
     let seen = &fake.seen(&format!("GET /v1/sources/{HELLO}/sse"))[0];
-    assert_eq!((seen.last_event_id.as_deref(), seen.query.as_str()), (Some("1589486981597-0"), "event_name=default"));
+    assert_eq!((seen.last_event_id.as_deref(), seen.query.as_str()), (Some("1589486981597-0"), ""), "all channels");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 28] = [
     &[],
     &["init"],
     &["login"],
@@ -18,6 +18,10 @@ const COMMANDS: [&[&str]; 24] = [
     &["publish"],
     &["unpublish"],
     &["components"],
+    &["components", "delete"],
+    &["accounts"],
+    &["accounts", "connect"],
+    &["accounts", "delete"],
     &["subscribe"],
     &["unsubscribe"],
     &["webhooks"],

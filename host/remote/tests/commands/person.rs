@@ -2,6 +2,8 @@
 
 use std::io::{Read, Write};
 use std::process::Stdio;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -9,24 +11,45 @@ use crate::client::{BINARY, Machine};
 use crate::fake::Fake;
 use crate::world::{COMPONENT, HELLO, account, component, hello};
 
+/// A prompt throws away what was typed before it was ready, and nothing shows when that is. A person who sees that
+/// nothing happens types again.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 /// Types at the prompts of a command, each time when the terminal shows what is waited for. Gives the exit code and
 /// what the terminal showed.
 fn type_at(machine: &Machine, arguments: &str, dialogue: &[(&str, &str)]) -> (i32, String) {
     let mut command = machine.command("script");
     command.args(["-qefc", &format!("{BINARY} {arguments}"), "/dev/null"]).env("TERM", "xterm").env("COLUMNS", "100");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let (mut keyboard, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let (mut shown, mut buffer) = (String::new(), [0; 4096]);
-    let mut dialogue = dialogue.iter();
-    let mut next = dialogue.next();
-    while let Some(count) = screen.read(&mut buffer).ok().filter(|count| *count > 0) {
-        shown.push_str(&String::from_utf8_lossy(&buffer[..count]));
-        if let Some((_, keys)) = next.filter(|(prompt, _)| shown.contains(prompt)) {
+    let mut keyboard = child.stdin.take().unwrap();
+    let screen = watch(child.stdout.take().unwrap());
+    let (mut shown, mut typed) = (String::new(), "");
+    let mut dialogue = dialogue.iter().peekable();
+    loop {
+        match screen.recv_timeout(PATIENCE) {
+            Ok(chunk) => shown.push_str(&chunk),
+            // It may have ended in this moment.
+            Err(RecvTimeoutError::Timeout) => drop(keyboard.write_all(typed.as_bytes())),
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if let Some((_, keys)) = dialogue.next_if(|(prompt, _)| shown.contains(prompt)) {
             keyboard.write_all(keys.as_bytes()).unwrap();
-            next = dialogue.next();
+            typed = keys;
         }
     }
     (child.wait().unwrap().code().unwrap_or(-1), shown)
+}
+
+/// What a terminal shows, piece by piece.
+fn watch(mut screen: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Some(count) = screen.read(&mut buffer).ok().filter(|count| *count > 0) {
+            let _ = sender.send(String::from_utf8_lossy(&buffer[..count]).into_owned());
+        }
+    });
+    receiver
 }
 
 fn server() -> Fake {

@@ -7,6 +7,7 @@ use crate::fake::Fake;
 pub(crate) const HELLO: &str = "dc_Hello0000001";
 pub(crate) const TICKER: &str = "dc_Ticker000002";
 pub(crate) const COMPONENT: &str = "sc_Hello0000001";
+pub(crate) const ACCOUNT: &str = "apn_Work00000001";
 pub(crate) const WEBHOOK: &str = "wh_Hook00000001";
 
 pub(crate) fn source(id: &str, name: &str, slug: &str, props: Value, is_active: bool) -> Value {
@@ -73,6 +74,11 @@ pub(crate) fn account() -> Fake {
         ),
     ];
     fake.page(&format!("GET /v1/sources/{HELLO}/event_summaries"), &events);
+    let stream = |name: &str, events: u64| json!({"name": name, "events": events});
+    let streams = json!([stream("default", 2), stream("silent", 0), stream("$errors", 0), stream("$logs", 2)]);
+    fake.data(&format!("GET /v1/sources/{HELLO}/streams"), streams);
+    fake.page("GET /v1/users/me/accounts", &[connected_account()]);
+    fake.page("GET /v1/apps", &[json!({"name_slug": "slack", "name": "Slack", "auth_type": "oauth"})]);
     let lines = [
         log_line("1589486981597-1", "error", "Error: no\n    at run (hello.js:3:1)\n"),
         log_line("1589486981597-0", "info", "hello"),
@@ -86,6 +92,10 @@ pub(crate) fn webhook() -> Value {
         "id": WEBHOOK, "name": "My hook", "description": null, "url": "https://example.com/hook", "active": true,
         "created_at": 1_588_866_900, "updated_at": 1_588_866_900,
     })
+}
+
+pub(crate) fn connected_account() -> Value {
+    json!({"id": ACCOUNT, "app": "slack", "name": "Work", "created_at": 1_588_866_900, "updated_at": 1_588_866_900})
 }
 
 pub(crate) fn dead_letter() -> Value {
