@@ -19,7 +19,7 @@ enum Command {
     /// Run a source or an action once, by hand
     Run(remote::run::RunArguments),
     /// Connect accounts of apps, and list and delete them
-    Accounts(remote::accounts::Arguments),
+    Accounts(remote::accounts::AccountsArguments),
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     secrets: Secrets,
     #[command(flatten)]
-    remote: accounts::Arguments,
+    remote: accounts::AccountsArguments,
 }
 
 const OPERATOR: &str = "Operator";

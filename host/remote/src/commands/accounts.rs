@@ -15,7 +15,7 @@ use crate::output::{Output, Table, ago};
 use crate::session::{Connection, Session};
 
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct AccountsArguments {
     #[command(subcommand)]
     pub command: Option<Command>,
     #[command(flatten)]
@@ -52,12 +52,12 @@ pub struct ConnectArguments {
     credentials: Option<PathBuf>,
 }
 
-pub async fn execute(arguments: Arguments) -> ExitCode {
+pub async fn execute(arguments: AccountsArguments) -> ExitCode {
     let is_json = arguments.connection.json;
     crate::finish(crate::until_interrupted(run(&arguments)).await, is_json)
 }
 
-async fn run(arguments: &Arguments) -> Result<(), Error> {
+async fn run(arguments: &AccountsArguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
     match &arguments.command {
         None | Some(Command::List) => list(&session).await,
