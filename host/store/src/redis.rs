@@ -3,7 +3,7 @@
 //! # Keys
 //!
 //! All begin with the namespace (`ws` unless told otherwise). Everything of a partition carries its
-//! hash tag, so a commit is one script on one slot; commits made at the same time share one (`group.rs`). `t` is a tenant; `kind` and `emitter` are escaped.
+//! hash tag, so a commit is one call of a function on one slot; commits made at the same time share one (`group.rs`). `t` is a tenant; `kind` and `emitter` are escaped.
 //!
 //! | key | what |
 //! |---|---|
@@ -33,7 +33,7 @@
 //!
 //! A group of commits is named by the client and its answers are kept for two minutes, longer than
 //! anybody tries: a retry after a lost connection gets the old answers and changes nothing. `SCRIPT
-//! FLUSH` costs one round trip.
+//! FLUSH` costs one round trip, `FUNCTION FLUSH` two.
 
 mod address;
 mod decode;

@@ -6,42 +6,48 @@
 -- appends to; then each precondition and operation: its name, its arguments.
 -- Answers one line for each batch.
 
--- A group that was answered and is sent again, because the answer was lost, gets the old answer and changes nothing.
-local done = P .. ':done:' .. ARGV[1]
-local answered = call('GET', done)
-if answered then return answered end
-
 local function commit(at)
-  tenant, now = ARGV[at + 1], tonumber(ARGV[at + 2])
+  tenant, now = ARGV[at + 1], ARGV[at + 2]
   local operations = tonumber(ARGV[at + 4])
   local refusal, first = judge(at + 7, tonumber(ARGV[at + 3]), operations)
   return refusal or apply(first, operations), not refusal
 end
 
-local answers, is_changed, work, events, heard = {}, false, '', '', {}
-local at = 4
-for index, partition in ipairs(KEYS) do
-  P = partition
-  local is_whole, answer, is_applied = pcall(commit, at)
-  -- A server that takes no writes refuses the first: the whole group may be sent again. A failure later on is our
-  -- mistake, and only its own batch's.
-  if not is_whole and not is_changed then error(answer, 0) end
-  if not is_whole then answer = 'failed ' .. string.gsub(answer.err or tostring(answer), '%s', ' ') end
-  if is_applied then
-    is_changed = true
-    if ARGV[at + 5] ~= '' then work = 'w' end
-    local event = ARGV[at + 6]
-    if not heard[event] then
-      heard[event] = true
-      events = events .. event
+-- Answers the lines, whether anything has changed, and what to tell those who wait.
+local function commit_each()
+  local answers, is_changed, work, events, heard, at = {}, false, '', '', {}, 4
+  told = {}
+  for index, partition in ipairs(KEYS) do
+    P = partition
+    local is_whole, answer, is_applied = pcall(commit, at)
+    -- A server that takes no writes refuses the first: the whole group may be sent again. A failure later on is our
+    -- mistake, and only its own batch's.
+    if not is_whole and not is_changed then error(answer, 0) end
+    if not is_whole then answer = 'failed ' .. string.gsub(answer.err or tostring(answer), '%s', ' ') end
+    if is_whole and is_applied then
+      is_changed = true
+      if ARGV[at + 5] ~= '' then work = 'w' end
+      local event = ARGV[at + 6]
+      if not heard[event] then
+        heard[event] = true
+        events = events .. event
+      end
     end
+    answers[index] = answer
+    at = at + tonumber(ARGV[at])
   end
-  answers[index] = answer
-  at = at + tonumber(ARGV[at])
+  return table.concat(answers, '\n'), is_changed, work .. events
 end
 
-local answer = table.concat(answers, '\n')
-if work ~= '' or events ~= '' then call('PUBLISH', ARGV[2], ARGV[3] .. ':' .. work .. events) end
--- Remembered for twice as long as a client tries.
-if is_changed then call('SET', done, answer, 'PX', 120000) end
-return answer
+-- A group that was answered and is sent again, because the answer was lost, gets the old answer and changes nothing.
+local function commit_group(keys, arguments)
+  P, call, KEYS, ARGV = keys[1], redis.call, keys, arguments
+  local done = P .. ':done:' .. ARGV[1]
+  local answered = call('GET', done)
+  if answered then return answered end
+  local answer, is_changed, pulse = commit_each()
+  if pulse ~= '' then call('PUBLISH', ARGV[2], ARGV[3] .. ':' .. pulse) end
+  -- Remembered for twice as long as a client tries.
+  if is_changed then call('SET', done, answer, 'PX', 120000) end
+  return answer
+end

@@ -4,6 +4,8 @@ local LAST_SEQUENCE = 1048575
 local versions, entries, counters, jobs, removed
 -- When the earliest of the heads that the batch made is due: told once, at the end.
 local earliest
+-- The same, as it was told for tenants of the group so far.
+local told
 
 local function add(list, item) list[#list + 1] = item end
 
@@ -22,14 +24,13 @@ end
 
 -- An id after the emitter's last one, also when the clock has stepped back.
 local function next_entry(last)
-  local ms, sequence = now, 0
-  if last then
-    local split = string.find(last, '-', 1, true)
-    local last_ms, last_sequence = tonumber(string.sub(last, 1, split - 1)), tonumber(string.sub(last, split + 1))
-    if now <= last_ms then ms, sequence = last_ms, last_sequence + 1 end
-    if sequence > LAST_SEQUENCE then ms, sequence = ms + 1, 0 end
-  end
-  return digits(ms) .. '-' .. digits(sequence)
+  if not last then return now .. '-0' end
+  local split = string.find(last, '-', 1, true)
+  local last_ms = string.sub(last, 1, split - 1)
+  if tonumber(now) > tonumber(last_ms) then return now .. '-0' end
+  local sequence = tonumber(string.sub(last, split + 1)) + 1
+  if sequence > LAST_SEQUENCE then return digits(tonumber(last_ms) + 1) .. '-0' end
+  return last_ms .. '-' .. sequence
 end
 
 local function delete_oldest(key, first, last, most)
@@ -39,15 +40,19 @@ local function delete_oldest(key, first, last, most)
   return #found
 end
 
-local function add_head(job, due)
-  call('ZADD', heads_key(tenant), due, job)
+local function wait_for(due)
   local at = tonumber(due)
   if not earliest or at < earliest then earliest = at end
 end
 
+local function add_head(job, due)
+  call('ZADD', heads_key(tenant), due, job)
+  wait_for(due)
+end
+
 local function leave_lane(job)
   local due = advance_lane(tenant, settled[job].lane)
-  if due and (not earliest or tonumber(due) < earliest) then earliest = tonumber(due) end
+  if due then wait_for(due) end
 end
 
 local function set_timer(timer, due, schedule)
@@ -192,6 +197,10 @@ local function apply(at, operations)
     applies[name](ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], ARGV[at + 6])
     at = at + SIZE[name]
   end
-  if earliest then wait_until(tenant, digits(earliest)) end
-  return 'ok ' .. list(versions) .. ' ' .. list(entries) .. ' ' .. list(counters) .. ' ' .. list(jobs) .. ' ' .. list(removed)
+  local before = told[tenant]
+  if earliest and (not before or earliest < before) then
+    told[tenant] = earliest
+    wait_until(tenant, digits(earliest))
+  end
+  return table.concat({'ok', list(versions), list(entries), list(counters), list(jobs), list(removed)}, ' ')
 end

@@ -4,7 +4,7 @@
 //! - Each batch has an answer of its own; one that is refused leaves its neighbours alone. Only when the call itself
 //!   fails do all of its batches fail, and nobody knows what became of them.
 //! - A group has a name and is only ever sent again as it was, so the script recognises it as a whole. That holds for
-//!   everything that sends again: a lost connection, a fail-over, `SCRIPT FLUSH`, the cluster's own redirections.
+//!   everything that sends again: a lost connection, a fail-over, `FUNCTION FLUSH`, the cluster's own redirections.
 //! - On a cluster the batches of a group are of one partition, that is of one slot; one server takes any.
 //! - A caller that goes away takes nothing with it: calls are made by tasks that end when nobody waits any more.
 
@@ -22,7 +22,7 @@ use crate::{Batch, Error, Partition, Pulse};
 
 /// A group ends before the next batch would exceed one of these: the script of a full one takes a few milliseconds, in
 /// which the server does nothing else. A batch that is larger than that goes alone.
-const GROUP_BATCHES: usize = 64;
+const GROUP_BATCHES: usize = 128;
 const GROUP_ARGUMENTS: usize = 8192;
 const GROUP_BYTES: usize = 1 << 20;
 /// One is worked on by the server while the other is prepared here.
@@ -113,8 +113,6 @@ async fn call_while_waited_for(shared: Arc<Shared>, line: usize) {
         let name = format!("{}-{}", shared.client, shared.groups.fetch_add(1, Ordering::Relaxed));
         let answers = shared.send(&name, members.iter()).await;
         shared.answer(&members, replies, answers);
-        // Those who were just answered come back in a moment, and share the next call.
-        tokio::task::yield_now().await;
     }
 }
 
@@ -152,7 +150,7 @@ impl Shared {
             arguments.number(member.arguments.len() + 1).append(&member.arguments);
         }
         let prefixes: Vec<&str> = group.map(|member| member.prefix.as_str()).collect();
-        let answer: String = self.link.run(&scripts::COMMIT, &prefixes, &arguments).await?;
+        let answer: String = self.link.call(&scripts::COMMIT, &prefixes, &arguments).await?;
         Ok(answer.split('\n').map(ToOwned::to_owned).collect())
     }
 

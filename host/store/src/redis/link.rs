@@ -12,7 +12,7 @@ use ::redis::{
 
 use super::address::Address;
 use super::encode::Arguments;
-use super::scripts::Source;
+use super::scripts::{Library, Source};
 use crate::Error;
 
 /// A fail-over takes seconds: 6 attempts wait 0.1 + 0.2 + 0.4 + 0.8 + 1.6 s in between.
@@ -84,6 +84,25 @@ impl Link {
         match self.ask(&by_hash).await {
             Err(Error::Redis(error)) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
                 self.ask(&command("EVAL", script.text)).await
+            }
+            answered => answered,
+        }
+    }
+
+    /// Calls the function of a library on the slot of `keys`; like a script, it may be called again.
+    pub(super) async fn call<Answer: FromRedisValue>(
+        &self,
+        library: &Library,
+        keys: &[&str],
+        arguments: &Arguments,
+    ) -> Result<Answer, Error> {
+        let call = ::redis::cmd("FCALL").arg(&library.name).arg(keys.len()).arg(keys).arg(arguments).to_owned();
+        match self.ask(&call).await {
+            // There is no code of its own for a function that is not there; for anything else this changes nothing.
+            Err(Error::Redis(error)) if error.kind() == ErrorKind::Server(ServerErrorKind::ResponseError) => {
+                let load = ::redis::cmd("FUNCTION").arg("LOAD").arg("REPLACE").arg(&library.text).to_owned();
+                let _: Value = self.ask(&load).await?;
+                self.ask(&call).await
             }
             answered => answered,
         }

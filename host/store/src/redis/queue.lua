@@ -1,11 +1,9 @@
 -- The order of work of one partition, as in queue.rs.
--- P is the prefix of every key of the partition; a group of commits moves on from one to the next.
+-- P is the prefix of every key of the partition.
 --
 -- A tenant waits under the time of its earliest head, or under an earlier one: a commit only ever lowers it, because
 -- that is one step and needs no look at the heads. Whoever leases looks before it believes (earliest_waiting). A tenant
 -- on the ring may wait as well; the ring is what counts.
-local P = KEYS[1]
-local call = redis.call
 
 -- Lua would write large numbers as 1e+15.
 local function digits(number) return string.format('%.0f', number) end

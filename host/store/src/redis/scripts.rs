@@ -1,4 +1,8 @@
 //! The scripts, and how one is run: by its hash, with its text when the server does not know it.
+//!
+//! The commit is a function of a library, because making its many small functions anew with every call took longer than
+//! what they do. Library and function bear the hash of the text, so hosts of different versions do not disturb each
+//! other; a library nobody uses any more is harmless and can be removed with `FUNCTION DELETE`.
 
 use std::sync::LazyLock;
 
@@ -11,10 +15,18 @@ macro_rules! script {
     };
 }
 
-script!(COMMIT, "queue.lua", "commit_check.lua", "commit_apply.lua", "commit.lua");
-script!(LEASE_JOBS, "queue.lua", "lease_jobs.lua");
-script!(LEASE_TIMERS, "queue.lua", "lease_timers.lua");
-script!(EXTEND, "queue.lua", "extend.lua");
+pub(super) static COMMIT: LazyLock<Library> = LazyLock::new(|| {
+    Library::new(concat!(
+        include_str!("library.lua"),
+        include_str!("queue.lua"),
+        include_str!("commit_check.lua"),
+        include_str!("commit_apply.lua"),
+        include_str!("commit.lua"),
+    ))
+});
+script!(LEASE_JOBS, "script.lua", "queue.lua", "lease_jobs.lua");
+script!(LEASE_TIMERS, "script.lua", "queue.lua", "lease_timers.lua");
+script!(EXTEND, "script.lua", "queue.lua", "extend.lua");
 script!(RECORDS, "records.lua");
 script!(STREAMS, "streams.lua");
 
@@ -23,8 +35,22 @@ pub(super) struct Source {
     pub(super) hash: String,
 }
 
+/// A library of one function, which has its name.
+pub(super) struct Library {
+    pub(super) text: String,
+    pub(super) name: String,
+}
+
 impl Source {
     fn new(text: &'static str) -> Self {
         Self { text, hash: Script::new(text).get_hash().to_owned() }
+    }
+}
+
+impl Library {
+    fn new(body: &str) -> Self {
+        let name = format!("ws_commit_{}", Script::new(body).get_hash());
+        let text = format!("#!lua name={name}\n{body}\nredis.register_function('{name}', commit_group)");
+        Self { text, name }
     }
 }

@@ -66,15 +66,17 @@ async fn a_refused_commit_may_be_sent_again_and_succeed() {
 }
 
 #[tokio::test]
-async fn flushed_scripts_are_sent_again() {
+async fn flushed_scripts_and_functions_are_sent_again() {
     let own = Server::start(free_port(), &[]);
     let store = connect(&own.address(), "ws").await;
     let commit = || store.commit(Batch::new(&tenant(), 1).then(count()));
     commit().await.unwrap();
 
     let () = store.link.ask(cmd("SCRIPT").arg("FLUSH")).await.unwrap();
+    let () = store.link.ask(cmd("FUNCTION").arg("FLUSH")).await.unwrap();
 
     assert_eq!(commit().await.unwrap().counters, [2]);
+    assert_eq!(store.streams(&tenant(), "e").await.unwrap(), []);
 }
 
 #[tokio::test]

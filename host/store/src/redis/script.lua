@@ -1,0 +1,1 @@
+local P, call = KEYS[1], redis.call
