@@ -140,6 +140,48 @@ async fn what_init_writes_deploys_and_runs() {
     server.stop().await;
 }
 
+const TALKER: &str = "module.exports = {
+  name: 'Talker', version: '0.0.1', key: 'talker', props: {slack: {type: 'app', app: 'slack'}},
+  run({body}) { this.$emit({said: body, token: this.slack.$auth.token}, {name: body}); },
+};";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_account_is_connected_channels_are_followed_together_and_a_component_goes_after_its_source() {
+    let place = Place::new();
+    let server = place.start().await;
+    let developer = Developer::logged_in(&server);
+    server.client().post("/v1/admin/apps", &json!({"name_slug": "slack"})).await.unwrap().data();
+    developer.file("talker.js", TALKER);
+    developer.file("credentials.json", r#"{"token": "t0ken"}"#);
+
+    let account =
+        developer.run(&["accounts", "connect", "slack", "--name", "Work", "--credentials", "credentials.json"]);
+    assert_eq!(developer.json(&["accounts"])[0]["id"], account.as_str());
+    let component = developer.run(&["publish", "talker.js"]);
+    developer.run(&["deploy", "talker", "--prop", "slack=Work"]);
+    let mut following = developer.command(&["events", "talker", "--until", "3", "--json"]);
+    let following = following.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    for channel in ["one", "two", "default"] {
+        developer.run(&["run", "talker", "--event", &json!({"body": channel}).to_string()]);
+    }
+    let followed = String::from_utf8(following.wait_with_output().unwrap().stdout).unwrap();
+    let events: Vec<Value> = followed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let said: Vec<&str> = events.iter().map(|event| event["event"]["said"].as_str().unwrap()).collect();
+    assert_eq!(said, ["one", "two", "default"]);
+    assert!(events.iter().all(|event| event["event"]["token"] == "t0ken"));
+    let streams = developer.json(&["list", "streams", "talker"]);
+    let names: Vec<&str> = streams.as_array().unwrap().iter().map(|one| one["event_name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["default", "one", "two", "$errors", "$logs"]);
+
+    let (code, said) = developer.fail(&["components", "delete", "talker", "--yes"]);
+    assert_eq!((code, said.contains("is used by dc_")), (1, true), "{said}");
+    developer.run(&["delete", &component, "talker", "--yes"]);
+    assert_eq!(developer.json(&["components"]), json!([]));
+    developer.run(&["accounts", "delete", "Work", "--yes"]);
+    assert_eq!(developer.json(&["accounts", "list"]), json!([]));
+    server.stop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn listeners_are_subscribed_listed_and_ended() {
     let place = Place::new();
