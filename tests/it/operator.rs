@@ -131,6 +131,28 @@ async fn a_doctor_says_what_is_fine_and_fails_where_something_is_not() {
     assert!(failed[0]["advice"].as_str().unwrap().contains("encryption.key"));
 }
 
+#[test]
+fn a_doctor_tells_whether_redis_keeps_what_it_is_given() {
+    let redis = rig::redis::Redis::start();
+    let folder = tempfile::tempdir().unwrap();
+    let examine = || {
+        let data = text(folder.path());
+        let output = wellspring(&["doctor", "--offline", "--json", "--data", data, "--store", &redis.url()]);
+        let findings: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+        let about = |name: &str| findings.iter().find(|finding| finding["about"] == name).unwrap()["level"].clone();
+        [about("redis disk"), about("redis memory")]
+    };
+
+    let durable = examine();
+    redis.set("appendfsync", "everysec");
+    redis.set("maxmemory", "1gb");
+    redis.set("maxmemory-policy", "allkeys-lru");
+    let careless = examine();
+
+    assert_eq!(durable, ["ok", "ok"]);
+    assert_eq!(careless, ["warn", "fail"]);
+}
+
 #[tokio::test]
 async fn a_component_that_is_saved_is_deployed_again_and_its_events_are_shown() {
     let place = Place::new();

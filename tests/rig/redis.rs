@@ -28,6 +28,13 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
+    /// Changes a setting while it runs.
+    pub fn set(&self, name: &str, value: &str) {
+        let port = self.port.to_string();
+        let done = Command::new("redis-cli").args(["-p", &port, "CONFIG", "SET", name, value]).output().expect(MISSING);
+        assert_eq!(done.stdout.trim_ascii(), b"OK", "{name}");
+    }
+
     /// `kill -9`, and a new start from what is on disk.
     pub fn kill_and_restart(&mut self) {
         self.end("KILL");

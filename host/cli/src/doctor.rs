@@ -6,6 +6,7 @@
 mod finding;
 mod machine;
 mod network;
+mod redis;
 mod sandboxed;
 mod stored;
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use platform::manage::first_start;
 use store::embedded::Inspection;
 
-use super::Finding;
+use super::{Finding, redis};
 use crate::serve::socket_of;
 use crate::settings::{Settings, without_password};
 use crate::wiring::assembly::{Secrets, open_idle_platform, store_file};
@@ -58,7 +58,9 @@ async fn check_redis(settings: &Settings, secrets: &Secrets, url: &str) -> Vec<F
     match open_idle_platform(settings, secrets).await {
         Ok(platform) => {
             let says = format!("{} answers within {} ms", without_password(url), begun.elapsed().as_millis());
-            vec![Finding::ok("store", says), check_key(&platform).await]
+            let mut findings = vec![Finding::ok("store", says), check_key(&platform).await];
+            findings.extend(redis::check(url).await);
+            findings
         }
         Err(error) => {
             let advice = "see that Redis runs, that the address and its password are right, and that it is reachable";
