@@ -6,7 +6,7 @@ use javy::{Config, Runtime};
 use rquickjs::{Ctx, Function, Persistent, qjs};
 
 use crate::prelude::{self, EntryPoint};
-use crate::{event_loop, natives};
+use crate::{event_loop, json, natives};
 
 /// How far a run may grow beyond its image before QuickJS collects. Collecting writes to every object and so unshares
 /// every page of the image; most runs end before. It is a quarter of what a run has by default, because collecting is also
@@ -38,6 +38,7 @@ pub(crate) fn start(files: &[&str]) {
     let entry_points = runtime.context().with(|ctx| {
         limit_stack(&ctx);
         natives::forget_javy_globals(&ctx).expect("globals are writable before the prelude");
+        json::replace_globals(&ctx).expect("globals are writable before the prelude");
         prelude::evaluate(&ctx, files)
     });
     watch_rejections(&runtime);

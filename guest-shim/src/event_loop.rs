@@ -6,7 +6,10 @@
 
 use std::cell::{Cell, RefCell};
 
+use rquickjs::{Ctx, IntoJs, Value};
+
 use crate::engine;
+use crate::json;
 use crate::prelude::EntryPoint;
 use crate::wellspring::wall::{fetch, timers};
 
@@ -26,8 +29,29 @@ enum Wait {
     Timer(f64),
 }
 
-/// Calls an entry point with one JSON text and runs the event loop to the end of it.
-pub(crate) fn call(entry_point: EntryPoint, input: String) -> Result<String, String> {
+/// What an entry point is given.
+pub(crate) enum Input {
+    Text(String),
+    /// The value of this.
+    Json(String),
+}
+
+impl<'js> IntoJs<'js> for Input {
+    fn into_js(self, ctx: &Ctx<'js>) -> rquickjs::Result<Value<'js>> {
+        match self {
+            Self::Text(text) => text.into_js(ctx),
+            Self::Json(text) => {
+                let value = json::parse(ctx, &text)?;
+                // Never given back: the instance ends with the call, and taking it apart first is work for nobody.
+                std::mem::forget(value.clone());
+                Ok(value)
+            }
+        }
+    }
+}
+
+/// Calls an entry point and runs the event loop to the end of it.
+pub(crate) fn call(entry_point: EntryPoint, input: Input) -> Result<String, String> {
     SETTLED.take();
     engine::with_entry_point(entry_point, |_, function| {
         // Entry points catch everything and settle with it; what escapes is exhaustion of the stack in the prelude itself.

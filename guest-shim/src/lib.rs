@@ -6,6 +6,7 @@
 mod allocator;
 mod engine;
 mod event_loop;
+mod json;
 mod natives;
 mod prelude;
 mod script;
@@ -13,6 +14,7 @@ mod script;
 wit_bindgen::generate!({ path: "../wit", world: "shim" });
 
 use exports::wellspring::wall::component::Guest;
+use event_loop::Input;
 use prelude::EntryPoint;
 use rquickjs::CatchResultExt;
 
@@ -31,7 +33,7 @@ impl Guest for Shim {
         allocator::zero_what_is_freed(|| {
             // The runs to come must find no trace of it, not even a group of log lines left open.
             event_loop::leave_something();
-            let result = event_loop::call(EntryPoint::Load, program).map(|_| ());
+            let result = event_loop::call(EntryPoint::Load, Input::Text(program)).map(|_| ());
             engine::collect();
             allocator::leave_holes_behind();
             result
@@ -43,12 +45,12 @@ impl Guest for Shim {
     }
 
     fn describe() -> Result<String, String> {
-        event_loop::call(EntryPoint::Describe, String::new())
+        event_loop::call(EntryPoint::Describe, Input::Text(String::new()))
     }
 
     fn invoke(call: String) -> Result<String, String> {
         natives::forget_random_state();
-        event_loop::call(EntryPoint::Invoke, call)
+        event_loop::call(EntryPoint::Invoke, Input::Json(call))
     }
 }
 

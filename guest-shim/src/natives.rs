@@ -20,9 +20,10 @@ mod zone;
 use std::cell::Cell;
 
 use rquickjs::prelude::{Func, Opt};
-use rquickjs::{Ctx, Object, Result, TypedArray, Value};
+use rquickjs::{Ctx, Object, Result, TypedArray, Value, qjs};
 
 use crate::event_loop;
+use crate::json;
 use crate::prelude;
 use crate::script;
 use crate::wellspring::wall::{auth, clock, db, effects, emit, fetch, log, modules, random as wall_random, respond};
@@ -57,6 +58,7 @@ pub(crate) fn forget_javy_globals(ctx: &Ctx<'_>) -> Result<()> {
 
 /// What a run does to the world.
 fn add_run(host: &Object<'_>) -> Result<()> {
+    json::define(host.ctx(), host, c"emitPlain", emit_plain, 2)?;
     host.set("emit", Func::from(|event: String, metadata: String| emit::emit(&event, &metadata)))?;
     host.set("dbGet", Func::from(|key: String| db::get(&key)))?;
     host.set("dbSet", Func::from(|key: String, value: Opt<String>| db::set(&key, value.0.as_deref())))?;
@@ -81,6 +83,24 @@ fn add_run(host: &Object<'_>) -> Result<()> {
         "settle",
         Func::from(|is_ok: bool, json: String| event_loop::settle(if is_ok { Ok(json) } else { Err(json) })),
     )
+}
+
+/// Emits plain data straight from its values; says `false` about anything else, and then has done nothing.
+unsafe extern "C" fn emit_plain(
+    context: *mut qjs::JSContext,
+    _this: qjs::JSValue,
+    _count: i32,
+    arguments: *mut qjs::JSValue,
+) -> qjs::JSValue {
+    // SAFETY: QuickJS fills the arguments up to the function's length, and keeps them alive for the time of the call.
+    let (event, metadata) = unsafe { (*arguments, *arguments.add(1)) };
+    match json::text_of(context, event).zip(json::metadata(context, metadata)) {
+        Some((event, metadata)) => {
+            emit::emit(event.as_deref().unwrap_or("null"), &metadata);
+            qjs::JS_TRUE
+        }
+        None => qjs::JS_FALSE,
+    }
 }
 
 fn add_fetch(host: &Object<'_>) -> Result<()> {

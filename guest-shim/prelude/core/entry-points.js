@@ -98,6 +98,11 @@ const KINDS = {
   options: { work: runOptions, toJson: jsonOf },
 };
 
+// QuickJS shares what objects of the same fields have in common, and finds names it knows, as long as somebody has them.
+internal.familiar = parse(`{"kind":"run","event":{"method":"","path":"","query":{},"headers":{"host":"","user-agent":"",
+  "content-length":"","accept":"","accept-encoding":"","content-type":"","x-forwarded-for":"","x-forwarded-host":"",
+  "x-forwarded-proto":""},"bodyRaw":"","body":null,"url":"","client_ip":""},"props":{},"env":{"PD_COMPONENT":""}}`);
+
 const load = (text) => {
   start(loadText, text, nothing);
 };
@@ -107,10 +112,10 @@ const loadText = (text) => {
   // ES modules turned into CommonJS keep their default export under that name.
   component = exported?.__esModule && exported.default !== undefined ? exported.default : exported;
   internal.checkComponent(component);
+  internal.prepareProps(component);
 };
 
-const invoke = (text) => {
-  const call = parse(text);
+const invoke = (call) => {
   const { work, toJson } = KINDS[call.kind];
   start(work, call, toJson);
 };

@@ -54,19 +54,26 @@ internal.makeApp = (name, definition) => {
   return app;
 };
 
-const propValue = (name, definition, value) => {
+// How a prop's configured value becomes what `this` has under its name.
+const maker = (name, definition) => {
   switch (definition?.type) {
-    case 'app': return internal.makeApp(name, definition);
-    case '$.service.db': return makeDb();
-    case '$.interface.http': return makeHttp(value);
-    case '$.interface.timer': return makeTimer(value);
-    default: return value;
+    case 'app': return () => internal.makeApp(name, definition);
+    case '$.service.db': return makeDb;
+    case '$.interface.http': return makeHttp;
+    case '$.interface.timer': return makeTimer;
+    default: return (value) => value;
   }
+};
+
+// Found out when a component loads, so that its runs need not: they start from the image of that.
+let makers = [];
+
+internal.prepareProps = ({ props }) => {
+  makers = keys(props ?? {}).map((name) => ({ name, make: maker(name, resolved(props[name])) }));
 };
 
 const isGiven = (value) => value !== undefined && value !== null;
 
-// Written by hand because every emit pays for it: `stringify` of an object of two fields costs as much as all the rest.
 const metadata = (given) => {
   if (!isGiven(given)) return '{}';
   const { id, name, summary, ts, delivery_ts } = given;
@@ -84,17 +91,16 @@ const idJson = (id) => {
 };
 
 const emit = (event, given) => {
-  const text = stringify(event);
-  host.emit(text === undefined ? 'null' : text, metadata(given));
+  if (!host.emitPlain(event, given)) host.emit(stringify(event) ?? 'null', metadata(given));
 };
 
 internal.makeInstance = (component, call) => {
   internal.beginRun(call);
   const self = {};
-  const { props } = component;
-  if (props !== undefined && props !== null) {
-    const values = call.props ?? {};
-    for (const name of keys(props)) self[name] = propValue(name, resolved(props[name]), values[name]);
+  const values = call.props ?? {};
+  for (let index = 0; index < makers.length; index++) {
+    const { name, make } = makers[index];
+    self[name] = make(values[name]);
   }
   bindMethods(self, component.methods);
   self.$emit = emit;

@@ -160,8 +160,7 @@ Object.defineProperty(process, Symbol.toStringTag, { value: 'process', configura
 
 // The environment a component sees is what its call brings: nothing of the server's.
 internal.beginRun = (call) => {
-  if (call.env === undefined) return;
-  for (const [name, value] of Object.entries(call.env)) process.env[name] = String(value);
+  for (const name in call.env) process.env[name] = String(call.env[name]);
 };
 
 internal.process = process;
