@@ -2,12 +2,16 @@
 
 mod rewrite;
 
+use std::sync::Arc;
+
 use sha2::{Digest, Sha256};
 use wasmtime::{Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 pub(crate) use rewrite::{MEMORY_IMPORT, PAGE_BYTES, RewriteError, STACK_POINTER_EXPORT, Split};
 
 use crate::cache::Cache;
+use crate::limits::Limits;
+use crate::offline::Offline;
 use crate::run::Run;
 use crate::sandbox::{Config, Error};
 use crate::wall;
@@ -28,8 +32,11 @@ pub(crate) struct Engine {
     pub(crate) wasmtime: wasmtime::Engine,
     pub(crate) code: wasmtime::Module,
     pub(crate) linker: wasmtime::Linker<Run>,
-    /// Imports of `code` in order; `None` is the memory.
-    pub(crate) imports: Vec<Option<(String, String)>>,
+    /// How many imports `code` has: the memory, and functions.
+    pub(crate) imports: usize,
+    /// For each function of the linker, as it lists them: its place among the imports. A run then looks up no names. The list
+    /// of a linker that is not changed is always the same.
+    pub(crate) places: Vec<usize>,
     /// Memory as the data segments of the shim leave it.
     pub(crate) first_memory: Vec<u8>,
     /// Distinguishes everything compiled or snapshotted with another shim, wasmtime or setting.
@@ -49,13 +56,25 @@ impl Engine {
             None => cache.keep("engine", &key, wasmtime::Module::new(&wasmtime, &code).map_err(Error::Engine)?),
         };
         let linker = wall::linker(&wasmtime).map_err(Error::Engine)?;
-        let imports = code
-            .imports()
-            .map(|import| (import.module(), import.name()))
-            .map(|name| (name != MEMORY_IMPORT).then(|| (name.0.to_owned(), name.1.to_owned())))
-            .collect();
-        Ok(Self { wasmtime, code, linker, imports, first_memory: memory, key, meters_fuel: config.meters_fuel })
+        let (imports, places) = (code.imports().len(), places(&wasmtime, &linker, &code)?);
+        Ok(Self { wasmtime, code, linker, imports, places, first_memory: memory, key, meters_fuel: config.meters_fuel })
     }
+}
+
+fn places(
+    engine: &wasmtime::Engine,
+    linker: &wasmtime::Linker<Run>,
+    code: &wasmtime::Module,
+) -> Result<Vec<usize>, Error> {
+    let names: Vec<_> = code.imports().map(|import| (import.module(), import.name())).collect();
+    let mut store = wasmtime::Store::new(engine, Run::new(Arc::new(Offline), Limits::default(), None));
+    let listed: Vec<_> = linker.iter(&mut store).map(|(module, name, _)| (module, name)).collect();
+    if names.iter().any(|name| *name != MEMORY_IMPORT && !listed.contains(name)) {
+        return Err(Error::Shim("it imports a function that the wall does not have"));
+    }
+    // One that the shim does not import has its place beyond the end.
+    let place = |name| names.iter().position(|import| *import == name).unwrap_or(names.len());
+    Ok(listed.into_iter().map(place).collect())
 }
 
 fn settings(config: &Config) -> wasmtime::Config {

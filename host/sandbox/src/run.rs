@@ -20,7 +20,7 @@ use crate::services::Services;
 use crate::wall::Stop;
 use crate::wall::fetch::Fetches;
 
-/// A guest gives way to others after this much fuel: some thirty microseconds. Short runs end within one or two turns.
+/// A guest gives way after this much fuel, some forty microseconds; `meter.rs` decides whether others have a turn then.
 const FUEL_PER_TURN: u64 = 125_000;
 
 /// What the functions of the wall work on.
@@ -103,7 +103,7 @@ impl Started {
         }
         let image = image.instantiate_async(&mut store).await.map_err(Error::Instantiate)?;
         let memory = image.get_memory(&mut store, "memory").ok_or(Error::Shim("an image has no memory"))?;
-        let imports = imports(engine, &mut store, memory)?;
+        let imports = imports(engine, &mut store, memory);
         let instance = Instance::new_async(&mut store, &engine.code, &imports).await.map_err(Error::Instantiate)?;
         let realloc = instance.get_typed_func(&mut store, "cabi_realloc").map_err(Error::Engine)?;
         store.data_mut().memory = Some(memory);
@@ -242,13 +242,13 @@ impl Started {
 /// Where the stack of the shim begins; it lies below everything else and grows down to zero.
 const STACK_BYTES: usize = 1 << 20;
 
-fn imports(engine: &Engine, store: &mut Store<Run>, memory: Memory) -> Result<Vec<Extern>, Error> {
-    engine
-        .imports
-        .iter()
-        .map(|import| match import {
-            None => Ok(Extern::Memory(memory)),
-            Some((module, name)) => engine.linker.get(&mut *store, module, name).map_err(Error::Engine),
-        })
-        .collect()
+/// What the code is linked to, in the order it wants it.
+fn imports(engine: &Engine, store: &mut Store<Run>, memory: Memory) -> Vec<Extern> {
+    let mut imports = vec![Extern::Memory(memory); engine.imports];
+    for ((_, _, function), place) in engine.linker.iter(&mut *store).zip(&engine.places) {
+        if let Some(import) = imports.get_mut(*place) {
+            *import = function;
+        }
+    }
+    imports
 }
