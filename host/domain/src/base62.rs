@@ -15,10 +15,11 @@ pub(crate) fn encode(mut number: u128, width: usize) -> String {
 /// A big-endian number of any size as `width` digits; the caller chooses a width that holds it.
 pub(crate) fn encode_bytes(bytes: &[u8], width: usize) -> String {
     let mut digits = vec![0_u8; width];
-    for byte in bytes {
-        let mut carry = u32::from(*byte);
+    // Four bytes at a time: every run and every event gets an id.
+    for part in bytes.chunks(4) {
+        let mut carry = part.iter().fold(0_u64, |number, byte| (number << 8) | u64::from(*byte));
         for digit in digits.iter_mut().rev() {
-            carry += u32::from(*digit) << 8;
+            carry += u64::from(*digit) << (8 * part.len());
             *digit = (carry % 62) as u8;
             carry /= 62;
         }

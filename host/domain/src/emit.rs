@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::json::Json;
 use crate::raw::whole_number;
 
 /// What a component emitted. Whether it becomes an event is for `dedupe` to say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Emit {
-    pub event: Value,
+    pub event: Json,
     pub id: Option<EmitKey>,
     pub channel: Channel,
     pub summary: Option<String>,
@@ -67,9 +68,9 @@ pub fn order(emits: Vec<Emit>) -> Vec<Emit> {
 impl Emit {
     /// Reads the second argument of `$emit`. What has the wrong type is ignored, as JavaScript would; only a channel
     /// that is not the component's to use is an error, because the event would surface somewhere unexpected.
-    pub fn parse(event: Value, metadata: &Value) -> Result<Self, ChannelError> {
+    pub fn parse(event: impl Into<Json>, metadata: &Value) -> Result<Self, ChannelError> {
         Ok(Self {
-            event,
+            event: event.into(),
             id: metadata.get("id").and_then(EmitKey::parse),
             channel: Channel::parse(metadata.get("name").and_then(Value::as_str).unwrap_or_default())?,
             summary: metadata.get("summary").and_then(text),

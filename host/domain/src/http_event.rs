@@ -5,10 +5,16 @@
 
 mod multipart;
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
+
+use crate::json::Json;
 
 /// What the server knows about a request.
 #[derive(Clone, Copy, Debug)]
@@ -25,69 +31,103 @@ pub struct Request<'a> {
 }
 
 /// The event. `is_base64` is there only when `bodyRaw` had to be encoded, because its bytes are not text.
-pub fn event(request: &Request<'_>) -> Value {
+pub fn event(request: &Request<'_>) -> Json {
     let headers = headers(request.headers);
-    let content_type = headers.get("content-type").and_then(Value::as_str).unwrap_or_default();
+    let content_type = headers.iter().find(|(name, _)| name == "content-type").map_or("", |(_, value)| value.as_ref());
     let (body_raw, is_base64) = match std::str::from_utf8(request.body) {
-        Ok(text) => (text.to_owned(), false),
-        Err(_) => (STANDARD.encode(request.body), true),
+        Ok(text) => (Cow::Borrowed(text), None),
+        Err(_) => (Cow::Owned(STANDARD.encode(request.body)), Some(true)),
     };
-    let body = parse_body(content_type, request.body).unwrap_or_else(|| Value::String(body_raw.clone()));
-    let mut event = Map::new();
-    event.insert("method".to_owned(), request.method.into());
-    event.insert("path".to_owned(), request.path.into());
-    event.insert("query".to_owned(), flat_object(request.query.as_bytes()));
-    event.insert("headers".to_owned(), Value::Object(headers));
-    event.insert("bodyRaw".to_owned(), body_raw.into());
-    event.insert("body".to_owned(), body);
-    event.insert("url".to_owned(), request.url.into());
-    event.insert("client_ip".to_owned(), request.client_ip.into());
-    if is_base64 {
-        event.insert("is_base64".to_owned(), true.into());
-    }
-    Value::Object(event)
+    let body = parse_body(content_type, request.body).unwrap_or(Body::Text(&body_raw));
+    let event = Event {
+        method: request.method,
+        path: request.path,
+        query: flat_object(request.query.as_bytes()),
+        headers: &headers,
+        body_raw: &body_raw,
+        body,
+        url: request.url,
+        client_ip: request.client_ip,
+        is_base64,
+    };
+    // Texts, and JSON that was parsed, always have a JSON form.
+    serde_json::value::to_raw_value(&event).map_or_else(|_| Value::Null.into(), Json::from)
 }
 
-/// Plain lower-case keys. A header sent several times is joined as HTTP allows, so its value is always a string.
-fn headers(received: &[(&str, &[u8])]) -> Map<String, Value> {
-    let mut headers: Map<String, Value> = Map::new();
+/// The fields as components read them.
+#[derive(Serialize)]
+struct Event<'a> {
+    method: &'a str,
+    path: &'a str,
+    query: Value,
+    #[serde(serialize_with = "as_object")]
+    headers: &'a [(Cow<'a, str>, Cow<'a, str>)],
+    #[serde(rename = "bodyRaw")]
+    body_raw: &'a str,
+    body: Body<'a>,
+    url: &'a str,
+    client_ip: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_base64: Option<bool>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Body<'a> {
+    Text(&'a str),
+    /// As it was sent, digit for digit.
+    Json(&'a RawValue),
+    Fields(Value),
+}
+
+fn as_object<S: Serializer>(headers: &[(Cow<'_, str>, Cow<'_, str>)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(headers.iter().map(|(name, value)| (name, value)))
+}
+
+/// Plain lower-case names. A header sent several times is joined as HTTP allows, so its value is always a string.
+fn headers<'a>(received: &[(&'a str, &'a [u8])]) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
+    let mut headers: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::with_capacity(received.len());
     for (name, value) in received {
-        let name = name.to_ascii_lowercase();
-        // Cookies have their own separator: a comma may be part of a cookie.
-        let separator = if name == "cookie" { "; " } else { ", " };
+        let is_lower_case = !name.bytes().any(|byte| byte.is_ascii_uppercase());
+        let name = if is_lower_case { Cow::Borrowed(*name) } else { Cow::Owned(name.to_ascii_lowercase()) };
         let value = header_text(value);
-        let joined = match headers.get(&name).and_then(Value::as_str) {
-            Some(earlier) => format!("{earlier}{separator}{value}"),
-            None => value,
-        };
-        headers.insert(name, joined.into());
+        match headers.iter_mut().find(|(known, _)| *known == name) {
+            // Cookies have their own separator: a comma may be part of a cookie.
+            Some((_, joined)) => {
+                let separator = if name == "cookie" { "; " } else { ", " };
+                joined.to_mut().push_str(&format!("{separator}{value}"));
+            }
+            None => headers.push((name, value)),
+        }
     }
     headers
 }
 
 /// UTF-8 when it is, Latin-1 otherwise: every byte then still stands for something.
-fn header_text(value: &[u8]) -> String {
+fn header_text(value: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(value) {
-        Ok(text) => text.to_owned(),
+        Ok(text) => text.into(),
         Err(_) => value.iter().map(|byte| char::from(*byte)).collect(),
     }
 }
 
 /// The body by its content type; none when it is of no known type or not what the type says.
-fn parse_body(content_type: &str, body: &[u8]) -> Option<Value> {
+fn parse_body<'a>(content_type: &str, body: &'a [u8]) -> Option<Body<'a>> {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match essence.as_str() {
-        "application/x-www-form-urlencoded" => std::str::from_utf8(body).ok().map(|text| flat_object(text.as_bytes())),
-        "multipart/form-data" => multipart::parse(content_type, body),
+        "application/x-www-form-urlencoded" => {
+            std::str::from_utf8(body).ok().map(|text| Body::Fields(flat_object(text.as_bytes())))
+        }
+        "multipart/form-data" => multipart::parse(content_type, body).map(Body::Fields),
         "application/json" | "text/json" => parse_json(body),
         other if other.ends_with("+json") => parse_json(body),
         _ => None,
     }
 }
 
-fn parse_json(body: &[u8]) -> Option<Value> {
+fn parse_json(body: &[u8]) -> Option<Body<'_>> {
     // Some senders mark UTF-8 with a byte order mark, which JSON does not know.
-    serde_json::from_slice(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)).ok()
+    Json::parse(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)).map(Body::Json)
 }
 
 /// A flat object with literal keys (`contact[id]` stays that); a key that comes again makes a list.

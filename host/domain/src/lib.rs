@@ -19,6 +19,7 @@ mod base62;
 mod raw;
 
 pub mod ids;
+pub mod json;
 pub mod limits;
 pub mod problem;
 pub mod slug;

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use domain::http_event;
+use domain::json::Json;
 use http_body_util::BodyExt;
 use hyper::header::{CONTENT_LENGTH, HOST};
 use hyper::http::request;
 use hyper::{Method, Request, Response};
 use platform::flow::Handle;
 use platform::{Caller, Platform};
-use serde_json::Value;
 
 use crate::api::{Refusal, refuse};
 use crate::body::{Body, Peer};
@@ -45,7 +45,8 @@ pub struct Config {
 struct Target<'a> {
     key: &'a str,
     path: &'a str,
-    url: String,
+    /// The host that names the endpoint; without one the path does.
+    host: Option<&'a str>,
 }
 
 // === impl Config ===
@@ -90,21 +91,27 @@ impl Ingress {
     }
 
     fn target<'a>(&self, head: &'a request::Parts) -> Option<Target<'a>> {
-        let (path, query) = (head.uri.path(), head.uri.query().map(|query| format!("?{query}")).unwrap_or_default());
-        let public_url = self.platform.config.public_url.as_str();
+        let path = head.uri.path();
         if let Some(rest) = path.strip_prefix("/e/") {
             let (key, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let url = format!("{public_url}/e/{key}{path}{query}");
-            return Some(Target { key, path: if path.is_empty() { "/" } else { path }, url });
+            return Some(Target { key, path: if path.is_empty() { "/" } else { path }, host: None });
         }
         let domain = self.config.wildcard_domain.as_deref()?;
         let host = head.uri.host().or_else(|| head.headers.get(HOST)?.to_str().ok())?;
         let name = host.split(':').next().unwrap_or_default();
         // Case is kept: keys tell upper from lower.
         let (key, rest) = name.split_once('.')?;
-        let scheme = public_url.split("://").next().unwrap_or("https");
-        let url = format!("{scheme}://{host}{path}{query}");
-        rest.eq_ignore_ascii_case(domain).then_some(Target { key, path, url })
+        rest.eq_ignore_ascii_case(domain).then_some(Target { key, path, host: Some(host) })
+    }
+
+    /// What the sender asked for, as it reaches this server.
+    fn url(&self, head: &request::Parts, target: &Target<'_>) -> String {
+        let public_url = self.platform.config.public_url.as_str();
+        let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+        match target.host {
+            None => format!("{public_url}{path}"),
+            Some(host) => format!("{}://{host}{path}", public_url.split("://").next().unwrap_or("https")),
+        }
     }
 
     async fn read(&self, head: &request::Parts, body: Body) -> Result<Vec<u8>, Refusal> {
@@ -117,7 +124,7 @@ impl Ingress {
         collected.unwrap_or(Err(Refusal::TooSlow))
     }
 
-    fn event(&self, head: &request::Parts, target: &Target<'_>, body: &[u8]) -> Value {
+    fn event(&self, head: &request::Parts, target: &Target<'_>, body: &[u8]) -> Json {
         let headers: Vec<(&str, &[u8])> =
             head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
         let peer = head.extensions.get::<Peer>().map(|Peer(address)| address.ip());
@@ -128,7 +135,7 @@ impl Ingress {
             query: head.uri.query().unwrap_or_default(),
             headers: &headers,
             body,
-            url: &target.url,
+            url: &self.url(head, target),
             client_ip: client.as_deref().unwrap_or_default(),
         })
     }

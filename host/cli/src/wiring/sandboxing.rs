@@ -204,7 +204,7 @@ fn translate_outcome(ran: sandbox::Outcome) -> ports::Outcome {
 fn emit(emit: sandbox::Emit) -> ports::Emit {
     // Plain data of texts and numbers always has a JSON form.
     let metadata = serde_json::to_value(&emit.metadata).unwrap_or_default();
-    ports::Emit { event: emit.event, metadata }
+    ports::Emit { event: emit.event.into(), metadata }
 }
 
 fn write(write: sandbox::Write) -> ports::Write {

@@ -10,7 +10,7 @@ fn emit(event: i64, ts: Option<i64>) -> Emit {
 }
 
 fn events(emits: &[Emit]) -> Vec<i64> {
-    emits.iter().map(|emit| emit.event.as_i64().unwrap()).collect()
+    emits.iter().map(|emit| emit.event.to_value().as_i64().unwrap()).collect()
 }
 
 #[test]

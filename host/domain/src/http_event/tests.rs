@@ -5,6 +5,10 @@ use serde_json::json;
 
 use super::*;
 
+fn event(request: &Request<'_>) -> Value {
+    super::event(request).to_value()
+}
+
 fn request<'a>(headers: &'a [(&'a str, &'a [u8])], body: &'a [u8]) -> Request<'a> {
     Request { method: "POST", path: "/a", query: "", headers, body, url: "http://x/a", client_ip: "10.0.0.1" }
 }

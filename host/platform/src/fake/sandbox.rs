@@ -102,7 +102,7 @@ impl Sandbox for ScriptedSandbox {
 
 /// One event with `$emit`'s second argument.
 pub fn emit_with(event: &Value, metadata: Value) -> Emit {
-    Emit { event: raw(event), metadata }
+    Emit { event: event.clone().into(), metadata }
 }
 
 pub fn emit(event: &Value) -> Emit {

@@ -48,7 +48,7 @@ impl Flow {
         let secret = self.platform.vault.open(context, &webhook.signing_secret)?;
         let malformed = |error| RecordError::Malformed { kind: "webhook", source: serde::de::Error::custom(error) };
         let secret = SigningSecret::parse(&String::from_utf8_lossy(secret.expose())).map_err(malformed)?;
-        let body = delivery.event.event.to_string();
+        let body = delivery.event.event.as_str().to_owned();
         let metadata = &delivery.event.metadata;
         let seconds = self.platform.clock.instant_ms() / 1000;
         let headers = [

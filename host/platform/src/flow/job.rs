@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use domain::ids::{EmitterId, ListenerId, SourceId, WorkflowId};
+use domain::json::Json;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::records::{self, Event, RecordError, Stored, decode_as, encode_as};
 
@@ -39,7 +39,7 @@ pub(super) struct Delivery {
 pub(super) struct Acceptance {
     pub(super) id: String,
     pub(super) source: SourceId,
-    pub(super) event: Value,
+    pub(super) event: Json,
 }
 
 /// A request that an action asked for with `$.send.http`.

@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use domain::ids::{ListenerId, SourceId};
+use domain::json::Json;
 use domain::users::QuotaError;
-use serde_json::Value;
 use store::{CommitError, Job, Lease, Lookup, Op, Precondition, Tenant};
 
 use super::dead_letters::Epitaph;
@@ -41,7 +41,7 @@ pub(super) enum Fate {
 pub(super) struct Commission<'a> {
     pub(super) tenant: &'a Tenant,
     pub(super) source: &'a Source,
-    pub(super) event: Value,
+    pub(super) event: Json,
     pub(super) depth: u32,
     pub(super) preconditions: Vec<Precondition>,
 }
@@ -160,7 +160,7 @@ impl Flow {
         let event = delivery.event.event.clone();
         if delivery.depth >= DEPTH_MAXIMUM {
             let message = format!("sources run each other in a loop: the event was dropped after {DEPTH_MAXIMUM} runs");
-            let report = Report { code: "loop", message: &message, original_event: event };
+            let report = Report { code: "loop", message: &message, original_event: Some(event) };
             return self.acknowledge(job, vec![self.report(&source, report)?]).await;
         }
         let (tenant, depth) = (&job.tenant, delivery.depth + 1);

@@ -3,9 +3,10 @@
 use domain::dedupe::{self, DedupeState};
 use domain::emit::{self, Channel};
 use domain::ids::EmitId;
+use domain::json::Json;
 use domain::subscriptions::Stream;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::Platform;
 use crate::ports::{Emit, Fault, Level, LogLine, Outcome};
@@ -35,7 +36,7 @@ pub(super) struct About<'a> {
     pub(super) source: &'a Source,
     pub(super) run_id: &'a str,
     /// The event that was being processed.
-    pub(super) original_event: &'a Value,
+    pub(super) original_event: Option<&'a Json>,
 }
 
 /// What goes into the streams of the source.
@@ -91,12 +92,13 @@ impl Plan {
     fn parse_emits(&mut self, about: &About<'_>, emits: &[Emit]) -> Vec<emit::Emit> {
         let mut parsed = Vec::with_capacity(emits.len());
         for given in emits {
-            match serde_json::from_str(given.event.get()) {
-                Err(_) => self.reject(about, "the event nests too deeply to be stored"),
-                Ok(event) => match emit::Emit::parse(event, &given.metadata) {
-                    Ok(emit) => parsed.push(emit),
-                    Err(error) => self.reject(about, &error.to_string()),
-                },
+            if !given.event.is_readable() {
+                self.reject(about, "the event nests too deeply to be stored");
+                continue;
+            }
+            match emit::Emit::parse(given.event.clone(), &given.metadata) {
+                Ok(emit) => parsed.push(emit),
+                Err(error) => self.reject(about, &error.to_string()),
             }
         }
         emit::order(parsed)
@@ -145,13 +147,13 @@ impl About<'_> {
             "original_event": self.original_event,
             "original_context": {"id": self.run_id, "ts": ts, "source_id": self.source.id},
         });
-        Event { event, metadata: self.metadata(Stream::Errors.metadata_name().to_owned()) }
+        Event { event: event.into(), metadata: self.metadata(Stream::Errors.metadata_name().to_owned()) }
     }
 
     /// A line of the log as those get it who subscribed to `$logs`.
     pub(super) fn log_event(&self, line: &LogEntry) -> Event {
         let event = json!({"run_id": line.run_id, "at_ms": line.at_ms, "level": line.level, "message": line.message});
-        Event { event, metadata: self.metadata(Stream::Logs.metadata_name().to_owned()) }
+        Event { event: event.into(), metadata: self.metadata(Stream::Logs.metadata_name().to_owned()) }
     }
 
     fn metadata(&self, name: String) -> Metadata {

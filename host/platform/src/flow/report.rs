@@ -1,7 +1,7 @@
 //! What the platform itself has to say in a source's `$errors`.
 
+use domain::json::Json;
 use domain::users::QuotaError;
-use serde_json::Value;
 use store::{Op, Precondition, Tenant};
 
 use super::handle::Flow;
@@ -16,7 +16,7 @@ pub(super) struct Report<'a> {
     pub(super) code: &'a str,
     pub(super) message: &'a str,
     /// What could not be processed.
-    pub(super) original_event: Value,
+    pub(super) original_event: Option<Json>,
 }
 
 // === impl Flow ===
@@ -26,7 +26,8 @@ impl Flow {
     pub(super) fn report(&self, source: &Source, report: Report<'_>) -> Result<Op, Error> {
         let run_id = String::new();
         let Report { code, message, original_event } = report;
-        let about = About { platform: &self.platform, source, run_id: &run_id, original_event: &original_event };
+        let about =
+            About { platform: &self.platform, source, run_id: &run_id, original_event: original_event.as_ref() };
         let event = about.report(code, "Error", message, message);
         let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
         let (emitter, stream) = (source.id.to_string(), names::ERRORS.to_owned());
@@ -49,7 +50,7 @@ impl Flow {
         }
         let precondition = Precondition::CounterBelow { counter, limit: 1 };
         let message = quota.to_string();
-        let report = Report { code: "quota_used_up", message: &message, original_event: Value::Null };
+        let report = Report { code: "quota_used_up", message: &message, original_event: None };
         let append = self.report(source, report)?;
         let batch = self.platform.batch(tenant).require(precondition).then(append).then(count);
         match self.platform.store.commit(batch).await.map_err(Error::from) {

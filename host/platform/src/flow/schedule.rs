@@ -30,7 +30,7 @@ impl Flow {
         let (Some(source), Ok(schedule)) = (source, Schedule::parse(&timer.schedule, minimum)) else {
             return self.end_timer(tick).await;
         };
-        let event = schedule.event(self.platform.clock.instant_ms());
+        let event = schedule.event(self.platform.clock.instant_ms()).into();
         let commission =
             Commission { tenant: &tick.tenant, source: &source, event, depth: 0, preconditions: Vec::new() };
         let due_ms = i64::try_from(tick.due_ms).unwrap_or(i64::MAX);

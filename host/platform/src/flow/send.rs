@@ -83,7 +83,7 @@ impl Flow {
         };
         let stack = format!("$.send.http to {} was given up: {reason}", sending.url);
         let failure = Failure { step: sending.step.clone(), code: "not_sent".to_owned(), stack };
-        let event = failure_event(&self.platform, &job.tenant, &kept.record, &failure, &Value::Null);
+        let event = failure_event(&self.platform, &job.tenant, &kept.record, &failure, &Value::Null.into());
         let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
         let (emitter, stream) = (id.to_owned(), names::ERRORS.to_owned());
         self.acknowledge(job, vec![Op::Append { emitter, stream, value: event.encode()?, keep }]).await

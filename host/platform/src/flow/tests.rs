@@ -90,7 +90,7 @@ impl Stage {
     async fn stream(&self, source: &Source, stream: &str) -> Vec<Value> {
         let query = EntryQuery { order: store::Order::OldestFirst, ..EntryQuery::newest(1000) };
         let entries = self.world.store.entries(&self.caller.tenant, source.id.as_str(), stream, query).await.unwrap();
-        let event = |entry: Entry| Event::decode(&entry.value).unwrap().event;
+        let event = |entry: Entry| Event::decode(&entry.value).unwrap().event.to_value();
         entries.into_iter().map(event).collect()
     }
 

@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use domain::ids::{EmitId, EndpointKey};
+use domain::json::Json;
 use domain::users::{Plan, QuotaError};
 use futures_util::FutureExt;
 use serde_json::Value;
@@ -101,9 +102,10 @@ impl Handle {
     }
 
     /// Runs an admitted request. Returns when the client can be answered; the run goes on by itself.
-    pub async fn trigger(&self, admitted: Admitted, event: Value) -> Result<Answer, Refusal> {
+    pub async fn trigger(&self, admitted: Admitted, event: impl Into<Json>) -> Result<Answer, Refusal> {
         let (waiting, mut answer) = oneshot::channel();
         let flow = self.0.clone();
+        let event = event.into();
         let run = async move { flow.answer(admitted, event, waiting).await };
         let mut run = Outliving::new(run.boxed(), &self.tasks);
         // Both are cancel-safe: what is left of the run goes on by itself, an answer is taken only when it is there.
@@ -120,7 +122,7 @@ impl Handle {
 // === impl Flow ===
 
 impl Flow {
-    async fn answer(&self, admitted: Admitted, event: Value, waiting: Waiting) {
+    async fn answer(&self, admitted: Admitted, event: Json, waiting: Waiting) {
         let Admitted { tenant, source, plan, place } = admitted;
         let turn = Turn {
             owner: Owner { tenant: &tenant, plan: &plan },
@@ -204,7 +206,7 @@ impl Flow {
         let id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
         let event = match &turn.call {
             Call::Run { event } => event.clone(),
-            _ => Value::Null,
+            _ => Value::Null.into(),
         };
         let acceptance = Acceptance { id: id.clone(), source: turn.source.id.clone(), event };
         let deadline_ms = platform.config.limits.http_deadline_ms;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use domain::dedupe::DedupeState;
 use domain::ids::{EmitId, EmitterId};
+use domain::json::Json;
 use domain::users::{Plan as UserPlan, day_start_ms};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -18,7 +19,7 @@ use super::plan::{About, Dedupe, Plan};
 use super::routes::{Outgoing, Routes, Sender, deliveries};
 use super::services::{RunContext, Services, write_operations};
 use crate::ports::{Call, Emit, Fault, Outcome, Reply, RunLimits, RunServices, Task, Usage, Write};
-use crate::records::{Event, LogEntry, RecordError, Source, Stored, names, shelf};
+use crate::records::{Event, LogEntry, Source, Stored, names, shelf};
 use crate::{Error, Platform};
 
 /// Runs of one source that end in the same instant; each try lets one of them through.
@@ -95,7 +96,7 @@ pub(super) async fn execute(
     let run_id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
     let outcome = match &turn.call {
         // Design: "a source without `run` but with a timer emits the tick itself".
-        Call::Run { event } if !turn.source.revision.description.has_run => emit_as_it_is(event)?,
+        Call::Run { event } if !turn.source.revision.description.has_run => emit_as_it_is(event),
         _ => run(platform, turn, reply).await?,
     };
     Ok(Executed { run_id, outcome })
@@ -110,8 +111,8 @@ pub(super) async fn settle(
 ) -> Result<Ran, Error> {
     let Executed { run_id, mut outcome } = executed;
     let original_event = match &turn.call {
-        Call::Run { event } => event,
-        _ => &Value::Null,
+        Call::Run { event } => Some(event),
+        _ => None,
     };
     let about = About { platform, source: turn.source, run_id: &run_id, original_event };
     let counts_as_invocation = matches!(turn.call, Call::Run { .. });
@@ -132,11 +133,9 @@ pub(super) async fn settle(
     Ok(Ran { run_id, emitted, logs, returned, usage, has_replied, fault })
 }
 
-fn emit_as_it_is(event: &Value) -> Result<Outcome, Error> {
-    let unwritable = |source| RecordError::Unwritable { kind: "event", source };
-    let event = serde_json::value::to_raw_value(event).map_err(unwritable)?;
+fn emit_as_it_is(event: &Json) -> Outcome {
     let metadata = Value::Object(serde_json::Map::new());
-    Ok(Outcome { emits: vec![Emit { event, metadata }], ..Outcome::default() })
+    Outcome { emits: vec![Emit { event: event.clone(), metadata }], ..Outcome::default() }
 }
 
 async fn run(platform: &Platform, turn: &Turn<'_>, reply: Option<oneshot::Sender<Reply>>) -> Result<Outcome, Error> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use domain::actions::{Effect, HttpSend};
 use domain::emit::{Channel, Emit};
 use domain::ids::{EmitId, EmitterId, WorkflowId};
+use domain::json::Json;
 use domain::users::Plan;
 use serde_json::{Map, Value, json};
 use store::{Batch, CommitError, Invalid, Job, Lookup, Op, Tenant};
@@ -88,7 +89,7 @@ impl Flow {
         Ok(Fate::Settled)
     }
 
-    async fn run_steps(&self, tenant: &Tenant, workflow: &Workflow, event: &Value) -> Result<Course, Error> {
+    async fn run_steps(&self, tenant: &Tenant, workflow: &Workflow, event: &Json) -> Result<Course, Error> {
         let mut secrets = secrets_of(&self.platform, tenant, workflow)?;
         let mut course = Course::default();
         course.steps.insert(TRIGGER.to_owned(), json!({"event": event}));
@@ -168,7 +169,7 @@ pub(super) fn failure_event(
     tenant: &Tenant,
     workflow: &Workflow,
     failure: &Failure,
-    original_event: &Value,
+    original_event: &Json,
 ) -> Event {
     let ts = iso_8601(platform.clock.instant_ms());
     let metadata = metadata(platform, workflow, names::ERRORS.to_owned());
@@ -187,7 +188,7 @@ pub(super) fn failure_event(
         "error": {"code": failure.code, "cellId": failure.step, "ts": ts, "stack": failure.stack},
         "metadata": {"emitter_id": workflow.id, "emit_id": metadata.emit_id, "name": names::ERRORS},
     });
-    Event { event, metadata }
+    Event { event: event.into(), metadata }
 }
 
 fn metadata(platform: &Platform, workflow: &Workflow, name: String) -> Metadata {
@@ -250,7 +251,7 @@ impl Course {
     }
 
     /// A run that failed emits its failure, and what the steps before it emitted.
-    fn planned(&self, platform: &Platform, tenant: &Tenant, workflow: &Workflow, trigger: &Value) -> Vec<Planned> {
+    fn planned(&self, platform: &Platform, tenant: &Tenant, workflow: &Workflow, trigger: &Json) -> Vec<Planned> {
         let emitted = |emit: &Emit| {
             let (stream, name) = match &emit.channel {
                 Channel::Default => (emit.channel.as_str().to_owned(), String::new()),
@@ -284,8 +285,8 @@ impl Course {
 }
 
 /// Spec: "for workflow emits it holds `raw_event`".
-fn raw_event(event: &Value) -> Value {
-    if event.get("raw_event").is_some() { event.clone() } else { json!({"raw_event": event}) }
+fn raw_event(event: &Json) -> Json {
+    if event.to_value().get("raw_event").is_some() { event.clone() } else { json!({"raw_event": event}).into() }
 }
 
 fn added(left: Usage, right: Usage) -> Usage {

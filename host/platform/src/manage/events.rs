@@ -178,7 +178,7 @@ impl Window {
 impl EventSummary {
     /// With the event as it was emitted, however large.
     pub(super) fn whole(id: EntryId, Event { event, metadata }: Event) -> Self {
-        Self { id: id.to_string(), indexed_at_ms: id.ms(), event, event_truncated: None, metadata }
+        Self { id: id.to_string(), indexed_at_ms: id.ms(), event: event.to_value(), event_truncated: None, metadata }
     }
 
     pub(crate) fn of_entry(stream: &str, emitter: &str, entry: &Entry, is_expanded: bool) -> Result<Self, Error> {
@@ -204,7 +204,7 @@ fn log_event(emitter: &str, entry: &Entry) -> Result<Event, Error> {
         summary: None,
         ts: None,
     };
-    Ok(Event { event: json!(line), metadata })
+    Ok(Event { event: json!(line).into(), metadata })
 }
 
 pub(super) fn entry_id(name: &'static str, text: &str) -> Result<EntryId, Error> {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use domain::json::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -24,7 +25,7 @@ pub struct Outcome {
 /// One call of `$emit`: the event, and `{id, name, summary, ts, delivery_ts}` as given.
 #[derive(Clone, Debug)]
 pub struct Emit {
-    pub event: Box<RawValue>,
+    pub event: Json,
     pub metadata: serde_json::Value,
 }
 

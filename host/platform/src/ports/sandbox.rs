@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use domain::json::Json;
 use domain::limits::Limits;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::outcome::{LogLine, Outcome, Thrown};
 use super::{Program, RunServices};
@@ -59,7 +61,7 @@ pub struct Task {
 /// What is called, and with what.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Call {
-    Run { event: Value },
+    Run { event: Json },
     Hook { hook: domain::component::Hook },
     Action { steps: Value },
     Options { prop: String, page: u64, previous_context: Value, query: Option<String> },
@@ -92,20 +94,57 @@ pub enum SandboxError {
 impl Call {
     /// The text the guest reads. `component_id` is the one thing `process.env` holds.
     pub fn to_json(&self, component_id: &str, props: &Map<String, Value>) -> String {
-        let mut call = match self {
-            Self::Run { event } => json!({"kind": "run", "event": event}),
-            Self::Hook { hook } => json!({"kind": "hook", "hook": hook.as_str()}),
-            Self::Action { steps } => json!({"kind": "action", "steps": steps}),
-            Self::Options { prop, page, previous_context, query } => {
-                json!({"kind": "options", "prop": prop, "page": page, "prevContext": previous_context, "query": query})
-            }
-        };
-        if let Value::Object(fields) = &mut call {
-            fields.insert("props".to_owned(), Value::Object(props.clone()));
-            fields.insert("env".to_owned(), json!({"PD_COMPONENT": component_id}));
-        }
-        call.to_string()
+        let written = Written { call: self.named(), props, env: Environment { component_id } };
+        // Texts, numbers and values that came from JSON always have a JSON form.
+        serde_json::to_string(&written).unwrap_or_default()
     }
+
+    fn named(&self) -> Named<'_> {
+        match self {
+            Self::Run { event } => Named::Run { event },
+            Self::Hook { hook } => Named::Hook { hook: hook.as_str() },
+            Self::Action { steps } => Named::Action { steps },
+            Self::Options { prop, page, previous_context, query } => {
+                Named::Options { prop, page: *page, previous_context, query: query.as_deref() }
+            }
+        }
+    }
+}
+
+/// A call as it crosses the wall. Every run is written once, so nothing of it is copied first.
+#[derive(Serialize)]
+struct Written<'a> {
+    #[serde(flatten)]
+    call: Named<'a>,
+    props: &'a Map<String, Value>,
+    env: Environment<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Named<'a> {
+    Run {
+        event: &'a Json,
+    },
+    Hook {
+        hook: &'a str,
+    },
+    Action {
+        steps: &'a Value,
+    },
+    Options {
+        prop: &'a str,
+        page: u64,
+        #[serde(rename = "prevContext")]
+        previous_context: &'a Value,
+        query: Option<&'a str>,
+    },
+}
+
+#[derive(Serialize)]
+struct Environment<'a> {
+    #[serde(rename = "PD_COMPONENT")]
+    component_id: &'a str,
 }
 
 // === impl RunLimits ===

@@ -1,5 +1,6 @@
 //! Time and randomness, passed in so that tests need neither sleep nor luck.
 
+use std::cell::RefCell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
@@ -63,9 +64,49 @@ impl Clock for SystemClock {
 
 impl Entropy for SystemEntropy {
     fn fill(&self, buffer: &mut [u8]) {
-        // A kernel without randomness is none this program starts on; zeros would be worse than stopping.
-        if getrandom::fill(buffer).is_err() {
-            std::process::abort();
+        /// Every request takes a few dozen bytes; asking the kernel for each would be a call for each.
+        const FETCHED_BYTES: usize = 1024;
+        thread_local! {
+            static FETCHED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        }
+        if buffer.len() > FETCHED_BYTES / 8 {
+            return fetch(buffer);
+        }
+        FETCHED.with_borrow_mut(|fetched| {
+            if fetched.len() < buffer.len() {
+                fetched.resize(FETCHED_BYTES, 0);
+                fetch(fetched);
+            }
+            let given = fetched.len() - buffer.len();
+            // Nothing is given twice, nor stays behind.
+            let (_, random) = fetched.split_at_mut(given);
+            buffer.copy_from_slice(random);
+            random.fill(0);
+            fetched.truncate(given);
+        });
+    }
+}
+
+fn fetch(buffer: &mut [u8]) {
+    // A kernel without randomness is none this program starts on; zeros would be worse than stopping.
+    if getrandom::fill(buffer).is_err() {
+        std::process::abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{Entropy, SystemEntropy};
+
+    #[test]
+    fn no_random_bytes_are_given_twice() {
+        let mut seen = HashSet::new();
+        for length in (16..200).cycle().take(2000) {
+            let mut bytes = vec![0; length];
+            SystemEntropy.fill(&mut bytes);
+            bytes.chunks_exact(16).for_each(|part| assert!(seen.insert(part.to_vec())));
         }
     }
 }

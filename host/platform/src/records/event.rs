@@ -1,8 +1,8 @@
 //! What lies in the streams of an emitter.
 
 use bytes::Bytes;
+use domain::json::Json;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::{RecordError, decode_as, encode_as};
 use crate::ports::{Level, LogLine};
@@ -14,7 +14,7 @@ const VERSION: u32 = 1;
 /// One emitted event. Its id is the store's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    pub event: Value,
+    pub event: Json,
     pub metadata: Metadata,
 }
 

@@ -115,7 +115,7 @@ async fn a_workflow_has_summaries_of_its_events_and_errors() {
             summary: None,
             ts: None,
         };
-        Event { event, metadata }.encode().unwrap()
+        Event { event: event.into(), metadata }.encode().unwrap()
     };
     let append =
         |stream: &str, value| Op::Append { emitter: workflow.to_string(), stream: stream.into(), value, keep: 100 };

@@ -36,7 +36,7 @@ pub async fn run(caller: &Caller, platform: &Platform, id: &str, event: Value) -
     let turn = Turn {
         owner: Owner { tenant: &caller.tenant, plan: &caller.user.plan },
         source: &source,
-        call: Call::Run { event },
+        call: Call::Run { event: event.into() },
         limits: RunLimits::interactive(&platform.config.limits),
         reply: None,
         operations: Vec::new(),

@@ -1,0 +1,44 @@
+//! JSON that passes through.
+
+use serde_json::json;
+
+use super::*;
+
+fn nested(depth: usize) -> String {
+    "[".repeat(depth) + &"]".repeat(depth)
+}
+
+#[test]
+fn what_nests_too_deep_for_some_reader_is_refused_by_all() {
+    assert!(Json::parse(nested(DEPTH_MAXIMUM).as_bytes()).is_some());
+    assert!(Json::parse(nested(DEPTH_MAXIMUM + 1).as_bytes()).is_none());
+    assert!(Json::parse(nested(1_000_000).as_bytes()).is_none());
+}
+
+#[test]
+fn brackets_in_texts_are_not_levels() {
+    let text = json!({"a": "[".repeat(200), "b\\\"[": "\\\"{"}).to_string();
+
+    assert!(Json::parse(text.as_bytes()).is_some());
+}
+
+#[test]
+fn the_text_stays_as_it_is() {
+    let json = Json::from(Json::parse(b"{\"n\": 1.50,  \"n\": 12345678901234567890}").unwrap().to_owned());
+
+    assert_eq!(serde_json::to_string(&json).unwrap(), "{\"n\": 1.50,  \"n\": 12345678901234567890}");
+}
+
+#[test]
+fn it_can_be_read_inside_of_tagged_enums() {
+    #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    #[serde(tag = "kind")]
+    enum Tagged {
+        One { json: Json },
+    }
+    let tagged = Tagged::One { json: json!({"a": [1, null]}).into() };
+
+    let read: Tagged = serde_json::from_str(&serde_json::to_string(&tagged).unwrap()).unwrap();
+
+    assert_eq!(read, tagged);
+}
