@@ -9,6 +9,7 @@ mod sandbox;
 mod sources;
 mod statistics;
 mod store;
+mod wire;
 
 use anyhow::Result;
 

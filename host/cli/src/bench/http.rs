@@ -1,4 +1,4 @@
-//! One kept-alive connection to a server on this machine: enough HTTP to deploy a source and to put load on it.
+//! One kept-alive connection to a server on this machine: enough HTTP to deploy a source.
 
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
@@ -28,6 +28,14 @@ impl Target {
         let url: Uri = url.parse().with_context(|| format!("{url} is no URL"))?;
         let authority = url.authority().context("a URL without a host")?.to_string();
         Ok(Self { authority, path: url.path().to_owned() })
+    }
+
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
     }
 
     pub(crate) async fn connect(&self) -> Result<Connection> {

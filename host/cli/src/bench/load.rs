@@ -7,13 +7,13 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 use tokio::task::JoinSet;
 
 use super::http::Target;
 use super::statistics::Times;
+use super::wire::Wire;
 
 /// A small webhook.
 pub(crate) const BODY: &[u8] = br#"{"id":"evt_8DZ1sX2","type":"issue.opened","created":1791849600000,"actor":{"id":7,"name":"ada"},"issue":{"number":42,"title":"The answer","labels":["question","life"],"body":"Deep thought has been asked again, and this time it wants more time."}}"#;
@@ -129,7 +129,7 @@ async fn client(
     counted_from: Instant,
     until: Instant,
 ) -> Result<(Vec<Duration>, usize)> {
-    let mut connection = target.connect().await?;
+    let mut wire = Wire::connect(target.authority(), target.path(), BODY).await?;
     let (mut times, mut failed) = (Vec::new(), 0);
     loop {
         let sent = match &mut schedule {
@@ -139,12 +139,12 @@ async fn client(
         if sent >= until {
             return Ok((times, failed));
         }
-        let (status, _) = connection.send(target.json(Bytes::from_static(BODY))?).await?;
+        let status = wire.send().await?;
         let answered = Instant::now();
         if sent < counted_from || answered > until {
             continue;
         }
-        if status.is_success() {
+        if (200..300).contains(&status) {
             times.push(answered - sent);
         } else {
             failed += 1;

@@ -80,6 +80,8 @@ struct Cpu {
 /// A well-behaved tenant's runs, alone and beside one that spins on every core.
 #[derive(Serialize)]
 struct Neighbour {
+    /// Of each kind.
+    arrivals: usize,
     quiet_p99_us: f64,
     attacked_p99_us: f64,
 }
@@ -258,22 +260,22 @@ async fn throughput(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<f64
     Ok(done as f64 / started.elapsed().as_secs_f64())
 }
 
-/// Quiet and attacked stretches take turns, and the middle one of each kind counts: what else the machine does for a moment
-/// falls on few of them.
+/// Quiet and attacked stretches take turns, so that what else the machine does for a while falls on both; the 99th
+/// percentile is of all times of a kind together, so that no bad stretch is hidden.
 async fn measure_neighbour(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Neighbour> {
-    const STRETCHES: usize = 11;
+    const STRETCHES: usize = 40;
     let program = Arc::new(Program::single("attacker.js", ATTACKER));
     let attacker = sandbox.build(program, Limits::default()).await?.image;
     let (mut quiet, mut attacked) = (Vec::new(), Vec::new());
     for _ in 0..STRETCHES {
-        quiet.push(time_arrivals(sandbox, image, runs / STRETCHES).await?.percentile(99));
+        quiet.extend(time_arrivals(sandbox, image, runs / 5).await?);
         let mut attacks = start_attack(sandbox, &attacker)?;
-        attacked.push(time_arrivals(sandbox, image, runs / STRETCHES).await?.percentile(99));
+        attacked.extend(time_arrivals(sandbox, image, runs / 5).await?);
         // Dropping the runs ends them: nothing of an attack outlives its measurement.
         attacks.shutdown().await;
     }
-    let middle = |p99s| Times::new(p99s).percentile_us(50);
-    Ok(Neighbour { quiet_p99_us: middle(quiet), attacked_p99_us: middle(attacked) })
+    let p99_us = |times| Times::new(times).percentile_us(99);
+    Ok(Neighbour { arrivals: quiet.len(), quiet_p99_us: p99_us(quiet), attacked_p99_us: p99_us(attacked) })
 }
 
 /// One endless run for every core.
@@ -291,7 +293,7 @@ fn start_attack(sandbox: &Sandbox, attacker: &Image) -> Result<tokio::task::Join
 }
 
 /// Times fresh runs as they come in a server: each a task of its own, which waits for its turn on a worker.
-async fn time_arrivals(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Times> {
+async fn time_arrivals(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Vec<Duration>> {
     let mut times = Vec::with_capacity(runs);
     for round in 0..runs + WARM_UP {
         let (sandbox, image) = (sandbox.clone(), image.clone());
@@ -305,7 +307,7 @@ async fn time_arrivals(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<
             times.push(time);
         }
     }
-    Ok(Times::new(times))
+    Ok(times)
 }
 
 async fn measure_cpu(metered: &Sandbox) -> Result<Cpu> {
