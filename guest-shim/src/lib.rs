@@ -13,8 +13,8 @@ mod script;
 
 wit_bindgen::generate!({ path: "../wit", world: "shim" });
 
-use exports::wellspring::wall::component::Guest;
 use event_loop::Input;
+use exports::wellspring::wall::component::Guest;
 use prelude::EntryPoint;
 use rquickjs::CatchResultExt;
 
