@@ -13,7 +13,7 @@
 //! | `ws:{p3}:records:t:kind` | sorted set of ids by position |
 //! | `ws:{p3}:alias:t:kind` | hash: alias to id |
 //! | `ws:{p3}:stream:t:emitter:name` | stream; the ids are ours |
-//! | `ws:{p3}:emitter:t:emitter` | hash: `last`, its last id; `s` and a name for each of its streams |
+//! | `ws:{p3}:streams:t:emitter`, `ws:{p3}:last:t:emitter` | names of its streams, its last id |
 //! | `ws:{p3}:state:t:scope`, `ws:{p3}:sizes:t` | hash of values; bytes of each scope |
 //! | `ws:{p3}:counter:t:name` | number |
 //! | `ws:{p3}:job:<id>` | hash: tenant, lane, due, attempt, entry, payload, token |
@@ -21,7 +21,7 @@
 //! | `ws:{p3}:waiting`, `ws:{p3}:ring` | tenants by their earliest job, or earlier; tenants whose turn it is |
 //! | `ws:{p3}:timers`, `ws:{p3}:timer:t:id` | timers by time; hash: due, schedule, token |
 //! | `ws:{p3}:position`, `:jobs`, `:token`, `:turn` | sequences |
-//! | `ws:{p3}:done:<group>` | the answers to a group of commits, for two minutes |
+//! | `ws:{p3}:done:<client>:<call>` | number and answers of its last group of commits, for two minutes |
 //! | `ws:pulse` | channel: who sends it, `:w` or `:`, and `:t:emitter` for each emitter with new entries |
 //!
 //! # How durable
@@ -31,7 +31,7 @@
 //! fail-over to a replica loses what was not yet replicated; `min-replicas-to-write 1` bounds that,
 //! `WAIT` would only measure it, so it is not used.
 //!
-//! A group of commits is named by the client and its answers are kept for two minutes, longer than
+//! A group of commits is numbered by the client and its answers are kept for two minutes, longer than
 //! anybody tries: a retry after a lost connection gets the old answers and changes nothing. `SCRIPT
 //! FLUSH` costs one round trip, `FUNCTION FLUSH` two.
 
@@ -85,16 +85,14 @@ impl Redis {
         let key = format!("{namespace}:partitions");
         let _: bool = link.ask(cmd("SETNX").arg(&key).arg(PARTITIONS)).await?;
         let partitions = link.ask(cmd("GET").arg(&key)).await?;
-        let groups = Groups::new(link.clone(), pulse.clone(), (client, channel), partitions);
+        let lines = Partition::all(if link.is_cluster() { partitions } else { 1 });
+        let homes: Vec<String> = lines.into_iter().map(|line| prefix(namespace, line)).collect();
+        let groups = Groups::new(link.clone(), pulse.clone(), (client, channel), &homes);
         Ok(Self { link, groups, namespace: namespace.to_owned(), partitions, pulse, rounds: AtomicU64::new(0) })
     }
 
-    fn prefix(&self, partition: Partition) -> String {
-        format!("{}:{{p{}}}", self.namespace, partition.index())
-    }
-
     fn prefix_of(&self, tenant: &Tenant) -> String {
-        self.prefix(tenant.partition(self.partitions))
+        prefix(&self.namespace, tenant.partition(self.partitions))
     }
 
     async fn read_records(&self, tenant: &Tenant, kind: &str, question: &Arguments) -> Result<Records, Error> {
@@ -126,7 +124,7 @@ impl Redis {
             }
             let mut arguments = Arguments::default();
             arguments.number(request.now_ms).number(request.until_ms()).number(left);
-            let mut answer: Row = self.link.run(script, &[&self.prefix(*partition)], &arguments).await?;
+            let mut answer: Row = self.link.run(script, &[&prefix(&self.namespace, *partition)], &arguments).await?;
             for row in answer.take::<Vec<Row>>()? {
                 leased.items.push(decode(row)?);
                 left = left.saturating_sub(1);
@@ -143,7 +141,7 @@ impl Store for Redis {
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.check()?;
         let partition = batch.tenant.partition(self.partitions);
-        let answer = self.groups.commit(partition, Member::new(self.prefix(partition), &batch)).await?;
+        let answer = self.groups.commit(partition, Member::new(prefix(&self.namespace, partition), &batch)).await?;
         decode::committed(&answer, &batch.operations)
     }
 
@@ -186,9 +184,8 @@ impl Reads for Redis {
     async fn streams(&self, tenant: &Tenant, emitter: &str) -> Result<Vec<StreamInfo>, Error> {
         let mut arguments = Arguments::default();
         arguments.number(format_args!("{tenant}:{}", escape(emitter)));
-        let mut streams: Vec<(String, u64)> =
+        let streams: Vec<(String, u64)> =
             self.link.run(&scripts::STREAMS, &[&self.prefix_of(tenant)], &arguments).await?;
-        streams.sort_unstable();
         Ok(streams.into_iter().map(|(name, count)| StreamInfo { name, count }).collect())
     }
 
@@ -290,6 +287,11 @@ impl Directory for Redis {
             }
         }
     }
+}
+
+/// Of every key of the partition.
+fn prefix(namespace: &str, partition: Partition) -> String {
+    format!("{namespace}:{{p{}}}", partition.index())
 }
 
 /// A message of another host: wakes those who wait here. This client's own commits have done so already.

@@ -1,5 +1,6 @@
 //! Where Redis is: `redis://host:port/db` or `redis+cluster://host:port,host:port`.
 
+use ::redis::io::tcp::TcpSettings;
 use ::redis::{ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
 
 use crate::Error;
@@ -28,6 +29,11 @@ impl Address {
     }
 }
 
+/// Calls follow each other before the first is answered: without this the second would wait for an acknowledgement.
+pub(super) fn tcp() -> TcpSettings {
+    TcpSettings::default().set_nodelay(true)
+}
+
 /// The third protocol version, because messages of other hosts arrive on the same connection.
 fn node(text: &str) -> Result<ConnectionInfo, Error> {
     let is_plain = text.starts_with("redis://") && text != "redis://";
@@ -36,7 +42,7 @@ fn node(text: &str) -> Result<ConnectionInfo, Error> {
     }
     let info = text.into_connection_info().map_err(|source| Error::Address(Some(source)))?;
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-    Ok(info.set_redis_settings(settings))
+    Ok(info.set_redis_settings(settings).set_tcp_settings(tcp()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 -- A group of commits, each judged and applied on what the ones before it left; a refused one changes nothing.
 --
--- KEYS: for each batch the prefix of its partition.
--- ARGV: name of the group, channel, who sends it; then for each batch: how many arguments it has (this one included),
+-- KEYS: where the last group of this call is remembered; then for each batch the prefix of its partition.
+-- ARGV: number of the group, channel, who sends it; then for each batch: how many arguments it has (this one included),
 -- tenant, now, count of preconditions, count of operations, 'w' if it makes work, ':tenant:emitter' of each emitter it
 -- appends to; then each precondition and operation: its name, its arguments.
 -- Answers one line for each batch.
@@ -13,12 +13,12 @@ local function commit(at)
   return refusal or apply(first, operations), not refusal
 end
 
--- Answers the lines, whether anything has changed, and what to tell those who wait.
+-- Answers the lines, and what to tell those who wait.
 local function commit_each()
   local answers, is_changed, work, events, heard, at = {}, false, '', '', {}, 4
   told = {}
-  for index, partition in ipairs(KEYS) do
-    P = partition
+  for index = 1, #KEYS - 1 do
+    P = KEYS[index + 1]
     local is_whole, answer, is_applied = pcall(commit, at)
     -- A server that takes no writes refuses the first: the whole group may be sent again. A failure later on is our
     -- mistake, and only its own batch's.
@@ -36,18 +36,23 @@ local function commit_each()
     answers[index] = answer
     at = at + tonumber(ARGV[at])
   end
-  return table.concat(answers, '\n'), is_changed, work .. events
+  return table.concat(answers, '\n'), work .. events
 end
 
--- A group that was answered and is sent again, because the answer was lost, gets the old answer and changes nothing.
+-- A group that is sent again, because the answer was lost, gets the old answer and changes nothing; neither does one
+-- that arrives after a later one.
 local function commit_group(keys, arguments)
-  P, call, KEYS, ARGV = keys[1], redis.call, keys, arguments
-  local done = P .. ':done:' .. ARGV[1]
-  local answered = call('GET', done)
-  if answered then return answered end
-  local answer, is_changed, pulse = commit_each()
+  call, KEYS, ARGV = redis.call, keys, arguments
+  local last = call('GET', KEYS[1])
+  if last then
+    local split = string.find(last, '\n', 1, true)
+    local number = string.sub(last, 1, split - 1)
+    if number == ARGV[1] then return string.sub(last, split + 1) end
+    if tonumber(number) > tonumber(ARGV[1]) then return 'late' end
+  end
+  local answer, pulse = commit_each()
   if pulse ~= '' then call('PUBLISH', ARGV[2], ARGV[3] .. ':' .. pulse) end
   -- Remembered for twice as long as a client tries.
-  if is_changed then call('SET', done, answer, 'PX', 120000) end
+  call('SET', KEYS[1], ARGV[1] .. '\n' .. answer, 'PX', '120000')
   return answer
 end

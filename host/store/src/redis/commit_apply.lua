@@ -9,7 +9,8 @@ local told
 
 local function add(list, item) list[#list + 1] = item end
 
-local function emitter_key(emitter) return P .. ':emitter:' .. tenant .. ':' .. emitter end
+local function last_key(emitter) return P .. ':last:' .. tenant .. ':' .. emitter end
+local function streams_key(emitter) return P .. ':streams:' .. tenant .. ':' .. emitter end
 local function stream_key(emitter, stream) return P .. ':stream:' .. tenant .. ':' .. emitter .. ':' .. stream end
 
 local function set_alias(kind, id, before, alias)
@@ -22,15 +23,19 @@ local function set_alias(kind, id, before, alias)
   end
 end
 
--- An id after the emitter's last one, also when the clock has stepped back.
-local function next_entry(last)
-  if not last then return now .. '-0' end
+-- An id after the emitter's last one, also when the clock has stepped back. Mostly it has not, and one step is enough.
+local function next_entry(emitter)
+  local key, id = last_key(emitter), now .. '-0'
+  local last = call('SET', key, id, 'GET')
+  if not last then return id end
   local split = string.find(last, '-', 1, true)
   local last_ms = string.sub(last, 1, split - 1)
-  if tonumber(now) > tonumber(last_ms) then return now .. '-0' end
+  if tonumber(now) > tonumber(last_ms) then return id end
   local sequence = tonumber(string.sub(last, split + 1)) + 1
-  if sequence > LAST_SEQUENCE then return digits(tonumber(last_ms) + 1) .. '-0' end
-  return last_ms .. '-' .. sequence
+  id = last_ms .. '-' .. sequence
+  if sequence > LAST_SEQUENCE then id = digits(tonumber(last_ms) + 1) .. '-0' end
+  call('SET', key, id)
+  return id
 end
 
 local function delete_oldest(key, first, last, most)
@@ -96,27 +101,23 @@ local applies = {
     call('ZREM', P .. ':records:' .. tenant .. ':' .. kind, id)
   end,
   append = function(emitter, stream, value, keep)
-    local key, name = emitter_key(emitter), 's' .. stream
-    local known = call('HMGET', key, 'last', name)
-    local id = next_entry(known[1])
-    if known[2] then call('HSET', key, 'last', id) else call('HSET', key, 'last', id, name, '') end
-    call('XADD', stream_key(emitter, stream), 'MAXLEN', '=', keep, id, 'v', value)
+    local key, id = stream_key(emitter, stream), next_entry(emitter)
+    if not call('XADD', key, 'NOMKSTREAM', 'MAXLEN', '=', keep, id, 'v', value) then
+      call('ZADD', streams_key(emitter), '0', stream)
+      call('XADD', key, 'MAXLEN', '=', keep, id, 'v', value)
+    end
     add(entries, id)
   end,
   delete_entries = function(emitter, stream, first, last, most)
     add(removed, delete_oldest(stream_key(emitter, stream), first, last, tonumber(most)))
   end,
   drop_emitter = function(emitter, max)
-    local most, count, left, keys = tonumber(max), 0, 0, {emitter_key(emitter)}
-    local fields = call('HKEYS', keys[1])
-    table.sort(fields)
-    for _, field in ipairs(fields) do
-      if field ~= 'last' then
-        local key = stream_key(emitter, string.sub(field, 2))
-        count = count + delete_oldest(key, '-', '+', most - count)
-        left = left + call('XLEN', key)
-        add(keys, key)
-      end
+    local most, count, left, keys = tonumber(max), 0, 0, {streams_key(emitter), last_key(emitter)}
+    for _, name in ipairs(call('ZRANGE', keys[1], 0, -1)) do
+      local key = stream_key(emitter, name)
+      count = count + delete_oldest(key, '-', '+', most - count)
+      left = left + call('XLEN', key)
+      add(keys, key)
     end
     if left == 0 then
       for _, key in ipairs(keys) do call('DEL', key) end

@@ -3,8 +3,10 @@
 //! - Nobody waits for company: with a call to spare a batch leaves at once, alone if it must.
 //! - Each batch has an answer of its own; one that is refused leaves its neighbours alone. Only when the call itself
 //!   fails do all of its batches fail, and nobody knows what became of them.
-//! - A group has a name and is only ever sent again as it was, so the script recognises it as a whole. That holds for
-//!   everything that sends again: a lost connection, a fail-over, `FUNCTION FLUSH`, the cluster's own redirections.
+//! - A group is only ever sent again as it was, and the server remembers the number and the answers of the last group of
+//!   each call: the same number gets the same answers and changes nothing, a smaller one arrives too late and does
+//!   nothing. That holds for everything that sends again: a lost connection, a fail-over, `FUNCTION FLUSH`, the
+//!   cluster's own redirections, a network that delivers what was given up.
 //! - On a cluster the batches of a group are of one partition, that is of one slot; one server takes any.
 //! - A caller that goes away takes nothing with it: calls are made by tasks that end when nobody waits any more.
 
@@ -47,18 +49,16 @@ struct Shared {
     link: Link,
     pulse: Pulse,
     channel: String,
-    /// Random. With a count it is the name of each group.
     client: String,
     groups: AtomicU64,
-    /// One per partition of a cluster, otherwise one.
-    lines: Vec<Mutex<Line>>,
+    /// One per partition of a cluster, otherwise one; each with the keys under which its calls are remembered.
+    lines: Vec<(Mutex<Line>, [String; CALLS])>,
     room: Semaphore,
 }
 
-#[derive(Default)]
 struct Line {
     waiting: VecDeque<(Member, Reply)>,
-    calls: usize,
+    spare_calls: Vec<usize>,
 }
 
 type Reply = oneshot::Sender<Result<String, Error>>;
@@ -75,19 +75,15 @@ impl Member {
 // === impl Groups ===
 
 impl Groups {
-    /// `client` is who it says it is, towards others and in the names of its groups.
-    pub(super) fn new(link: Link, pulse: Pulse, (client, channel): (String, String), partitions: u16) -> Self {
-        let lines = if link.is_cluster() { partitions } else { 1 };
-        let shared = Shared {
-            link,
-            pulse,
-            channel,
-            client,
-            groups: AtomicU64::new(0),
-            lines: (0..lines).map(|_| Mutex::default()).collect(),
-            room: Semaphore::new(WAITING_BATCHES),
+    /// `client` is random and who it says it is; `homes` are the prefixes of the partitions that have a line each.
+    pub(super) fn new(link: Link, pulse: Pulse, (client, channel): (String, String), homes: &[String]) -> Self {
+        let line = |home: &String| {
+            let line = Line { waiting: VecDeque::new(), spare_calls: (0..CALLS).collect() };
+            (Mutex::new(line), std::array::from_fn(|call| format!("{home}:done:{client}:{call}")))
         };
-        Self { shared: Arc::new(shared) }
+        let lines = homes.iter().map(line).collect();
+        let room = Semaphore::new(WAITING_BATCHES);
+        Self { shared: Arc::new(Shared { link, pulse, channel, client, groups: AtomicU64::new(1), lines, room }) }
     }
 
     /// The script's answer to this batch.
@@ -95,23 +91,24 @@ impl Groups {
         let line = usize::from(partition.index()) % self.shared.lines.len().max(1);
         let _room = self.shared.room.acquire().await.map_err(|_| Error::Closed)?;
         let (reply, answer) = oneshot::channel();
-        if self.shared.queue(line, member, reply) {
-            tokio::spawn(call_while_waited_for(Arc::clone(&self.shared), line));
+        if let Some(call) = self.shared.queue(line, member, reply) {
+            tokio::spawn(call_while_waited_for(Arc::clone(&self.shared), line, call));
         }
         answer.await.map_err(|_| Error::Closed)?
     }
 
     #[cfg(test)]
-    pub(super) async fn send(&self, name: &str, group: &[Member]) -> Result<Vec<String>, Error> {
-        self.shared.send(name, group.iter()).await
+    pub(super) async fn send(&self, done: &str, number: u64, group: &[Member]) -> Result<Vec<String>, Error> {
+        self.shared.send(done, number, group).await
     }
 }
 
 /// One of the calls under way at any time.
-async fn call_while_waited_for(shared: Arc<Shared>, line: usize) {
-    while let Some((members, replies)) = shared.next_group(line) {
-        let name = format!("{}-{}", shared.client, shared.groups.fetch_add(1, Ordering::Relaxed));
-        let answers = shared.send(&name, members.iter()).await;
+async fn call_while_waited_for(shared: Arc<Shared>, line: usize, call: usize) {
+    let Some(done) = shared.lines.get(line).and_then(|(_, calls)| calls.get(call)) else { return };
+    while let Some((members, replies)) = shared.next_group(line, call) {
+        let number = shared.groups.fetch_add(1, Ordering::Relaxed);
+        let answers = shared.send(done, number, &members).await;
         shared.answer(&members, replies, answers);
     }
 }
@@ -120,37 +117,35 @@ async fn call_while_waited_for(shared: Arc<Shared>, line: usize) {
 
 impl Shared {
     fn line(&self, line: usize) -> Option<MutexGuard<'_, Line>> {
-        Some(self.lines.get(line)?.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(self.lines.get(line)?.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// True when there is a call to spare, which the caller is to make.
-    fn queue(&self, line: usize, member: Member, reply: Reply) -> bool {
-        let Some(mut line) = self.line(line) else { return false };
+    /// The call to make, if there is one to spare.
+    fn queue(&self, line: usize, member: Member, reply: Reply) -> Option<usize> {
+        let mut line = self.line(line)?;
         line.waiting.push_back((member, reply));
-        let is_spare = line.calls < CALLS;
-        line.calls += usize::from(is_spare);
-        is_spare
+        line.spare_calls.pop()
     }
 
     /// `None` when nobody waits; the call is to spare again.
-    fn next_group(&self, line: usize) -> Option<(Vec<Member>, Vec<Reply>)> {
+    fn next_group(&self, line: usize, call: usize) -> Option<(Vec<Member>, Vec<Reply>)> {
         let mut line = self.line(line)?;
         let count = fitting(line.waiting.iter().map(|(member, _)| &member.arguments));
         if count == 0 {
-            line.calls -= 1;
+            line.spare_calls.push(call);
             return None;
         }
         Some(line.waiting.drain(..count).unzip())
     }
 
-    async fn send(&self, name: &str, group: impl Iterator<Item = &Member> + Clone) -> Result<Vec<String>, Error> {
+    async fn send(&self, done: &str, number: u64, group: &[Member]) -> Result<Vec<String>, Error> {
         let mut arguments = Arguments::default();
-        arguments.text(name).text(&self.channel).text(&self.client);
-        for member in group.clone() {
+        arguments.number(number).text(&self.channel).text(&self.client);
+        for member in group {
             arguments.number(member.arguments.len() + 1).append(&member.arguments);
         }
-        let prefixes: Vec<&str> = group.map(|member| member.prefix.as_str()).collect();
-        let answer: String = self.link.call(&scripts::COMMIT, &prefixes, &arguments).await?;
+        let keys: Vec<&str> = std::iter::once(done).chain(group.iter().map(|member| member.prefix.as_str())).collect();
+        let answer: String = self.link.call(&scripts::COMMIT, &keys, &arguments).await?;
         Ok(answer.split('\n').map(ToOwned::to_owned).collect())
     }
 

@@ -10,7 +10,7 @@ use ::redis::{
     ServerErrorKind, Value,
 };
 
-use super::address::Address;
+use super::address::{self, Address};
 use super::encode::Arguments;
 use super::scripts::{Library, Source};
 use crate::Error;
@@ -55,6 +55,7 @@ impl Link {
                     .connection_timeout(CONNECT_TIMEOUT)
                     .response_timeout(ANSWER_TIMEOUT)
                     .retries(3)
+                    .tcp_settings(address::tcp())
                     .use_protocol(ProtocolVersion::RESP3)
                     .push_sender(hear)
                     .build()?;

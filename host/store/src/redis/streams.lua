@@ -1,9 +1,6 @@
--- ARGV: tenant:emitter. Answers {name, count}... in any order.
+-- ARGV: tenant:emitter. Answers {name, count}... in order of names.
 local answer = {}
-for _, field in ipairs(redis.call('HKEYS', KEYS[1] .. ':emitter:' .. ARGV[1])) do
-  if field ~= 'last' then
-    local name = string.sub(field, 2)
-    answer[#answer + 1] = {name, redis.call('XLEN', KEYS[1] .. ':stream:' .. ARGV[1] .. ':' .. name)}
-  end
+for _, name in ipairs(redis.call('ZRANGE', KEYS[1] .. ':streams:' .. ARGV[1], 0, -1)) do
+  answer[#answer + 1] = {name, redis.call('XLEN', KEYS[1] .. ':stream:' .. ARGV[1] .. ':' .. name)}
 end
 return answer

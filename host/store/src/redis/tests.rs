@@ -27,8 +27,8 @@ async fn shared() -> Redis {
 }
 
 async fn run(store: &Redis, batch: &Batch, name: &str) -> Result<crate::Committed, CommitError> {
-    let member = Member::new(store.prefix_of(&batch.tenant), batch);
-    let answers = store.groups.send(name, &[member]).await?;
+    let prefix = store.prefix_of(&batch.tenant);
+    let answers = store.groups.send(&format!("{prefix}:done:{name}"), 1, &[Member::new(prefix, batch)]).await?;
     decode::committed(&answers.concat(), &batch.operations)
 }
 
@@ -49,20 +49,20 @@ async fn a_commit_that_is_sent_again_is_applied_once() {
 }
 
 #[tokio::test]
-async fn a_refused_commit_may_be_sent_again_and_succeed() {
+async fn a_refused_commit_that_is_sent_again_stays_refused() {
     let store = shared().await;
     let below = crate::Precondition::CounterBelow { counter: "runs".into(), limit: 1 };
     let batch = Batch::new(&tenant(), 5).require(below).then(count());
     store.commit(Batch::new(&tenant(), 5).then(count())).await.unwrap();
 
     let refused = run(&store, &batch, "one").await;
-    store
-        .commit(Batch::new(&tenant(), 5).then(Op::Count { counter: "runs".into(), amount: -1, expires_ms: None }))
-        .await
-        .unwrap();
+    let back = Op::Count { counter: "runs".into(), amount: -1, expires_ms: None };
+    store.commit(Batch::new(&tenant(), 5).then(back)).await.unwrap();
 
     assert!(matches!(refused, Err(CommitError::Conflict { .. })), "{refused:?}");
-    assert_eq!(run(&store, &batch, "one").await.unwrap().counters, [1]);
+    let again = run(&store, &batch, "one").await;
+    assert!(matches!(again, Err(CommitError::Conflict { .. })), "{again:?}");
+    assert_eq!(run(&store, &batch, "two").await.unwrap().counters, [1]);
 }
 
 #[tokio::test]

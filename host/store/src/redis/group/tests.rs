@@ -21,10 +21,11 @@ fn append(value: &str) -> Op {
     Op::Append { emitter: "e".into(), stream: "default".into(), value: value.to_owned().into(), keep: 9 }
 }
 
-/// Sends the batches as one group of this name.
-async fn send(store: &Redis, name: &str, batches: &[Batch]) -> Vec<Result<Committed, CommitError>> {
+/// Sends the batches as the group of this number.
+async fn send(store: &Redis, number: u64, batches: &[Batch]) -> Vec<Result<Committed, CommitError>> {
     let members: Vec<Member> = batches.iter().map(|batch| Member::new(store.prefix_of(&batch.tenant), batch)).collect();
-    let answers = store.groups.send(name, &members).await.unwrap();
+    let done = format!("{}:done:test", store.prefix_of(&tenant("u_a")));
+    let answers = store.groups.send(&done, number, &members).await.unwrap();
     assert_eq!(answers.len(), batches.len());
     answers.iter().zip(batches).map(|(answer, batch)| decode::committed(answer, &batch.operations)).collect()
 }
@@ -47,7 +48,7 @@ fn group_with_a_refusal() -> [Batch; 3] {
 async fn a_refused_batch_in_the_middle_leaves_its_neighbours_alone() {
     let store = connect(&server().address(), &namespace()).await;
 
-    let answers = send(&store, "one", &group_with_a_refusal()).await;
+    let answers = send(&store, 1, &group_with_a_refusal()).await;
 
     let [Ok(first), Err(CommitError::Conflict { .. }), Ok(last)] = &answers[..] else { panic!("{answers:?}") };
     assert_eq!((&first.counters[..], &last.counters[..]), (&[1][..], &[2][..]));
@@ -59,8 +60,8 @@ async fn check_sent_again(address: &str) {
     let store = connect(address, &namespace()).await;
     let group = group_with_a_refusal();
 
-    let first = format!("{:?}", send(&store, "one", &group).await);
-    let again = format!("{:?}", send(&store, "one", &group).await);
+    let first = format!("{:?}", send(&store, 1, &group).await);
+    let again = format!("{:?}", send(&store, 1, &group).await);
 
     assert_eq!(again, first);
     assert_eq!(store.counters(&tenant("u_a"), &["runs".into()]).await.unwrap(), [2]);
@@ -78,13 +79,25 @@ async fn a_group_that_is_sent_again_to_a_cluster_is_applied_once() {
 }
 
 #[tokio::test]
+async fn a_group_that_arrives_after_a_later_one_does_nothing() {
+    let store = connect(&server().address(), &namespace()).await;
+    let batch = Batch::new(&tenant("u_a"), 5).then(count());
+    send(&store, 10, std::slice::from_ref(&batch)).await;
+
+    let late = send(&store, 9, std::slice::from_ref(&batch)).await;
+
+    assert!(matches!(&late[..], [Err(CommitError::Unavailable(_))]), "{late:?}");
+    assert_eq!(store.counters(&tenant("u_a"), &["runs".into()]).await.unwrap(), [1]);
+}
+
+#[tokio::test]
 async fn batches_of_several_partitions_share_a_call_to_one_server() {
     let store = connect(&server().address(), &namespace()).await;
     let tenants: Vec<Tenant> = (0..9).map(|number| tenant(&format!("u_{number}"))).collect();
     let batches: Vec<Batch> =
         tenants.iter().map(|tenant| Batch::new(tenant, 5).then(append(tenant.as_str()))).collect();
 
-    let answers = send(&store, "one", &batches).await;
+    let answers = send(&store, 1, &batches).await;
 
     assert!(answers.iter().all(Result::is_ok), "{answers:?}");
     for tenant in &tenants {
@@ -97,11 +110,11 @@ async fn a_batch_that_fails_half_way_does_not_take_its_group_with_it() {
     let store = connect(&server().address(), &namespace()).await;
     // Nothing of ours writes such a key.
     let broken = tenant("u_broken");
-    let key = format!("{}:emitter:{broken}:e", store.prefix_of(&broken));
-    let () = store.link.ask(::redis::cmd("SET").arg(key).arg("not a hash")).await.unwrap();
+    let key = format!("{}:stream:{broken}:e:default", store.prefix_of(&broken));
+    let () = store.link.ask(::redis::cmd("SET").arg(key).arg("not a stream")).await.unwrap();
     let batches = ["u_a", "u_broken", "u_b"].map(|name| Batch::new(&tenant(name), 5).then(append(name)));
 
-    let answers = send(&store, "one", &batches).await;
+    let answers = send(&store, 1, &batches).await;
 
     let [Ok(_), Err(CommitError::Unavailable(_)), Ok(_)] = &answers[..] else { panic!("{answers:?}") };
     assert_eq!(values(&store, &tenant("u_b")).await, ["u_b"]);
