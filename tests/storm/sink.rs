@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::Value;
+use tokio::sync::watch;
 
 use crate::receiver::{Answer, Received};
 
@@ -15,7 +16,10 @@ pub(super) const FLAKY: &str = "/flaky";
 const FAILS_ONE_IN: u64 = 500;
 
 #[derive(Clone, Default)]
-pub(super) struct Sink(Arc<Mutex<Arrivals>>);
+pub(super) struct Sink {
+    arrivals: Arc<Mutex<Arrivals>>,
+    taken: watch::Sender<()>,
+}
 
 #[derive(Default)]
 pub(super) struct Arrivals {
@@ -40,11 +44,18 @@ pub(super) struct Arrival {
 
 impl Sink {
     pub(super) fn lock(&self) -> MutexGuard<'_, Arrivals> {
-        self.0.lock().unwrap()
+        self.arrivals.lock().unwrap()
+    }
+
+    /// Changes whenever something arrives.
+    pub(super) fn watch(&self) -> watch::Receiver<()> {
+        self.taken.subscribe()
     }
 
     pub(super) fn take(&self, received: &Received) -> Answer {
-        self.lock().take(received)
+        let answer = self.lock().take(received);
+        self.taken.send_replace(());
+        answer
     }
 }
 

@@ -1,7 +1,7 @@
 //! The sources the storm plays on, and what is found in them afterwards.
 
 use std::collections::{BTreeMap, HashSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -120,17 +120,23 @@ impl Stage {
         &self.lanes[&lane].id
     }
 
-    /// Waits until everything that is still to come has come, or should have.
+    /// Waits until everything that is still to come has come, or should have. Whatever changes in the store is delivered
+    /// to the sink, so it is read again when something arrives there.
     pub(super) async fn settle(&self, log: &Log) -> Findings {
-        let deadline = Instant::now() + SETTLES_WITHIN;
+        let mut arrivals = self.sink.watch();
         let mut found = Findings::default();
-        loop {
-            self.read_on(&mut found).await;
-            if self.has_settled(&found, log) || Instant::now() > deadline {
-                break;
+        let settling = async {
+            loop {
+                arrivals.mark_unchanged();
+                self.read_on(&mut found).await;
+                if self.has_settled(&found, log) {
+                    break;
+                }
+                arrivals.changed().await.unwrap();
             }
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
+        };
+        // What has not come by then is missing, and the reckoning says what.
+        let _ = tokio::time::timeout(SETTLES_WITHIN, settling).await;
         self.read_state(&mut found, log).await;
         found
     }
