@@ -16,7 +16,7 @@ end
 -- Answers the lines, and what to tell those who wait.
 local function commit_each()
   local answers, is_changed, work, events, heard, at = {}, false, '', '', {}, 4
-  told = {}
+  told, gone, is_gone, heads_added, heads_removed = {}, {}, {}, {}, {}
   for index = 1, #KEYS - 1 do
     P = KEYS[index + 1]
     local is_whole, answer, is_applied = pcall(commit, at)
@@ -36,6 +36,7 @@ local function commit_each()
     answers[index] = answer
     at = at + tonumber(ARGV[at])
   end
+  finish_group()
   return table.concat(answers, '\n'), work .. events
 end
 

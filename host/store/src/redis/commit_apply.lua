@@ -6,6 +6,11 @@ local versions, entries, counters, jobs, removed
 local earliest
 -- The same, as it was told for tenants of the group so far.
 local told
+-- What is left to do for the whole group: jobs to delete, and by the key of their tenant's heads, heads to add and to
+-- remove. A step for many costs little more than a step for one.
+local gone, heads_added, heads_removed
+-- Lua hands over only so many arguments at once.
+local PIECE = 1000
 
 local function add(list, item) list[#list + 1] = item end
 
@@ -50,9 +55,23 @@ local function wait_for(due)
   if not earliest or at < earliest then earliest = at end
 end
 
-local function add_head(job, due)
-  call('ZADD', heads_key(tenant), due, job)
-  wait_for(due)
+local function list_of(lists, key)
+  local found = lists[key]
+  if not found then
+    found = {}
+    lists[key] = found
+  end
+  return found
+end
+
+local function in_pieces(items, act)
+  for first = 1, #items, PIECE do act(unpack(items, first, math.min(first + PIECE - 1, #items))) end
+end
+
+local function finish_group()
+  in_pieces(gone, function(...) call('DEL', ...) end)
+  for key, items in pairs(heads_added) do in_pieces(items, function(...) call('ZADD', key, ...) end) end
+  for key, items in pairs(heads_removed) do in_pieces(items, function(...) call('ZREM', key, ...) end) end
 end
 
 local function leave_lane(job)
@@ -160,12 +179,19 @@ local applies = {
       call('HSET', key, 'tenant', tenant, 'due', due, 'attempt', '0', 'entry', entry, 'payload', payload, 'lane', lane)
       is_head = call('RPUSH', P .. ':lane:' .. tenant .. ':' .. lane, job) == 1
     end
-    if is_head then add_head(job, due) end
+    if is_head then
+      local heads = list_of(heads_added, heads_key(tenant))
+      add(heads, due)
+      add(heads, job)
+      wait_for(due)
+    end
     add(jobs, job)
   end,
   acknowledge = function(job)
-    call('DEL', job_key(job))
-    call('ZREM', heads_key(tenant), job)
+    local key = job_key(job)
+    add(gone, key)
+    is_gone[key] = true
+    add(list_of(heads_removed, heads_key(tenant)), job)
     leave_lane(job)
   end,
   reschedule = function(job, _, due, place, has_payload, payload)
@@ -174,7 +200,8 @@ local applies = {
     call('HINCRBY', key, 'attempt', 1)
     call('HDEL', key, 'token')
     if has_payload == '1' then call('HSET', key, 'payload', payload) end
-    add_head(job, due)
+    call('ZADD', heads_key(tenant), due, job)
+    wait_for(due)
     if place == 'leave' then
       call('HDEL', key, 'lane')
       leave_lane(job)

@@ -2,6 +2,8 @@
 -- Operations that depend on earlier ones of the same batch are judged against what those will have done.
 -- A refusal is text: what it is, and where.
 local tenant, now
+-- Keys of jobs that an earlier batch of the group acknowledged: they are deleted at its end.
+local is_gone
 
 -- How many arguments each precondition and operation has, its name included.
 local SIZE = {
@@ -23,7 +25,7 @@ local holds = {
   absent = function(kind, id) return call('EXISTS', record_key(kind, id)) == 0 end,
   alias = function(kind, alias) return call('HEXISTS', alias_key(kind), alias) == 0 end,
   below = function(counter, limit) return tonumber(call('GET', counter_key(counter)) or '0') < tonumber(limit) end,
-  job = function(job, token) return (holds_job(tenant, job, token)) end,
+  job = function(job, token) return not is_gone[job_key(job)] and (holds_job(tenant, job, token)) end,
   timer = function(timer, token) return holds_timer(tenant, timer, token) end,
 }
 
@@ -69,7 +71,7 @@ local function resize(scope, key, bytes)
 end
 
 local function settle_job(job, token)
-  if settled[job] then return 'lost' end
+  if settled[job] or is_gone[job_key(job)] then return 'lost' end
   local is_held, lane = holds_job(tenant, job, token)
   if not is_held then return 'lost' end
   settled[job] = {lane = lane}

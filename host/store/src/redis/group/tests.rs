@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{GROUP_ARGUMENTS, GROUP_BATCHES, GROUP_BYTES, Member, fitting};
-use crate::contract::job;
 use crate::contract::servers::{cluster_address, connect, namespace, server};
+use crate::contract::{World, job, leases};
 use crate::redis::encode::Arguments;
 use crate::redis::{Redis, decode};
 use crate::{Batch, CommitError, Committed, EntryQuery, Op, Precondition, Reads, Store, Tenant};
@@ -88,6 +88,22 @@ async fn a_group_that_arrives_after_a_later_one_does_nothing() {
 
     assert!(matches!(&late[..], [Err(CommitError::Unavailable(_))]), "{late:?}");
     assert_eq!(store.counters(&tenant("u_a"), &["runs".into()]).await.unwrap(), [1]);
+}
+
+#[tokio::test]
+async fn a_lease_is_settled_by_one_batch_of_a_group() {
+    let store = Arc::new(connect(&server().address(), &namespace()).await);
+    let world = World::new(store.clone(), ());
+    world.commit(vec![job(None, 0, "a")]).await;
+    let lease = leases(&world.lease(1, 9).await).pop().unwrap();
+    let settle = || Batch::new(&tenant("u_a"), 5).then(Op::Acknowledge(lease)).then(count());
+    let held = Batch::new(&tenant("u_a"), 5).require(Precondition::LeaseHeld(lease.into())).then(count());
+
+    let answers = send(&store, 1, &[held.clone(), settle(), settle(), held]).await;
+
+    use CommitError::LeaseLost;
+    assert!(matches!(&answers[..], [Ok(_), Ok(_), Err(LeaseLost), Err(LeaseLost)]), "{answers:?}");
+    assert_eq!(world.lease(9999, 9).await.next_due_ms, None);
 }
 
 #[tokio::test]
