@@ -15,17 +15,14 @@ end
 
 -- Answers the lines, and what to tell those who wait.
 local function commit_each()
-  local answers, is_changed, work, events, heard, at = {}, false, '', '', {}, 4
+  local answers, work, events, heard, at = {}, '', '', {}, 4
   told, gone, is_gone, heads_added, heads_removed = {}, {}, {}, {}, {}
   for index = 1, #KEYS - 1 do
     P = KEYS[index + 1]
     local is_whole, answer, is_applied = pcall(commit, at)
-    -- A server that takes no writes refuses the first: the whole group may be sent again. A failure later on is our
-    -- mistake, and only its own batch's.
-    if not is_whole and not is_changed then error(answer, 0) end
+    -- Our mistake, and only this batch's.
     if not is_whole then answer = 'failed ' .. string.gsub(answer.err or tostring(answer), '%s', ' ') end
     if is_whole and is_applied then
-      is_changed = true
       if ARGV[at + 5] ~= '' then work = 'w' end
       local event = ARGV[at + 6]
       if not heard[event] then
@@ -40,20 +37,24 @@ local function commit_each()
   return table.concat(answers, '\n'), work .. events
 end
 
+-- Remembered for twice as long as a client tries.
+local function remember(text, ...) return call('SET', KEYS[1], text, 'PX', '120000', ...) end
+
 -- A group that is sent again, because the answer was lost, gets the old answer and changes nothing; neither does one
--- that arrives after a later one.
+-- that arrives after a later one. A server that takes no writes refuses the first step: then nothing has happened.
 local function commit_group(keys, arguments)
   call, KEYS, ARGV = redis.call, keys, arguments
-  local last = call('GET', KEYS[1])
+  local last = remember(ARGV[1] .. '\n', 'GET')
   if last then
     local split = string.find(last, '\n', 1, true)
     local number = string.sub(last, 1, split - 1)
-    if number == ARGV[1] then return string.sub(last, split + 1) end
-    if tonumber(number) > tonumber(ARGV[1]) then return 'late' end
+    if tonumber(number) >= tonumber(ARGV[1]) then
+      remember(last)
+      return number == ARGV[1] and string.sub(last, split + 1) or 'late'
+    end
   end
   local answer, pulse = commit_each()
   if pulse ~= '' then call('PUBLISH', ARGV[2], ARGV[3] .. ':' .. pulse) end
-  -- Remembered for twice as long as a client tries.
-  call('SET', KEYS[1], ARGV[1] .. '\n' .. answer, 'PX', '120000')
+  remember(ARGV[1] .. '\n' .. answer)
   return answer
 end
