@@ -37,6 +37,7 @@ pub(crate) fn start(files: &[&str]) {
     let runtime = Runtime::new(config).expect("QuickJS starts with the memory it is given");
     let entry_points = runtime.context().with(|ctx| {
         limit_stack(&ctx);
+        json::make_familiar(&ctx).expect("memory for a few names");
         natives::forget_javy_globals(&ctx).expect("globals are writable before the prelude");
         json::replace_globals(&ctx).expect("globals are writable before the prelude");
         prelude::evaluate(&ctx, files)

@@ -32,6 +32,24 @@ pub(crate) fn replace_globals(ctx: &Ctx<'_>) -> Result<()> {
     define(ctx, &json, c"stringify", stringify_global, 3)
 }
 
+/// Makes the names that most calls and events have, and objects of the shapes that most calls have.
+///
+/// QuickJS counts in each name, and in each shape, how many have it, and so writes to it whenever a call is read. Made one
+/// after the other before everything else, they lie next to each other, and a run unshares few pages of its image.
+pub(crate) fn make_familiar(ctx: &Ctx<'_>) -> Result<()> {
+    const CALL: &str = r#"{"kind":"run","event":{"method":"","path":"","query":{},"headers":{"host":"","user-agent":"",
+        "content-length":"","accept":"","accept-encoding":"","content-type":"","x-forwarded-for":"","x-forwarded-host":"",
+        "x-forwarded-proto":"","x-request-id":""},"bodyRaw":"","body":{},"url":"","client_ip":""},
+        "props":{"http":{"endpoint_url":""}},"env":{"PD_COMPONENT":""}}"#;
+    const NAMES: &str = r#"{"id":1,"name":1,"summary":1,"ts":1,"delivery_ts":1,"toJSON":1,"type":1,"title":1,"data":1,
+        "timestamp":1,"created_at":1,"updated_at":1,"status":1,"url":1,"user":1,"email":1,"object":1,"action":1}"#;
+    for text in [CALL, NAMES] {
+        // Nobody has to reach it: that it is there is enough.
+        std::mem::forget(parse(ctx, text)?);
+    }
+    Ok(())
+}
+
 /// A native function of `object`, as inconspicuous as the one it replaces.
 pub(crate) fn define(
     ctx: &Ctx<'_>,

@@ -98,11 +98,6 @@ const KINDS = {
   options: { work: runOptions, toJson: jsonOf },
 };
 
-// QuickJS shares what objects of the same fields have in common, and finds names it knows, as long as somebody has them.
-internal.familiar = parse(`{"kind":"run","event":{"method":"","path":"","query":{},"headers":{"host":"","user-agent":"",
-  "content-length":"","accept":"","accept-encoding":"","content-type":"","x-forwarded-for":"","x-forwarded-host":"",
-  "x-forwarded-proto":""},"bodyRaw":"","body":null,"url":"","client_ip":""},"props":{},"env":{"PD_COMPONENT":""}}`);
-
 const load = (text) => {
   start(loadText, text, nothing);
 };
