@@ -103,6 +103,8 @@ impl Embedded {
 
 impl Drop for Embedded {
     fn drop(&mut self) {
+        // Readers go first: whoever closes the file last folds the log into it, and a reader may not write.
+        self.readers = Arc::new(Readers::new(&self.path));
         // Without a sender the writer finishes what it was given and ends; then the file is free.
         drop(self.requests.take());
         if let Some(writer) = self.writer.take() {

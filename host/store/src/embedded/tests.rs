@@ -258,3 +258,17 @@ fn a_file_that_is_not_a_database_is_refused() {
 fn a_folder_that_is_not_there_is_refused() {
     assert!(matches!(Embedded::open(Path::new("/nowhere/at/all/store.db")), Err(Error::Folder { .. })));
 }
+
+#[tokio::test]
+async fn a_store_that_is_closed_is_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(&folder);
+    let tenant = Tenant::parse("u_1").unwrap();
+    store.commit(Batch::new(&tenant, 1).then(count())).await.unwrap();
+    store.counters(&tenant, &["n".into()]).await.unwrap();
+    assert!(folder.path().join("store.db-wal").exists());
+
+    drop(store);
+
+    assert!(!folder.path().join("store.db-wal").exists());
+}
