@@ -20,8 +20,9 @@ use crate::wall;
 pub(crate) const SHIM: &[u8] = include_bytes!("../../../guest-shim/shim.wasm");
 
 /// What a fresh instance may keep of its pages for the next one in its slot. Writing a few dirty pages back costs less
-/// than faulting them in again.
-const KEEP_RESIDENT_BYTES: usize = 4 << 20;
+/// than faulting them in again; but what one run wrote is written back after every later one, so a run that wrote a lot must
+/// not leave all of it behind. Short runs write some twenty pages.
+const KEEP_RESIDENT_BYTES: usize = 256 << 10;
 
 /// The C stack of the guest is at most 1 MiB of linear memory, and QuickJS checks it; machine frames of
 /// compiled code need more room for the same depth, so that QuickJS's own check comes first.
