@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use platform::ports::{ComponentSource, Linker};
 use sandbox::{Config, Fault, Limits, LoadError, Outcome, Program, Sandbox, Task};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::local_services::LocalServices;
@@ -74,18 +75,24 @@ async fn link(collected: remote::Collected, cache: Option<&Path>, network: &Netw
     Ok(translate(&linked.program))
 }
 
+/// JSON that nests too deeply for this program is shown as its text.
+fn shown(json: &RawValue) -> Value {
+    serde_json::from_str(json.get()).unwrap_or_else(|_| json.get().into())
+}
+
 /// The outcome for people and programs alike.
 fn to_json(outcome: &Outcome, reply: Option<sandbox::Reply>) -> Value {
-    let emits = outcome.emits.iter().map(|emit| json!({"event": emit.event, "metadata": emit.metadata}));
+    let emits = outcome.emits.iter().map(|emit| json!({"event": shown(&emit.event), "metadata": emit.metadata}));
     let writes = outcome.writes.iter().map(|write| {
         let value = write.value.as_deref().and_then(|value| serde_json::from_str::<Value>(value).ok());
         (write.key.clone(), value.unwrap_or(Value::Null))
     });
-    let effects = outcome.effects.iter().map(|effect| json!({"kind": effect.kind, "parameters": effect.parameters}));
+    let effects =
+        outcome.effects.iter().map(|effect| json!({"kind": effect.kind, "parameters": shown(&effect.parameters)}));
     json!({
         "ok": outcome.fault.is_none(),
         "error": outcome.fault.as_ref().map(fault_to_json),
-        "returned": outcome.returned,
+        "returned": outcome.returned.as_deref().map(shown),
         "emits": emits.collect::<Vec<_>>(),
         "writes": writes.collect::<serde_json::Map<_, _>>(),
         "effects": effects.collect::<Vec<_>>(),

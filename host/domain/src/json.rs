@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -18,13 +19,14 @@ pub struct Json(Box<RawValue>);
 // === impl Json ===
 
 impl Json {
-    /// A text that is JSON, and nests no deeper than everybody can read.
+    /// A text that is JSON everybody can read; see [`Json::is_readable`].
     pub fn parse(text: &[u8]) -> Option<&RawValue> {
         let parsed: &RawValue = serde_json::from_slice(text).ok()?;
         is_readable(parsed.get()).then_some(parsed)
     }
 
-    /// Whether it nests no deeper than [`DEPTH_MAXIMUM`].
+    /// Whether every reader takes it: it nests no deeper than [`DEPTH_MAXIMUM`], its numbers are not beyond all bounds, and
+    /// its texts hold whole characters. JSON as such allows all of that.
     pub fn is_readable(&self) -> bool {
         is_readable(self.as_str())
     }
@@ -34,27 +36,85 @@ impl Json {
     }
 
     pub fn to_value(&self) -> Value {
-        // It was parsed before, and its depth is bounded.
+        // It was read before.
         serde_json::from_str(self.as_str()).unwrap_or_default()
     }
 }
 
 fn is_readable(json: &str) -> bool {
-    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = in_string,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
-            b'{' | b'[' if depth == DEPTH_MAXIMUM => return false,
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    true
+    let mut reader = serde_json::Deserializer::from_str(json);
+    Reading { levels: DEPTH_MAXIMUM }.deserialize(&mut reader).is_ok() && reader.end().is_ok()
 }
+
+/// Reads everything and keeps nothing.
+#[derive(Clone, Copy)]
+struct Reading {
+    levels: usize,
+}
+
+// === impl Reading ===
+
+impl Reading {
+    fn deeper<E: de::Error>(self) -> Result<Self, E> {
+        self.levels.checked_sub(1).map(|levels| Self { levels }).ok_or_else(|| E::custom("nested too deeply"))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Reading {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Reading {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let deeper = self.deeper()?;
+        while items.next_element_seed(deeper)?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        let deeper = self.deeper()?;
+        while fields.next_key_seed(deeper)?.is_some() {
+            fields.next_value_seed(deeper)?;
+        }
+        Ok(())
+    }
+}
+
+// === impl Json ===
 
 impl From<Box<RawValue>> for Json {
     fn from(json: Box<RawValue>) -> Self {

@@ -17,8 +17,8 @@ use crate::outcome::{Effect, Emit, Fault, LogLine, Outcome, Thrown, Usage, Write
 use crate::program::Program;
 use crate::sandbox::Error;
 use crate::services::Services;
-use crate::wall::Stop;
 use crate::wall::fetch::Fetches;
+use crate::wall::{Stop, replace_surrogates};
 
 /// A guest gives way after this much fuel, some forty microseconds; `meter.rs` decides whether others have a turn then.
 const FUEL_PER_TURN: u64 = 125_000;
@@ -161,7 +161,7 @@ impl Started {
             std::str::from_utf8(memory.get(start..start.checked_add(length)?)?).ok()
         };
         match word(0).map(|discriminant| discriminant & 0xff) {
-            Some(0) => Ok(Ok(text().unwrap_or("null").to_owned())),
+            Some(0) => Ok(Ok(replace_surrogates(text().unwrap_or("null")).into_owned())),
             Some(1) => Ok(Err(Thrown::from_json(text().ok_or(Error::Shim("an error is not text"))?))),
             _ => Err(Error::Shim("a result is neither ok nor error")),
         }

@@ -21,6 +21,8 @@ use crate::limits::LimitKind;
 use crate::run::Run;
 use crate::services::ServiceError;
 
+pub(crate) use abi::replace_surrogates;
+
 /// Why the host ended a run from inside one of its functions.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Stop {

@@ -34,13 +34,15 @@ fn a_request_becomes_an_event() {
 
 #[test]
 fn the_body_follows_its_content_type() {
-    let cases: [(&str, &[u8], Value); 12] = [
+    let cases: [(&str, &[u8], Value); 14] = [
         ("application/json; charset=utf-8", b"[1]", json!([1])),
         ("APPLICATION/JSON", b"null", json!(null)),
         ("application/vnd.api+json", b"{}", json!({})),
         ("application/json", b"\xef\xbb\xbf{}", json!({})),
         ("application/json", b"{oops", json!("{oops")),
         ("application/json", b"", json!("")),
+        ("application/json", br#"["\ud800"]"#, json!(r#"["\ud800"]"#)),
+        ("application/json", b"[1e999]", json!("[1e999]")),
         ("application/x-www-form-urlencoded", b"contact[id]=1&x=a+b", json!({"contact[id]": "1", "x": "a b"})),
         ("application/x-www-form-urlencoded", b"", json!({})),
         ("text/plain", b"{}", json!("{}")),

@@ -1,5 +1,6 @@
 //! JSON that passes through.
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -13,6 +14,29 @@ fn what_nests_too_deep_for_some_reader_is_refused_by_all() {
     assert!(Json::parse(nested(DEPTH_MAXIMUM).as_bytes()).is_some());
     assert!(Json::parse(nested(DEPTH_MAXIMUM + 1).as_bytes()).is_none());
     assert!(Json::parse(nested(1_000_000).as_bytes()).is_none());
+}
+
+#[test]
+fn what_some_reader_would_choke_on_is_refused() {
+    let refused = ["1e999", r#"["\ud800"]"#, r#"{"\udc00":1}"#, r#""\ud800\ud800""#, "[1", "", "1 2", "nul"];
+    let taken = [r#""\ud83d\ude00 \u00e9""#, "1e308", "12345678901234567890123", "[-0, 1E-999]", " null "];
+
+    for text in refused {
+        assert!(Json::parse(text.as_bytes()).is_none(), "{text}");
+    }
+    for text in taken {
+        let parsed = Json::parse(text.as_bytes()).unwrap_or_else(|| panic!("{text}"));
+        assert!(serde_json::from_str::<Value>(parsed.get()).is_ok(), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_taken_can_be_read(text in r#"[\[\]{}:,"\\udD8c0-9a-f.eE+ -]{0,24}"#) {
+        if let Some(parsed) = Json::parse(text.as_bytes()) {
+            prop_assert!(serde_json::from_str::<Value>(parsed.get()).is_ok());
+        }
+    }
 }
 
 #[test]

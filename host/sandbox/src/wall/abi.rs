@@ -53,7 +53,7 @@ impl Slice {
 
 /// JavaScript may hold half of a surrogate pair, and writes it into JSON as an escape that is no character. Whole pairs
 /// are never escaped, so every such escape becomes the replacement character and all readers agree on the text.
-fn replace_surrogates(json: &str) -> Cow<'_, str> {
+pub(crate) fn replace_surrogates(json: &str) -> Cow<'_, str> {
     if !json.contains(r"\ud") {
         return Cow::Borrowed(json);
     }
