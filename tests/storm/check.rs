@@ -63,14 +63,18 @@ fn check_requests(log: &Log, found: &Findings, wrong: &mut Vec<String>) {
     }
 }
 
-/// What a source wrote is there exactly when what it emitted is.
+/// What a source wrote is there exactly when what it emitted is. The events were read before the state and again after it.
 fn check_state(found: &Findings, wrong: &mut Vec<String>) {
+    let of = |events: &[Found]| events.iter().map(|event| (event.sender().to_owned(), event.number())).collect();
     for (lane, events) in &found.lanes {
-        let emitted: BTreeSet<(&str, u64)> = events.iter().map(|event| (event.sender(), event.number())).collect();
-        let state = found.state.get(lane).map(Vec::as_slice).unwrap_or_default();
-        let written: BTreeSet<(&str, u64)> = state.iter().map(|(sender, number)| (sender.as_str(), *number)).collect();
-        for (sender, number) in emitted.symmetric_difference(&written) {
-            wrong.push(format!("of request {number} of {sender} there is only the event or only the state"));
+        let mut emitted: BTreeSet<(String, u64)> = of(events);
+        let written: BTreeSet<_> = found.state.get(lane).into_iter().flatten().cloned().collect();
+        for (sender, number) in emitted.difference(&written) {
+            wrong.push(format!("of request {number} of {sender} there is only the event"));
+        }
+        emitted.extend(of(found.late.get(lane).map(Vec::as_slice).unwrap_or_default()));
+        for (sender, number) in written.difference(&emitted) {
+            wrong.push(format!("of request {number} of {sender} there is only the state"));
         }
     }
 }

@@ -72,6 +72,9 @@ pub(super) struct Findings {
     pub(super) ticks: Vec<Found>,
     /// The store of each source says of these requests that they ran.
     pub(super) state: BTreeMap<Lane, Vec<(String, u64)>>,
+    /// Of each lane, what came after its events and before a second reading. A request that was accepted and never answered
+    /// runs when it runs: its event may come while the reckoning goes on.
+    pub(super) late: BTreeMap<Lane, Vec<Found>>,
     /// What a second reading found different.
     pub(super) unstable: Vec<String>,
 }
@@ -193,21 +196,23 @@ impl Stage {
         }
     }
 
-    /// All from the beginning: what was read once must be there still, at the same place.
+    /// All from the beginning, after the state was read: what was read once must be there still, at the same place.
     pub(super) async fn read_again(&self, found: &mut Findings) {
         let mut again = Findings::default();
         self.read_on(&mut again).await;
-        for (lane, events) in &found.lanes {
-            if again.lanes.get(lane) != Some(events) {
-                found.unstable.push(lane.name().to_owned());
+        let Findings { lanes, listener, ticks, late, unstable, .. } = found;
+        for (lane, events) in lanes {
+            let again = again.lanes.remove(lane).unwrap_or_default();
+            if !again.starts_with(events) {
+                unstable.push(lane.name().to_owned());
+                continue;
             }
+            late.insert(*lane, again[events.len()..].to_vec());
         }
-        if again.listener != found.listener {
-            found.unstable.push("listener".to_owned());
-        }
-        // Meanwhile there may have been a tick.
-        if !again.ticks.starts_with(&found.ticks) {
-            found.unstable.push("ticker".to_owned());
+        for (name, events, again) in [("listener", listener, &again.listener), ("ticker", ticks, &again.ticks)] {
+            if !again.starts_with(events) {
+                unstable.push(name.to_owned());
+            }
         }
     }
 }
@@ -223,7 +228,8 @@ async fn create(client: &Client, code: &str) -> Source {
 impl Findings {
     /// The requests that have an event; as often as they have one.
     pub(super) fn requests(&self) -> impl Iterator<Item = (Lane, &str, u64)> {
-        self.lanes.iter().flat_map(|(lane, found)| found.iter().map(|found| (*lane, found.sender(), found.number())))
+        let lanes = self.lanes.iter().chain(&self.late);
+        lanes.flat_map(|(lane, found)| found.iter().map(|found| (*lane, found.sender(), found.number())))
     }
 }
 

@@ -40,6 +40,10 @@ fn ordered(findings: &mut Findings) -> &mut Vec<Found> {
     findings.lanes.get_mut(&Lane::Ordered).unwrap()
 }
 
+fn state(findings: &mut Findings) -> &mut Vec<(String, u64)> {
+    findings.state.get_mut(&Lane::Ordered).unwrap()
+}
+
 #[track_caller]
 fn check_finds(expected: &str, harm: impl FnOnce(&mut Log, &mut Findings)) {
     let wrong = wrong(harm);
@@ -67,10 +71,20 @@ fn a_request_that_died_may_have_its_event_or_not_but_not_half_of_it() {
     };
 
     assert_eq!(wrong(|log, _| died(log)), Vec::<String>::new());
-    check_finds("only the event or only the state", |log, findings| {
+    check_finds("only the state", |log, findings| {
         died(log);
-        findings.state.get_mut(&Lane::Ordered).unwrap().push(("s".to_owned(), 4));
+        state(findings).push(("s".to_owned(), 4));
     });
+    check_finds("only the event", |log, findings| {
+        died(log);
+        ordered(findings).push(found(4));
+    });
+    let comes_late = |log: &mut Log, findings: &mut Findings| {
+        died(log);
+        state(findings).push(("s".to_owned(), 4));
+        findings.late.insert(Lane::Ordered, vec![found(4)]);
+    };
+    assert_eq!(wrong(comes_late), Vec::<String>::new());
 }
 
 #[test]
