@@ -59,7 +59,7 @@ fn print(bench: &Bench, images: &[(&str, Image, Duration, Duration)], times: Vec
         times.sort_unstable();
         let p50 = times.get(times.len() / 2).copied().unwrap_or_default().as_secs_f64() * 1e6;
         let ratio = p50 / *trivial.get_or_insert(p50);
-        let megabytes = measure::sizes(&bench.sandbox, image)?.image as f64 / 1e6;
+        let megabytes = measure::sizes(&bench.sandbox, image).image as f64 / 1e6;
         println!("{name:<36}{:>9}{megabytes:>9.1}{:>13}{p50:>13.0}{ratio:>8.2}×", build.as_millis(), first.as_micros());
     }
     Ok(())

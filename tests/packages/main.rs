@@ -132,7 +132,7 @@ impl Bench {
             Err(LoadError::Host(error)) => return Err(error.into()),
         };
         row.load = Some(started.elapsed());
-        row.image_bytes = measure::sizes(&self.sandbox, &built.image)?.image;
+        row.image_bytes = measure::sizes(&self.sandbox, &built.image).image;
         let task = Task { lane: "packages", call: r#"{"kind":"action"}"#, limits: Limits::default() };
         let services = Arc::new(LocalServices::new(self.to_echo.clone()));
         let outcome = self.sandbox.run(&built.image, task, services).await?;

@@ -38,7 +38,7 @@ impl Compiler {
     pub(crate) async fn compile(&mut self, path: &str, source: &str) -> Option<Vec<u8>> {
         if matches!(self.state, State::Waiting) {
             let run = Run::new(Arc::new(Offline), self.limits, None);
-            let started = Started::new(&self.inner.engine, &self.inner.base, run).await;
+            let started = Started::new(&self.inner.engine, &self.inner.base, run);
             self.state = started.map_or(State::Ended, |started| State::Started(Box::new(started)));
         }
         let State::Started(started) = &mut self.state else { return None };

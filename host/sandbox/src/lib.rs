@@ -1,8 +1,8 @@
 //! Runs components: modules → image → one fuel-limited run.
 //!
 //! The only crate that knows wasmtime, and it knows nothing else of the house. QuickJS is compiled once (`engine`); a
-//! component is only memory (`image`), taken after its code was evaluated, and every invocation starts from a copy-on-write
-//! mapping of it (`run`). What a component can cause outside its memory is listed in `wall`, one file per
+//! component is only memory (`snapshot`), taken after its code was evaluated, and every invocation starts from a copy-on-write
+//! mapping of it (`slots`, `run`). What a component can cause outside its memory is listed in `wall`, one file per
 //! interface of `wit/`.
 //!
 //! A component's failure is an [`Outcome`] with a [`Fault`]; an `Err` means that the host failed.
@@ -11,16 +11,19 @@ mod cache;
 mod compile;
 mod engine;
 mod gate;
-mod image;
 mod limits;
 mod memory;
 mod meter;
 mod offline;
 mod outcome;
 mod program;
+mod region;
 mod run;
 mod sandbox;
 mod services;
+mod slots;
+mod snapshot;
+mod stacks;
 mod wall;
 
 pub mod measure;

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use wasmtime::Module;
-
 use crate::compile::Compiler;
-use crate::image;
 use crate::limits::Limits;
 use crate::offline::Offline;
 use crate::program::Program;
+use crate::region::MACHINE_PAGE_BYTES;
 use crate::run::{Run, Started};
-use crate::sandbox::{Error, INIT, INVOKE, Image, LOAD, Sandbox, first_snapshot, instance_pre};
+use crate::sandbox::{Error, INIT, INVOKE, Image, LOAD, Sandbox, first_snapshot};
 use crate::services::Services;
+use crate::snapshot::{Snapshot, stored_bytes};
 
 const INIT_CORE: &str = "wellspring:wall/component@0.1.0#init-core";
 
@@ -23,7 +22,7 @@ pub struct Warm {
 /// Starts every run from nothing: prelude and component are evaluated each time.
 pub struct WithoutImage {
     sandbox: Sandbox,
-    first: wasmtime::InstancePre<Run>,
+    first: Arc<Snapshot>,
     program: Arc<Program>,
     table: String,
 }
@@ -49,7 +48,7 @@ impl Warm {
         // Fuel and output add up over the calls of one instance.
         let limits = Limits { fuel: u64::MAX / 2, emits: usize::MAX, emitted_bytes: usize::MAX, ..Limits::default() };
         let run = Run::new(services, limits, Some(image.program.clone()));
-        Ok(Self { started: Started::new(&sandbox.inner.engine, &image.pre, run).await? })
+        Ok(Self { started: Started::new(&sandbox.inner.engine, &image.snapshot, run)? })
     }
 
     /// Runs one call; `true` if it went well.
@@ -65,16 +64,15 @@ impl Warm {
 impl WithoutImage {
     pub fn new(sandbox: &Sandbox, image: &Image) -> Result<Self, Error> {
         let engine = &sandbox.inner.engine;
-        let first = Module::new(&engine.wasmtime, image::encode(&engine.first_memory)).map_err(Error::Engine)?;
+        let first = Snapshot::unnamed(&engine.first_memory).map_err(Error::Memory)?;
         let table = image.program.to_table()?;
-        let first = instance_pre(engine, &first)?;
         Ok(Self { sandbox: sandbox.clone(), first, program: image.program.clone(), table })
     }
 
     /// Runs one call; `true` if it went well.
     pub async fn call(&self, call: &str, services: Arc<dyn Services>) -> Result<bool, Error> {
         let run = Run::new(services, Limits::default(), Some(self.program.clone()));
-        let mut started = Started::new(&self.sandbox.inner.engine, &self.first, run).await?;
+        let mut started = Started::new(&self.sandbox.inner.engine, &self.first, run)?;
         for function in ["_initialize", INIT] {
             if let Err(fault) = started.call_plain(function).await? {
                 return Err(Error::Start(Box::new(fault)));
@@ -89,26 +87,22 @@ impl WithoutImage {
 /// The image of a program that was loaded on the core of the prelude: without the web's globals and Node's modules.
 pub async fn core_image(sandbox: &Sandbox, program: Arc<Program>) -> Result<Image, Error> {
     let engine = &sandbox.inner.engine;
-    let module_of = |memory: &[u8]| Module::new(&engine.wasmtime, image::encode(memory)).map_err(Error::Engine);
-    let base = instance_pre(engine, &module_of(&first_snapshot(engine, INIT_CORE).await?)?)?;
+    let base = Snapshot::unnamed(&first_snapshot(engine, INIT_CORE).await?).map_err(Error::Memory)?;
     let mut run = Run::new(offline_services(), Limits::default(), Some(program.clone()));
     run.compiler = Some(Compiler::new(sandbox.inner.clone(), Limits::default()));
-    let mut loading = Started::new(engine, &base, run).await?;
+    let mut loading = Started::new(engine, &base, run)?;
     let loaded = loading.call(LOAD, Some(&program.to_table()?)).await?;
     loaded.map_err(|fault| Error::Start(Box::new(fault)))?.map_err(|_| Error::Shim("the core loads no component"))?;
-    Ok(Image { pre: instance_pre(engine, &module_of(&loading.snapshot()?)?)?, program })
+    Ok(Image { snapshot: Snapshot::unnamed(&loading.snapshot()?).map_err(Error::Memory)?, program })
 }
 
 /// Runs one call and counts the machine pages whose content it changed.
 pub async fn written(sandbox: &Sandbox, image: &Image, call: &str) -> Result<Written, Error> {
-    let start = || async {
-        let run = Run::new(offline_services(), Limits::default(), Some(image.program.clone()));
-        Started::new(&sandbox.inner.engine, &image.pre, run).await
-    };
-    let (untouched, mut called) = (start().await?, start().await?);
+    let run = Run::new(offline_services(), Limits::default(), Some(image.program.clone()));
+    let mut called = Started::new(&sandbox.inner.engine, &image.snapshot, run)?;
     // How the call ended does not matter to what it wrote.
     let _ = called.call(INVOKE, Some(call)).await?;
-    let (before, after) = (untouched.memory(), called.memory());
+    let (before, after) = (image.snapshot.bytes(), called.memory());
     let zeros = [0; MACHINE_PAGE_BYTES];
     let mut written = Written { pages: 0, regions: 0 };
     let mut was_written = false;
@@ -122,13 +116,10 @@ pub async fn written(sandbox: &Sandbox, image: &Image, call: &str) -> Result<Wri
     Ok(written)
 }
 
-const MACHINE_PAGE_BYTES: usize = 4 << 10;
-
-/// Serialized sizes of the base image and of a component's.
-pub fn sizes(sandbox: &Sandbox, image: &Image) -> Result<Sizes, Error> {
-    let size =
-        |pre: &wasmtime::InstancePre<Run>| pre.module().serialize().map(|bytes| bytes.len()).map_err(Error::Engine);
-    Ok(Sizes { base_image: size(&sandbox.inner.base)?, image: size(&image.pre)? })
+/// Sizes of the base image and of a component's.
+pub fn sizes(sandbox: &Sandbox, image: &Image) -> Sizes {
+    let size = |snapshot: &Snapshot| stored_bytes(snapshot.bytes());
+    Sizes { base_image: size(&sandbox.inner.base), image: size(&image.snapshot) }
 }
 
 /// Services with a clock and randomness, and nothing else: what a benchmark's component needs.

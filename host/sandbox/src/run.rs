@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
-use wasmtime::{Extern, Instance, InstancePre, Memory, Store, Trap, TypedFunc};
+use wasmtime::{Instance, Memory, Store, Trap, TypedFunc};
 
 use crate::compile::Compiler;
-use crate::engine::{Engine, STACK_POINTER_EXPORT};
+use crate::engine::{Engine, PAGE_BYTES, STACK_POINTER_EXPORT};
 use crate::limits::Limits;
 use crate::memory::MemoryUse;
 use crate::meter::run_metered;
@@ -17,6 +18,7 @@ use crate::outcome::{Effect, Emit, Fault, LogLine, Outcome, Thrown, Usage, Write
 use crate::program::Program;
 use crate::sandbox::Error;
 use crate::services::Services;
+use crate::snapshot::Snapshot;
 use crate::wall::fetch::Fetches;
 use crate::wall::{Stop, replace_surrogates};
 
@@ -93,19 +95,22 @@ impl Run {
 // === impl Started ===
 
 impl Started {
-    /// A fresh instance of `image`.
-    pub(crate) async fn new(engine: &Engine, image: &InstancePre<Run>, run: Run) -> Result<Self, Error> {
+    /// A fresh instance whose memory is `snapshot`.
+    pub(crate) fn new(engine: &Engine, snapshot: &Arc<Snapshot>, run: Run) -> Result<Self, Error> {
         let mut store = Store::new(&engine.wasmtime, run);
         store.limiter(|run| &mut run.memory_use);
+        // Nothing runs yet that could wait.
+        let instance = engine.slots.instantiate(snapshot, || engine.code.instantiate_async(&mut store).now_or_never());
+        let instance = instance.map_err(Error::Memory)?.ok_or(Error::Shim("it has a start function"))?;
+        let instance = instance.map_err(Error::Instantiate)?;
+        let memory = instance.get_memory(&mut store, "memory").ok_or(Error::Shim("it has no memory"))?;
+        let missing_pages = (snapshot.length() - memory.data_size(&store)) / PAGE_BYTES;
+        memory.grow(&mut store, missing_pages as u64).map_err(Error::Instantiate)?;
+        let realloc = instance.get_typed_func(&mut store, "cabi_realloc").map_err(Error::Engine)?;
         if engine.meters_fuel {
             store.set_fuel(store.data().limits.fuel).map_err(Error::Engine)?;
             store.fuel_async_yield_interval(Some(FUEL_PER_TURN)).map_err(Error::Engine)?;
         }
-        let image = image.instantiate_async(&mut store).await.map_err(Error::Instantiate)?;
-        let memory = image.get_memory(&mut store, "memory").ok_or(Error::Shim("an image has no memory"))?;
-        let imports = imports(engine, &mut store, memory);
-        let instance = Instance::new_async(&mut store, &engine.code, &imports).await.map_err(Error::Instantiate)?;
-        let realloc = instance.get_typed_func(&mut store, "cabi_realloc").map_err(Error::Engine)?;
         store.data_mut().memory = Some(memory);
         store.data_mut().realloc = Some(realloc);
         Ok(Self { store, instance, memory, cpu: Duration::ZERO })
@@ -241,14 +246,3 @@ impl Started {
 
 /// Where the stack of the shim begins; it lies below everything else and grows down to zero.
 const STACK_BYTES: usize = 1 << 20;
-
-/// What the code is linked to, in the order it wants it.
-fn imports(engine: &Engine, store: &mut Store<Run>, memory: Memory) -> Vec<Extern> {
-    let mut imports = vec![Extern::Memory(memory); engine.imports];
-    for ((_, _, function), place) in engine.linker.iter(&mut *store).zip(&engine.places) {
-        if let Some(import) = imports.get_mut(*place) {
-            *import = function;
-        }
-    }
-    imports
-}

@@ -5,19 +5,18 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use lru::LruCache;
-use wasmtime::{InstancePre, Module};
 
 use crate::cache::Cache;
 use crate::compile::Compiler;
 use crate::engine::{Engine, RewriteError};
 use crate::gate::Gate;
-use crate::image;
 use crate::limits::Limits;
 use crate::offline::Offline;
 use crate::outcome::{Fault, LogLine, Outcome, Thrown};
 use crate::program::Program;
 use crate::run::{Run, Started};
 use crate::services::{ServiceError, Services};
+use crate::snapshot::Snapshot;
 
 pub(crate) const INIT: &str = "wellspring:wall/component@0.1.0#init";
 pub(crate) const LOAD: &str = "wellspring:wall/component@0.1.0#load";
@@ -35,7 +34,7 @@ pub struct Config {
     /// The most memory any run may be given; a run's own limit can be lower.
     pub max_memory_bytes: usize,
     /// Slots that keep their last image mapped for the next run of it.
-    pub warm_slots: u32,
+    pub warm_slots: usize,
     /// Images held open at once; the others are mapped again from their files when they are needed.
     pub open_images: NonZeroUsize,
     /// Off only to measure what metering costs.
@@ -50,7 +49,7 @@ pub struct Sandbox {
 
 pub(crate) struct Inner {
     pub(crate) engine: Engine,
-    pub(crate) base: InstancePre<Run>,
+    pub(crate) base: Arc<Snapshot>,
     cache: Cache,
     gate: Gate,
     open: Mutex<LruCache<[u8; 32], Image>>,
@@ -59,7 +58,7 @@ pub(crate) struct Inner {
 /// A component ready to run. Cheap to clone.
 #[derive(Clone)]
 pub struct Image {
-    pub(crate) pre: InstancePre<Run>,
+    pub(crate) snapshot: Arc<Snapshot>,
     pub(crate) program: Arc<Program>,
 }
 
@@ -97,6 +96,8 @@ pub enum LoadError {
 pub enum Error {
     #[error("the engine failed: {0:#}")]
     Engine(#[source] wasmtime::Error),
+    #[error("there is no memory for a run: {0}")]
+    Memory(#[source] std::io::Error),
     #[error("an instance could not be made: {0:#}")]
     Instantiate(#[source] wasmtime::Error),
     #[error(transparent)]
@@ -132,23 +133,28 @@ impl Sandbox {
         let key = inner.image_key(&program);
         let mut run = Run::new(Arc::new(Offline), limits, Some(program.clone()));
         run.compiler = Some(Compiler::new(inner.clone(), limits));
-        let mut loading = Started::new(&inner.engine, &inner.base, run).await?;
+        let mut loading = Started::new(&inner.engine, &inner.base, run)?;
         let table = program.to_table().map_err(Error::from)?;
         loading.call(LOAD, Some(&table)).await?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)?;
         let logs = std::mem::take(&mut loading.store.data_mut().logs);
         let memory = loading.snapshot()?;
         drop(loading);
 
-        let module = Module::new(&inner.engine.wasmtime, image::encode(&memory)).map_err(Error::Engine)?;
-        let description = self.describe(&inner.image(&module, program.clone())?, limits).await?;
-        let image = inner.image(&inner.cache.keep("images", &key, module), program)?;
+        let draft = inner.cache.draft("images", &key, &memory).map_err(Error::Memory)?;
+        let description = self.describe(&program, &draft.snapshot, limits).await?;
+        let image = Image { snapshot: draft.keep(), program };
         inner.remember(key, &image);
         Ok(Built { image, description, logs })
     }
 
-    async fn describe(&self, image: &Image, limits: Limits) -> Result<String, LoadError> {
-        let run = Run::new(Arc::new(Offline), limits, Some(image.program.clone()));
-        let mut describing = Started::new(&self.inner.engine, &image.pre, run).await?;
+    async fn describe(
+        &self,
+        program: &Arc<Program>,
+        snapshot: &Arc<Snapshot>,
+        limits: Limits,
+    ) -> Result<String, LoadError> {
+        let run = Run::new(Arc::new(Offline), limits, Some(program.clone()));
+        let mut describing = Started::new(&self.inner.engine, snapshot, run)?;
         describing.call(DESCRIBE, None).await?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)
     }
 
@@ -159,8 +165,8 @@ impl Sandbox {
         if let Some(image) = inner.lock_open().get(&key) {
             return Ok(image.clone());
         }
-        if let Some(module) = inner.cache.find(&inner.engine.wasmtime, "images", &key) {
-            let image = inner.image(&module, program.clone())?;
+        if let Some(snapshot) = inner.cache.find_snapshot("images", &key) {
+            let image = Image { snapshot, program: program.clone() };
             inner.remember(key, &image);
             return Ok(image);
         }
@@ -171,7 +177,7 @@ impl Sandbox {
     pub async fn run(&self, image: &Image, task: Task<'_>, services: Arc<dyn Services>) -> Result<Outcome, Error> {
         let _permit = self.inner.gate.enter(task.lane).await.map_err(|_| Error::Overloaded)?;
         let run = Run::new(services, task.limits, Some(image.program.clone()));
-        let mut started = Started::new(&self.inner.engine, &image.pre, run).await?;
+        let mut started = Started::new(&self.inner.engine, &image.snapshot, run)?;
         let result = started.call(INVOKE, Some(task.call)).await?;
         Ok(started.into_outcome(result))
     }
@@ -185,10 +191,6 @@ impl Inner {
         let mut hasher = blake3::Hasher::new_keyed(&self.engine.key);
         program.hash_into(&mut hasher);
         hasher.finalize().into()
-    }
-
-    fn image(&self, module: &Module, program: Arc<Program>) -> Result<Image, Error> {
-        Ok(Image { pre: instance_pre(&self.engine, module)?, program })
     }
 
     fn remember(&self, key: [u8; 32], image: &Image) {
@@ -217,26 +219,21 @@ impl Default for Config {
     }
 }
 
-async fn base_image(engine: &Engine, cache: &Cache) -> Result<InstancePre<Run>, Error> {
-    if let Some(module) = cache.find(&engine.wasmtime, "base", &engine.key) {
-        return instance_pre(engine, &module);
+async fn base_image(engine: &Engine, cache: &Cache) -> Result<Arc<Snapshot>, Error> {
+    if let Some(snapshot) = cache.find_snapshot("base", &engine.key) {
+        return Ok(snapshot);
     }
     let memory = first_snapshot(engine, INIT).await?;
-    let module = Module::new(&engine.wasmtime, image::encode(&memory)).map_err(Error::Engine)?;
-    instance_pre(engine, &cache.keep("base", &engine.key, module))
+    Ok(cache.draft("base", &engine.key, &memory).map_err(Error::Memory)?.keep())
 }
 
 /// Memory after the prelude was evaluated, all of it or its core.
 pub(crate) async fn first_snapshot(engine: &Engine, init: &str) -> Result<Vec<u8>, Error> {
-    let module = Module::new(&engine.wasmtime, image::encode(&engine.first_memory)).map_err(Error::Engine)?;
+    let first = Snapshot::unnamed(&engine.first_memory).map_err(Error::Memory)?;
     let run = Run::new(Arc::new(Offline), Limits::default(), None);
-    let mut starting = Started::new(engine, &instance_pre(engine, &module)?, run).await?;
+    let mut starting = Started::new(engine, &first, run)?;
     for function in ["_initialize", init] {
         starting.call_plain(function).await?.map_err(|fault| Error::Start(Box::new(fault)))?;
     }
     starting.snapshot()
-}
-
-pub(crate) fn instance_pre(engine: &Engine, module: &Module) -> Result<InstancePre<Run>, Error> {
-    wasmtime::Linker::new(&engine.wasmtime).instantiate_pre(module).map_err(Error::Engine)
 }

@@ -110,7 +110,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let cpu = measure_cpu(&sandbox).await?;
     talk("measuring a neighbour while an attacker spins");
     let neighbour = measure_neighbour(&sandbox, &image, arguments.runs).await?;
-    let sizes = measure::sizes(&sandbox, &image)?;
+    let sizes = measure::sizes(&sandbox, &image);
     let images = Images {
         base_bytes: sizes.base_image,
         trivial_beyond_base_bytes: sizes.image as i64 - sizes.base_image as i64,
@@ -167,7 +167,7 @@ async fn measure_component(sandbox: &Sandbox, name: &str, source: String, runs: 
         per_s: throughput(sandbox, &image, runs * 8).await?,
         first_run_us,
         deploy_ms,
-        image_bytes: measure::sizes(sandbox, &image)?.image,
+        image_bytes: measure::sizes(sandbox, &image).image,
         pages_written: written.pages,
         page_regions_written: written.regions,
     };

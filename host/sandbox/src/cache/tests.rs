@@ -5,23 +5,21 @@ use std::fs;
 use wasmtime::{Engine, Module};
 
 use super::{Cache, TRAILER_BYTES};
-use crate::image;
 
 const KEY: [u8; 32] = [7; 32];
 
 struct Kept {
     folder: tempfile::TempDir,
-    engine: Engine,
     cache: Cache,
+    memory: Vec<u8>,
 }
 
 fn keep() -> Kept {
     let folder = tempfile::tempdir().unwrap();
-    let engine = Engine::default();
     let cache = Cache::new(Some(folder.path().to_owned()));
     let memory: Vec<u8> = (0..64 << 10).map(|at| (at % 251) as u8).collect();
-    cache.keep("images", &KEY, Module::new(&engine, image::encode(&memory)).unwrap());
-    Kept { folder, engine, cache }
+    cache.draft("images", &KEY, &memory).unwrap().keep();
+    Kept { folder, cache, memory }
 }
 
 impl Kept {
@@ -29,17 +27,33 @@ impl Kept {
         self.folder.path().join("images").join(hex::encode(KEY))
     }
 
+    fn files(&self) -> usize {
+        fs::read_dir(self.folder.path().join("images")).unwrap().count()
+    }
+
     fn is_found(&self) -> bool {
-        self.cache.find(&self.engine, "images", &KEY).is_some()
+        let found = self.cache.find_snapshot("images", &KEY);
+        found.is_some_and(|found| found.bytes() == self.memory)
     }
 }
 
 #[test]
-fn a_kept_module_is_found_again() {
+fn a_kept_snapshot_is_found_again() {
     let kept = keep();
 
     assert!(kept.is_found());
-    assert_eq!(fs::read_dir(kept.folder.path().join("images")).unwrap().count(), 1, "no temporary file is left");
+    assert_eq!(kept.files(), 1, "no temporary file is left");
+}
+
+#[test]
+fn a_draft_is_usable_and_leaves_nothing_when_it_is_not_kept() {
+    let kept = keep();
+    let draft = kept.cache.draft("images", &[8; 32], &kept.memory).unwrap();
+
+    assert_eq!(draft.snapshot.bytes(), kept.memory);
+    assert!(kept.cache.find_snapshot("images", &[8; 32]).is_none());
+    drop(draft);
+    assert_eq!(kept.files(), 1);
 }
 
 #[test]
@@ -79,20 +93,23 @@ fn a_file_cut_short_is_not_used() {
 }
 
 #[test]
-fn a_module_of_another_engine_is_not_used() {
+fn code_is_found_again_by_its_own_engine_only() {
     let kept = keep();
+    let engine = Engine::default();
+    kept.cache.keep_code(&KEY, Module::new(&engine, wasm_encoder::Module::new().finish()).unwrap());
     let other = Engine::new(wasmtime::Config::new().consume_fuel(true)).unwrap();
 
-    assert!(kept.cache.find(&other, "images", &KEY).is_none());
+    assert!(kept.cache.find_code(&engine, &KEY).is_some());
+    assert!(kept.cache.find_code(&other, &KEY).is_none());
 }
 
 #[test]
 fn a_folder_that_cannot_be_written_costs_nothing_but_time() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let engine = Engine::default();
     let cache = Cache::new(Some(file.path().to_owned()));
 
-    cache.keep("images", &KEY, Module::new(&engine, image::encode(&[1; 64 << 10])).unwrap());
+    let snapshot = cache.draft("images", &KEY, &[1; 64 << 10]).unwrap().keep();
 
-    assert!(cache.find(&engine, "images", &KEY).is_none());
+    assert_eq!(snapshot.bytes(), [1; 64 << 10]);
+    assert!(cache.find_snapshot("images", &KEY).is_none());
 }

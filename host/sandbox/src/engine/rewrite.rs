@@ -1,19 +1,16 @@
 //! Splits the shim into code and memory.
 //!
-//! The code becomes a module that imports its memory and has no data segments, so one compilation serves every image.
-//! What the data segments would have written becomes the first image's memory.
+//! The code becomes a module without data segments, so one compilation serves every image. What the data segments would
+//! have written becomes the first image's memory.
 
 use wasm_encoder::reencode::{self, Reencode, RoundtripReencoder};
 use wasm_encoder::{
-    CodeSection, ElementSection, EntityType, ExportKind, ExportSection, FunctionSection, GlobalSection, ImportSection,
-    MemoryType, Module, TableSection, TypeSection,
+    CodeSection, ElementSection, ExportKind, ExportSection, FunctionSection, GlobalSection, ImportSection,
+    MemorySection, MemoryType, Module, TableSection, TypeSection,
 };
 use wasmparser::{DataKind, GlobalType, Operator, Parser, Payload};
 
 pub(crate) const PAGE_BYTES: usize = 64 << 10;
-
-/// Where the engine's code finds its memory.
-pub(crate) const MEMORY_IMPORT: (&str, &str) = ("image", "memory");
 
 /// Exported by the rewrite, so that the host can see that the stack was empty when an image was taken.
 pub(crate) const STACK_POINTER_EXPORT: &str = "stack-pointer";
@@ -71,15 +68,19 @@ impl Encoder {
                 self.module.section(&section!(TypeSection, parse_type_section, types));
             }
             Payload::ImportSection(imports) => {
-                let mut imports = section!(ImportSection, parse_import_section, imports);
-                imports.import(MEMORY_IMPORT.0, MEMORY_IMPORT.1, EntityType::Memory(self.memory_type));
-                self.module.section(&imports);
+                self.module.section(&section!(ImportSection, parse_import_section, imports));
             }
             Payload::FunctionSection(functions) => {
                 self.module.section(&section!(FunctionSection, parse_function_section, functions));
             }
             Payload::TableSection(tables) => {
                 self.module.section(&section!(TableSection, parse_table_section, tables));
+            }
+            Payload::MemorySection(_) => {
+                // An image may be as large as it likes, whatever maximum the shim was linked with.
+                let mut memories = MemorySection::new();
+                memories.memory(self.memory_type);
+                self.module.section(&memories);
             }
             Payload::GlobalSection(globals) => {
                 check_globals(globals.clone())?;
@@ -97,7 +98,7 @@ impl Encoder {
                 reencode.parse_function_body(&mut self.code, body)?;
             }
             Payload::StartSection { .. } => return Err(RewriteError::Unsupported { found: "a start function" }),
-            // The memory is imported now; custom sections say nothing to the engine.
+            // Custom sections say nothing to the engine.
             _ => {}
         }
         Ok(())

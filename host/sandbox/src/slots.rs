@@ -1,0 +1,152 @@
+//! Where guests' memories live: slots of address space, each with the snapshot it was last used for still mapped.
+//!
+//! A run is lent a slot, and when it is over the slot becomes what the snapshot says again: the few pages that were written are
+//! copied back, which costs less than to map them anew. So a fresh memory costs what a run writes to and nothing else.
+//!
+//! wasmtime's own pool does nearly the same, but ties a snapshot to an instance beside the one that has the code, and each
+//! import of that one would be linked anew for every run.
+
+mod changed;
+mod slot;
+
+use std::cell::Cell;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
+
+use crate::snapshot::Snapshot;
+use slot::Slot;
+pub(crate) use slot::{GUARD_BYTES, RESERVED_BYTES};
+
+/// Idle slots, and the way to get one. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Slots {
+    idle: Arc<Mutex<Vec<Slot>>>,
+    /// How many may be idle; the oldest goes first.
+    most_idle: usize,
+}
+
+thread_local! {
+    /// The memory of the next instance that is made on this thread. wasmtime asks for a memory without saying for whom.
+    static NEXT: Cell<Option<Slot>> = const { Cell::new(None) };
+}
+
+// === impl Slots ===
+
+impl Slots {
+    pub(crate) fn new(most_idle: usize) -> Self {
+        Self { idle: Arc::default(), most_idle }
+    }
+
+    /// Makes an instance, whose memory is `snapshot`.
+    pub(crate) fn instantiate<T>(&self, snapshot: &Arc<Snapshot>, make: impl FnOnce() -> T) -> io::Result<T> {
+        NEXT.set(Some(self.take(snapshot)?));
+        let made = make();
+        NEXT.set(None);
+        Ok(made)
+    }
+
+    fn take(&self, snapshot: &Arc<Snapshot>) -> io::Result<Slot> {
+        let (slot, is_ready) = {
+            let mut idle = self.lock();
+            match idle.iter().rposition(|slot| slot.is_of(snapshot)) {
+                Some(at) => (Some(idle.remove(at)), true),
+                None if idle.len() >= self.most_idle && !idle.is_empty() => (Some(idle.remove(0)), false),
+                None => (None, false),
+            }
+        };
+        match slot {
+            Some(slot) if is_ready => Ok(slot),
+            Some(slot) => slot.becomes(snapshot.clone()),
+            None => Slot::new(snapshot.clone()),
+        }
+    }
+
+    /// A slot whose memory could not be restored is unmapped, and with it everything that was written there.
+    fn give_back(&self, mut slot: Slot) {
+        if let Err(error) = slot.restore() {
+            tracing::warn!(%error, "a memory could not be restored; the next run gets another");
+            return;
+        }
+        let mut idle = self.lock();
+        idle.push(slot);
+        let oldest = (idle.len() > self.most_idle).then(|| idle.remove(0));
+        drop(idle);
+        drop(oldest);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Slot>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[expect(
+    unsafe_code,
+    reason = "wasmtime trusts that this memory is memory, and bounded by pages that cannot be touched"
+)]
+// SAFETY: a slot is mapped, up to its size and no further, and nobody else has it.
+unsafe impl MemoryCreator for Slots {
+    fn new_memory(
+        &self,
+        _: MemoryType,
+        minimum: usize,
+        _: Option<usize>,
+        reserved: Option<usize>,
+        guard: usize,
+    ) -> Result<Box<dyn LinearMemory>, String> {
+        if reserved.is_none_or(|reserved| reserved > RESERVED_BYTES) || guard > GUARD_BYTES {
+            return Err("code was compiled for larger slots".to_owned());
+        }
+        match NEXT.take() {
+            Some(slot) if slot.size() >= minimum => {
+                Ok(Box::new(Lent { slot: Some(slot), size: minimum, home: self.clone() }))
+            }
+            _ => Err("no memory was made ready".to_owned()),
+        }
+    }
+}
+
+/// A slot while a run has it.
+struct Lent {
+    /// Gone only when this is dropped.
+    slot: Option<Slot>,
+    /// What the guest knows of. It begins with what its module asks for, and is grown to the snapshot's before it runs.
+    size: usize,
+    home: Slots,
+}
+
+#[expect(unsafe_code, reason = "as above")]
+// SAFETY: as above; a slot does not move.
+unsafe impl LinearMemory for Lent {
+    fn byte_size(&self) -> usize {
+        self.size
+    }
+
+    fn byte_capacity(&self) -> usize {
+        RESERVED_BYTES
+    }
+
+    fn grow_to(&mut self, size: usize) -> wasmtime::Result<()> {
+        if let Some(slot) = &mut self.slot {
+            slot.grow(size)?;
+        }
+        self.size = size;
+        Ok(())
+    }
+
+    fn as_ptr(&self) -> *mut u8 {
+        self.slot.as_ref().map_or(std::ptr::null_mut(), Slot::memory)
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            self.home.give_back(slot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! One slot: a snapshot mapped copy-on-write, between guards.
+
+use std::io;
+use std::sync::Arc;
+
+use super::changed::changed;
+use crate::region::Region;
+use crate::snapshot::Snapshot;
+
+/// All that a 32-bit guest can address. Its code has no checks of bounds: what lies beyond its size cannot be touched.
+pub(crate) const RESERVED_BYTES: usize = 4 << 30;
+/// Before and after it: an address is at most 32 bits and a constant away from the start.
+pub(crate) const GUARD_BYTES: usize = 32 << 20;
+
+/// What a memory may keep of the pages a run wrote, for the next one. Copying a few pages back costs less than faulting them in
+/// again; but what one run wrote is copied back after every later one, so a run that wrote a lot must not leave all of it
+/// behind. Short runs write some twenty.
+const MOST_PAGES_RESTORED: usize = 64;
+
+pub(super) struct Slot {
+    region: Region,
+    snapshot: Arc<Snapshot>,
+    /// What can be touched, in bytes from the start of memory: the snapshot, and what was grown.
+    size: usize,
+}
+
+// === impl Slot ===
+
+impl Slot {
+    pub(super) fn new(snapshot: Arc<Snapshot>) -> io::Result<Self> {
+        let region = Region::reserve(GUARD_BYTES + RESERVED_BYTES + GUARD_BYTES)?;
+        Self { region, snapshot, size: 0 }.mapped()
+    }
+
+    /// The same slot with another snapshot.
+    pub(super) fn becomes(mut self, snapshot: Arc<Snapshot>) -> io::Result<Self> {
+        self.region.close(GUARD_BYTES..GUARD_BYTES + self.size)?;
+        Self { snapshot, size: 0, ..self }.mapped()
+    }
+
+    fn mapped(mut self) -> io::Result<Self> {
+        let size = self.snapshot.length();
+        self.region.copy_of(self.snapshot.file(), 0, GUARD_BYTES..GUARD_BYTES + size)?;
+        self.size = size;
+        Ok(self)
+    }
+
+    pub(super) fn is_of(&self, snapshot: &Arc<Snapshot>) -> bool {
+        Arc::ptr_eq(&self.snapshot, snapshot)
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.size
+    }
+
+    pub(super) fn memory(&self) -> *mut u8 {
+        self.region.start().wrapping_add(GUARD_BYTES)
+    }
+
+    pub(super) fn grow(&mut self, size: usize) -> io::Result<()> {
+        if size > RESERVED_BYTES {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        if size > self.size {
+            self.region.open(GUARD_BYTES + self.size..GUARD_BYTES + size)?;
+            self.size = size;
+        }
+        Ok(())
+    }
+
+    /// Makes memory what the snapshot says, whatever was written.
+    pub(super) fn restore(&mut self) -> io::Result<()> {
+        let content = self.snapshot.bytes();
+        self.region.close(GUARD_BYTES + content.len()..GUARD_BYTES + self.size)?;
+        self.size = content.len();
+        let memory = self.memory();
+        let mut restored = 0;
+        if let Some(changed) = changed(memory, content.len(), MOST_PAGES_RESTORED) {
+            for pages in changed.stretches() {
+                #[expect(unsafe_code, reason = "no guest has this memory any more")]
+                // SAFETY: `changed` looked at no more than the content's length of memory, all of which can be written to.
+                unsafe {
+                    memory.add(pages.start).copy_from_nonoverlapping(content.as_ptr().add(pages.start), pages.len());
+                }
+            }
+            restored = changed.looked_at();
+        }
+        // The rest was written all over, or the system cannot tell: it is cheaper to begin anew.
+        let rest = GUARD_BYTES + restored..GUARD_BYTES + content.len();
+        self.region.copy_of(self.snapshot.file(), restored, rest)
+    }
+}

@@ -1,0 +1,150 @@
+//! A slot is what its snapshot says, whatever was done to it before.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::Slots;
+use super::slot::{GUARD_BYTES, RESERVED_BYTES, Slot};
+use crate::engine::PAGE_BYTES;
+use crate::region::MACHINE_PAGE_BYTES;
+use crate::snapshot::Snapshot;
+
+fn snapshot(pages: usize, salt: usize) -> Arc<Snapshot> {
+    // Every other machine page is a hole.
+    let byte = |at: usize| if (at / MACHINE_PAGE_BYTES).is_multiple_of(2) { (at * 31 + salt) as u8 } else { 0 };
+    Snapshot::unnamed(&(0..pages * PAGE_BYTES).map(byte).collect::<Vec<_>>()).unwrap()
+}
+
+#[expect(unsafe_code, reason = "what a guest does, without one")]
+fn memory(slot: &mut Slot) -> &mut [u8] {
+    // SAFETY: the slot is borrowed, and can be touched up to its size.
+    unsafe { std::slice::from_raw_parts_mut(slot.memory(), slot.size()) }
+}
+
+/// Whether an address can be touched, as the system lists it.
+fn is_open(address: usize) -> bool {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let holds = |line: &&str| {
+        let (start, end) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+        let parse = |text| usize::from_str_radix(text, 16).unwrap();
+        (parse(start)..parse(end)).contains(&address)
+    };
+    let line = maps.lines().find(holds);
+    line.is_some_and(|line| !line.split(' ').nth(1).unwrap().starts_with("---"))
+}
+
+#[derive(Clone, Debug)]
+enum Deed {
+    Write { at: prop::sample::Index, length: usize },
+    Grow { pages: usize },
+}
+
+fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+    let write = (any::<prop::sample::Index>(), 1usize..3 * MACHINE_PAGE_BYTES)
+        .prop_map(|(at, length)| Deed::Write { at, length });
+    let grow = (0usize..3).prop_map(|pages| Deed::Grow { pages });
+    prop::collection::vec(prop_oneof![9 => write, 1 => grow], 0..80)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Few writes and many, in more places than are restored one by one, inside of the snapshot and beyond it.
+    #[test]
+    fn nothing_of_a_run_is_left_for_the_next(runs in prop::collection::vec(deeds(), 1..4)) {
+        let (slots, snapshot) = (Slots::new(1), snapshot(5, 1));
+        for deeds in runs {
+            let mut slot = slots.take(&snapshot).unwrap();
+            prop_assert_eq!(slot.size(), snapshot.length());
+            prop_assert!(memory(&mut slot) == snapshot.bytes());
+            for deed in deeds {
+                match deed {
+                    Deed::Write { at, length } => {
+                        let start = at.index(slot.size());
+                        let end = (start + length).min(slot.size());
+                        memory(&mut slot)[start..end].fill(0xa5);
+                    }
+                    Deed::Grow { pages } => {
+                        let (before, wanted) = (slot.size(), slot.size() + pages * PAGE_BYTES);
+                        slot.grow(wanted).unwrap();
+                        prop_assert!(memory(&mut slot)[before..].iter().all(|byte| *byte == 0));
+                    }
+                }
+            }
+            slots.give_back(slot);
+        }
+        let mut slot = slots.take(&snapshot).unwrap();
+        prop_assert!(memory(&mut slot) == snapshot.bytes());
+    }
+}
+
+#[test]
+fn every_page_written_is_restored() {
+    let (slots, snapshot) = (Slots::new(1), snapshot(40, 1));
+    let mut slot = slots.take(&snapshot).unwrap();
+    memory(&mut slot).fill(0xa5);
+
+    slots.give_back(slot);
+
+    let mut slot = slots.take(&snapshot).unwrap();
+    assert!(memory(&mut slot) == snapshot.bytes());
+}
+
+#[test]
+fn a_slot_ends_where_its_memory_ends() {
+    let (slots, large, small) = (Slots::new(1), snapshot(4, 1), snapshot(1, 2));
+    let ends_at = |slot: &Slot, size: usize| {
+        let start = slot.memory().addr();
+        slot.size() == size
+            && is_open(start)
+            && is_open(start + size - 1)
+            && !is_open(start + size)
+            && !is_open(start - 1)
+    };
+    let mut slot = slots.take(&large).unwrap();
+    assert!(ends_at(&slot, large.length()));
+    slot.grow(large.length() + PAGE_BYTES).unwrap();
+    assert!(ends_at(&slot, large.length() + PAGE_BYTES));
+    let start = slot.memory();
+    slots.give_back(slot);
+
+    let mut slot = slots.take(&small).unwrap();
+
+    assert_eq!(slot.memory(), start, "it is the same slot");
+    assert!(ends_at(&slot, small.length()));
+    assert!(memory(&mut slot) == small.bytes());
+    assert!(!is_open(start.addr() + RESERVED_BYTES + GUARD_BYTES - 1));
+}
+
+#[test]
+fn a_memory_grows_to_what_can_be_addressed_and_no_further() {
+    let mut slot = Slots::new(1).take(&snapshot(1, 1)).unwrap();
+
+    assert!(slot.grow(RESERVED_BYTES + 1).is_err());
+    assert!(slot.grow(RESERVED_BYTES).is_ok());
+}
+
+#[test]
+fn a_slot_goes_to_whom_it_served_before_and_the_oldest_to_others() {
+    let (slots, snapshots) = (Slots::new(2), [snapshot(1, 1), snapshot(1, 2), snapshot(1, 3)]);
+    let places: Vec<_> = snapshots[..2].iter().map(|snapshot| slots.take(snapshot).unwrap()).collect();
+    let [first, second] = [places[0].memory(), places[1].memory()];
+    places.into_iter().for_each(|slot| slots.give_back(slot));
+
+    let again = slots.take(&snapshots[1]).unwrap();
+    assert_eq!(again.memory(), second);
+    slots.give_back(again);
+    let other = slots.take(&snapshots[2]).unwrap();
+    assert_eq!(other.memory(), first);
+}
+
+#[test]
+fn no_more_slots_are_idle_than_may_be() {
+    let (slots, snapshot) = (Slots::new(2), snapshot(1, 1));
+    let lent: Vec<_> = (0..4).map(|_| slots.take(&snapshot).unwrap()).collect();
+
+    lent.into_iter().for_each(|slot| slots.give_back(slot));
+
+    assert_eq!(slots.lock().len(), 2);
+}
