@@ -4,7 +4,7 @@ mod rewrite;
 
 use std::sync::Arc;
 
-use wasmtime::{InstanceAllocationStrategy, InstancePre, OptLevel};
+use wasmtime::{InstanceAllocationStrategy, InstancePre, ModuleExport, OptLevel};
 
 pub(crate) use rewrite::{PAGE_BYTES, RewriteError, STACK_POINTER_EXPORT, Split};
 
@@ -27,6 +27,9 @@ pub(crate) struct Engine {
     pub(crate) wasmtime: wasmtime::Engine,
     /// The code, linked to the wall: an instance of it lacks nothing but its memory.
     pub(crate) code: InstancePre<Run>,
+    /// Two of its exports, which every run needs, so that it looks up no names.
+    pub(crate) memory: ModuleExport,
+    pub(crate) realloc: ModuleExport,
     pub(crate) slots: Slots,
     /// Memory as the data segments of the shim leave it.
     pub(crate) first_memory: Vec<u8>,
@@ -41,14 +44,16 @@ impl Engine {
     pub(crate) fn new(config: &Config, cache: &Cache) -> Result<Self, Error> {
         let slots = Slots::new(config.warm_slots);
         let wasmtime = wasmtime::Engine::new(&settings(config, &slots)).map_err(Error::Engine)?;
-        let Split { code, memory } = rewrite::split(SHIM)?;
+        let Split { code, memory: first_memory } = rewrite::split(SHIM)?;
         let key = engine_key(&wasmtime, &code);
         let code = match cache.find_code(&wasmtime, &key) {
             Some(code) => code,
             None => cache.keep_code(&key, wasmtime::Module::new(&wasmtime, &code).map_err(Error::Engine)?),
         };
         let code = wall::linker(&wasmtime).and_then(|linker| linker.instantiate_pre(&code)).map_err(Error::Engine)?;
-        Ok(Self { wasmtime, code, slots, first_memory: memory, key, meters_fuel: config.meters_fuel })
+        let export = |name| code.module().get_export_index(name).ok_or(Error::Shim("it lacks an export"));
+        let (memory, realloc) = (export("memory")?, export("cabi_realloc")?);
+        Ok(Self { wasmtime, code, memory, realloc, slots, first_memory, key, meters_fuel: config.meters_fuel })
     }
 }
 

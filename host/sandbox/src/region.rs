@@ -70,7 +70,8 @@ impl Region {
     pub(crate) fn open(&mut self, range: Range<usize>) -> io::Result<()> {
         let at = self.at(&range);
         // SAFETY: as in `close`.
-        Ok(unsafe { mprotect(at.cast(), range.len(), MprotectFlags::READ | MprotectFlags::WRITE)? })
+        unsafe { mprotect(at.cast(), range.len(), MprotectFlags::READ | MprotectFlags::WRITE)? };
+        Ok(())
     }
 
     /// Puts this part of a file there, as a copy of our own: what is written stays in the region.

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
-use wasmtime::{Instance, Memory, Store, Trap, TypedFunc};
+use wasmtime::{Extern, Instance, Memory, Store, Trap, TypedFunc};
 
 use crate::compile::Compiler;
 use crate::engine::{Engine, PAGE_BYTES, STACK_POINTER_EXPORT};
@@ -103,10 +103,12 @@ impl Started {
         let instance = engine.slots.instantiate(snapshot, || engine.code.instantiate_async(&mut store).now_or_never());
         let instance = instance.map_err(Error::Memory)?.ok_or(Error::Shim("it has a start function"))?;
         let instance = instance.map_err(Error::Instantiate)?;
-        let memory = instance.get_memory(&mut store, "memory").ok_or(Error::Shim("it has no memory"))?;
+        let memory = instance.get_module_export(&mut store, &engine.memory).and_then(Extern::into_memory);
+        let memory = memory.ok_or(Error::Shim("it has no memory"))?;
         let missing_pages = (snapshot.length() - memory.data_size(&store)) / PAGE_BYTES;
         memory.grow(&mut store, missing_pages as u64).map_err(Error::Instantiate)?;
-        let realloc = instance.get_typed_func(&mut store, "cabi_realloc").map_err(Error::Engine)?;
+        let realloc = instance.get_module_export(&mut store, &engine.realloc).and_then(Extern::into_func);
+        let realloc = realloc.ok_or(Error::Shim("it has no allocator"))?.typed(&store).map_err(Error::Engine)?;
         if engine.meters_fuel {
             store.set_fuel(store.data().limits.fuel).map_err(Error::Engine)?;
             store.fuel_async_yield_interval(Some(FUEL_PER_TURN)).map_err(Error::Engine)?;

@@ -100,12 +100,21 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     };
     talk("opening the sandbox (compiles the engine once)");
     let sandbox = Sandbox::open(Config { cache_folder: default_cache(), ..Config::default() }).await?;
-    talk("measuring a trivial component");
-    let (trivial, image) = measure_component(&sandbox, "trivial.js", TRIVIAL.to_owned(), arguments.runs).await?;
-    talk("measuring what the prelude costs");
-    let prelude = measure_prelude(&sandbox, &image, arguments.runs).await?;
-    talk("measuring a component with 1 MB of dependencies");
-    let (deps_1mb, _) = measure_component(&sandbox, DEPENDENCIES_PATH, with_dependencies(), arguments.runs).await?;
+    talk("deploying a trivial component, one with 1 MB of dependencies, and one on the core of the prelude");
+    let trivial = Deployed::new(&sandbox, "trivial.js", TRIVIAL.to_owned()).await?;
+    let deps_1mb = Deployed::new(&sandbox, DEPENDENCIES_PATH, with_dependencies()).await?;
+    let core = measure::core_image(&sandbox, Arc::new(Program::single("trivial.js", TRIVIAL))).await?;
+    talk("measuring them in turns, fresh and warm");
+    let [of_trivial, of_deps, of_core] =
+        measure_in_turns(&sandbox, [&trivial.image, &deps_1mb.image, &core], arguments.runs).await?;
+    let prelude = Prelude {
+        whole_fresh_p50_us: of_trivial.fresh.percentile_us(50),
+        core_fresh_p50_us: of_core.fresh.percentile_us(50),
+    };
+    talk("measuring them without an image, and through all cores");
+    let image = trivial.image.clone();
+    let trivial = trivial.measure(&sandbox, of_trivial, arguments.runs).await?;
+    let deps_1mb = deps_1mb.measure(&sandbox, of_deps, arguments.runs).await?;
     talk("measuring a CPU-bound component, metered and not");
     let cpu = measure_cpu(&sandbox).await?;
     talk("measuring a neighbour while an attacker spins");
@@ -140,56 +149,66 @@ fn with_dependencies() -> String {
     source
 }
 
-async fn measure_component(sandbox: &Sandbox, name: &str, source: String, runs: usize) -> Result<(Figures, Image)> {
-    let program = Arc::new(Program::single(name, source));
-    let deploy = Instant::now();
-    let built = sandbox.build(program.clone(), Limits::default()).await?;
-    let deploy_ms = deploy.elapsed().as_secs_f64() * 1000.0;
-    let image = built.image;
-
-    // A second sandbox has never seen the image: its first run maps it from its file.
-    let other = Sandbox::open(Config { cache_folder: default_cache(), ..Config::default() }).await?;
-    let first = Instant::now();
-    let mapped = other.image(&program, Limits::default()).await?;
-    fresh_run(&other, &mapped).await?;
-    let first_run_us = first.elapsed().as_secs_f64() * 1e6;
-    drop(other);
-
-    let fresh = time_fresh(sandbox, &image, runs).await?;
-    let warm = time_warm(sandbox, &image, runs).await?;
-    let written = measure::written(sandbox, &image, CALL).await?;
-    let no_image = time_without_image(sandbox, &image, (runs / 250).max(5)).await?;
-    let figures = Figures {
-        fresh_p50_us: fresh.percentile_us(50),
-        fresh_p99_us: fresh.percentile_us(99),
-        warm_p50_us: warm.percentile_us(50),
-        no_image_p50_us: no_image.percentile_us(50),
-        per_s: throughput(sandbox, &image, runs * 8).await?,
-        first_run_us,
-        deploy_ms,
-        image_bytes: measure::sizes(sandbox, &image).image,
-        pages_written: written.pages,
-        page_regions_written: written.regions,
-    };
-    Ok((figures, image))
+/// A component that was deployed, and what that took.
+struct Deployed {
+    image: Image,
+    deploy_ms: f64,
+    first_run_us: f64,
 }
 
-async fn measure_prelude(sandbox: &Sandbox, whole: &Image, runs: usize) -> Result<Prelude> {
-    // In turns, so that a machine that slows down slows both.
-    const TURNS: usize = 4;
-    let program = Arc::new(Program::single("trivial.js", TRIVIAL));
-    let core = measure::core_image(sandbox, program).await?;
-    let (mut of_whole, mut of_core) = (Vec::new(), Vec::new());
-    for _ in 0..TURNS {
-        of_whole.push(time_fresh(sandbox, whole, runs / TURNS).await?);
-        of_core.push(time_fresh(sandbox, &core, runs / TURNS).await?);
+/// How long runs of one image take.
+struct Pace {
+    fresh: Times,
+    warm: Times,
+}
+
+// === impl Deployed ===
+
+impl Deployed {
+    async fn new(sandbox: &Sandbox, name: &str, source: String) -> Result<Self> {
+        let program = Arc::new(Program::single(name, source));
+        let deploy = Instant::now();
+        let image = sandbox.build(program.clone(), Limits::default()).await?.image;
+        let deploy_ms = deploy.elapsed().as_secs_f64() * 1000.0;
+
+        // A second sandbox has never seen the image: its first run maps it from its file.
+        let other = Sandbox::open(Config { cache_folder: default_cache(), ..Config::default() }).await?;
+        let first = Instant::now();
+        let mapped = other.image(&program, Limits::default()).await?;
+        fresh_run(&other, &mapped).await?;
+        Ok(Self { image, deploy_ms, first_run_us: first.elapsed().as_secs_f64() * 1e6 })
     }
-    let median = |turns: Vec<Times>| {
-        let mut medians: Vec<f64> = turns.iter().map(|times| times.percentile_us(50)).collect();
-        medians.sort_by(f64::total_cmp);
-        medians.get(TURNS / 2).copied().unwrap_or_default()
-    };
-    Ok(Prelude { whole_fresh_p50_us: median(of_whole), core_fresh_p50_us: median(of_core) })
+
+    async fn measure(self, sandbox: &Sandbox, pace: Pace, runs: usize) -> Result<Figures> {
+        let no_image = time_without_image(sandbox, &self.image, (runs / 250).max(5)).await?;
+        let per_s = throughput(sandbox, &self.image, runs * 8).await?;
+        let written = measure::written(sandbox, &self.image, CALL).await?;
+        Ok(Figures {
+            fresh_p50_us: pace.fresh.percentile_us(50),
+            fresh_p99_us: pace.fresh.percentile_us(99),
+            warm_p50_us: pace.warm.percentile_us(50),
+            no_image_p50_us: no_image.percentile_us(50),
+            per_s,
+            first_run_us: self.first_run_us,
+            deploy_ms: self.deploy_ms,
+            image_bytes: measure::sizes(sandbox, &self.image).image,
+            pages_written: written.pages,
+            page_regions_written: written.regions,
+        })
+    }
+}
+
+/// Short stretches in turns, so that a machine that slows down for a while slows everything that is compared.
+async fn measure_in_turns<const N: usize>(sandbox: &Sandbox, images: [&Image; N], runs: usize) -> Result<[Pace; N]> {
+    const TURNS: usize = 30;
+    let mut times: [(Vec<Duration>, Vec<Duration>); N] = std::array::from_fn(|_| Default::default());
+    for _ in 0..TURNS {
+        for (image, (fresh, warm)) in images.iter().zip(&mut times) {
+            fresh.extend(time_fresh(sandbox, image, runs.div_ceil(TURNS)).await?);
+            warm.extend(time_warm(sandbox, image, runs.div_ceil(TURNS)).await?);
+        }
+    }
+    Ok(times.map(|(fresh, warm)| Pace { fresh: Times::new(fresh), warm: Times::new(warm) }))
 }
 
 async fn fresh_run(sandbox: &Sandbox, image: &Image) -> Result<()> {
@@ -199,7 +218,7 @@ async fn fresh_run(sandbox: &Sandbox, image: &Image) -> Result<()> {
     Ok(())
 }
 
-async fn time_fresh(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Times> {
+async fn time_fresh(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Vec<Duration>> {
     let mut times = Vec::with_capacity(runs);
     for _ in 0..WARM_UP {
         fresh_run(sandbox, image).await?;
@@ -209,10 +228,10 @@ async fn time_fresh(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Tim
         fresh_run(sandbox, image).await?;
         times.push(started.elapsed());
     }
-    Ok(Times::new(times))
+    Ok(times)
 }
 
-async fn time_warm(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Times> {
+async fn time_warm(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Vec<Duration>> {
     let mut warm = Warm::new(sandbox, image, measure::offline_services()).await?;
     let mut times = Vec::with_capacity(runs);
     for round in 0..runs + WARM_UP {
@@ -222,7 +241,7 @@ async fn time_warm(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Time
             times.push(started.elapsed());
         }
     }
-    Ok(Times::new(times))
+    Ok(times)
 }
 
 async fn time_without_image(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Times> {

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::changed::changed;
-use crate::region::Region;
+use crate::region::{MACHINE_PAGE_BYTES, Region};
 use crate::snapshot::Snapshot;
 
 /// All that a 32-bit guest can address. Its code has no checks of bounds: what lies beyond its size cannot be touched.
@@ -12,16 +12,19 @@ pub(crate) const RESERVED_BYTES: usize = 4 << 30;
 /// Before and after it: an address is at most 32 bits and a constant away from the start.
 pub(crate) const GUARD_BYTES: usize = 32 << 20;
 
-/// What a memory may keep of the pages a run wrote, for the next one. Copying a few pages back costs less than faulting them in
-/// again; but what one run wrote is copied back after every later one, so a run that wrote a lot must not leave all of it
-/// behind. Short runs write some twenty.
+/// Copying a few pages back costs less than faulting them in again; short runs write some twenty.
 const MOST_PAGES_RESTORED: usize = 64;
+/// What one run wrote is copied back after every later one. So now and then memory is mapped anew, and what only few runs
+/// write is forgotten.
+const RUNS_REMEMBERED: u32 = 256;
 
 pub(super) struct Slot {
     region: Region,
     snapshot: Arc<Snapshot>,
     /// What can be touched, in bytes from the start of memory: the snapshot, and what was grown.
     size: usize,
+    /// Since it was mapped.
+    runs: u32,
 }
 
 // === impl Slot ===
@@ -29,13 +32,13 @@ pub(super) struct Slot {
 impl Slot {
     pub(super) fn new(snapshot: Arc<Snapshot>) -> io::Result<Self> {
         let region = Region::reserve(GUARD_BYTES + RESERVED_BYTES + GUARD_BYTES)?;
-        Self { region, snapshot, size: 0 }.mapped()
+        Self { region, snapshot, size: 0, runs: 0 }.mapped()
     }
 
     /// The same slot with another snapshot.
     pub(super) fn becomes(mut self, snapshot: Arc<Snapshot>) -> io::Result<Self> {
         self.region.close(GUARD_BYTES..GUARD_BYTES + self.size)?;
-        Self { snapshot, size: 0, ..self }.mapped()
+        Self { snapshot, size: 0, runs: 0, ..self }.mapped()
     }
 
     fn mapped(mut self) -> io::Result<Self> {
@@ -75,18 +78,29 @@ impl Slot {
         self.size = content.len();
         let memory = self.memory();
         let mut restored = 0;
-        if let Some(changed) = changed(memory, content.len(), MOST_PAGES_RESTORED) {
+        self.runs += 1;
+        // The first runs of a component are often not like the others.
+        let is_forgotten = self.runs == RUNS_REMEMBERED / 16 || self.runs.is_multiple_of(RUNS_REMEMBERED);
+        if !is_forgotten && let Some(changed) = changed(memory, content.len(), MOST_PAGES_RESTORED) {
             for pages in changed.stretches() {
                 #[expect(unsafe_code, reason = "no guest has this memory any more")]
                 // SAFETY: `changed` looked at no more than the content's length of memory, all of which can be written to.
-                unsafe {
-                    memory.add(pages.start).copy_from_nonoverlapping(content.as_ptr().add(pages.start), pages.len());
-                }
+                let pages_now = unsafe { std::slice::from_raw_parts_mut(memory.add(pages.start), pages.len()) };
+                restore_pages(pages_now, content.get(pages).unwrap_or_default());
             }
             restored = changed.looked_at();
         }
         // The rest was written all over, or the system cannot tell: it is cheaper to begin anew.
         let rest = GUARD_BYTES + restored..GUARD_BYTES + content.len();
         self.region.copy_of(self.snapshot.file(), restored, rest)
+    }
+}
+
+/// Half of the pages that were written are as they were: references were counted up and down again.
+fn restore_pages(now: &mut [u8], then: &[u8]) {
+    for (now, then) in now.chunks_mut(MACHINE_PAGE_BYTES).zip(then.chunks(MACHINE_PAGE_BYTES)) {
+        if now != then {
+            now.copy_from_slice(then);
+        }
     }
 }
