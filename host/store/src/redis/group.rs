@@ -1,6 +1,7 @@
 //! Group commit: batches that arrive while calls are under way share the next one, its script run and its fsync.
 //!
-//! - Nobody waits for company: with a call to spare a batch leaves at once, alone if it must.
+//! - Nobody waits for company: with a call to spare a batch leaves at once, alone if it must. Only tasks that are ready to
+//!   run anyway go first, because those who were just answered come back together.
 //! - Each batch has an answer of its own; one that is refused leaves its neighbours alone. Only when the call itself
 //!   fails do all of its batches fail, and nobody knows what became of them.
 //! - A group is only ever sent again as it was, and the server remembers the number and the answers of the last group of
@@ -106,7 +107,9 @@ impl Groups {
 /// One of the calls under way at any time.
 async fn call_while_waited_for(shared: Arc<Shared>, line: usize, call: usize) {
     let Some(done) = shared.lines.get(line).and_then(|(_, calls)| calls.get(call)) else { return };
-    while let Some((members, replies)) = shared.next_group(line, call) {
+    loop {
+        tokio::task::yield_now().await;
+        let Some((members, replies)) = shared.next_group(line, call) else { return };
         let number = shared.groups.fetch_add(1, Ordering::Relaxed);
         let answers = shared.send(done, number, &members).await;
         shared.answer(&members, replies, answers);
