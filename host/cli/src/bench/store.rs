@@ -1,7 +1,8 @@
 //! `wellspring bench store`: durable commits, next to what the bare database does with the same rows.
 //!
 //! SQLite alone inserts the rows of as many commits as there are committers in each transaction; Redis alone runs a
-//! script that writes the same rows and checks nothing, as fast as `redis-benchmark` can ask for it.
+//! script that writes the same rows and checks nothing, as fast as `redis-benchmark` can ask for it. Both take turns, so that
+//! a machine that slows down for a while slows both.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,12 +24,14 @@ const BARE_SCRIPT: &str = "redis.call('XADD', KEYS[1]..':events', 'MAXLEN', '=',
     redis.call('HSET', KEYS[1]..':job:'..job, 'tenant', 'u_1', 'payload', ARGV[2]) \
     redis.call('DEL', KEYS[1]..':job:'..(job - 1000)) return job";
 
+const TURNS: usize = 5;
+
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Print only the JSON line
     #[arg(long)]
     json: bool,
-    /// Commits per figure; a tenth of it for a single committer
+    /// Commits per figure; a quarter of it for a single committer
     #[arg(long, default_value_t = 20_000)]
     commits: usize,
     /// Where the stores are kept while it runs; a new folder there is removed at the end
@@ -51,6 +54,13 @@ struct Row {
     p99_ms: f64,
     bare_per_s: f64,
     bare_p99_ms: f64,
+}
+
+/// What the database alone did.
+#[derive(Debug, PartialEq)]
+struct Bare {
+    per_s: f64,
+    p99_ms: f64,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
@@ -81,41 +91,65 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
 // === impl Arguments ===
 
 impl Arguments {
+    /// Of one turn.
     fn count(&self, committers: usize) -> usize {
-        let count = if committers == 1 { self.commits / 10 } else { self.commits };
-        count.max(committers)
+        let count = if committers == 1 { self.commits / 4 } else { self.commits };
+        (count / TURNS).max(committers)
     }
 }
 
 // === impl Row ===
 
 impl Row {
-    fn new(engine: &'static str, figures: &Figures, bare: (f64, f64)) -> Self {
-        let Figures { committers, commits_per_second: commits_per_s, p50, p99, .. } = *figures;
-        let (p50_ms, p99_ms) = (p50.as_secs_f64() * 1000.0, p99.as_secs_f64() * 1000.0);
-        Self { engine, committers, commits_per_s, p50_ms, p99_ms, bare_per_s: bare.0, bare_p99_ms: bare.1 }
+    /// Of turns of equal length. Rates are of all turns together, percentiles those of the turn in the middle.
+    fn new(engine: &'static str, turns: &[(Figures, Bare)]) -> Self {
+        let rate = |rate: fn(&(Figures, Bare)) -> f64| {
+            turns.len() as f64 / turns.iter().map(|turn| 1.0 / rate(turn)).sum::<f64>()
+        };
+        let middle = |value: fn(&(Figures, Bare)) -> f64| {
+            let mut values: Vec<f64> = turns.iter().map(value).collect();
+            values.sort_by(f64::total_cmp);
+            values.get(values.len() / 2).copied().unwrap_or_default()
+        };
+        Self {
+            engine,
+            committers: turns.first().map_or(0, |(figures, _)| figures.committers),
+            commits_per_s: rate(|(figures, _)| figures.commits_per_second),
+            p50_ms: middle(|(figures, _)| figures.p50.as_secs_f64() * 1000.0),
+            p99_ms: middle(|(figures, _)| figures.p99.as_secs_f64() * 1000.0),
+            bare_per_s: rate(|(_, bare)| bare.per_s),
+            bare_p99_ms: middle(|(_, bare)| bare.p99_ms),
+        }
     }
 }
 
 async fn measure_sqlite(folder: &Path, committers: usize, count: usize) -> Result<Row> {
-    let folder = folder.join(format!("sqlite-{committers}"));
-    std::fs::create_dir_all(&folder)?;
-    let store: Arc<dyn Store> = Arc::new(Embedded::open(&folder.join("store.db"))?);
-    let figures = commits(&store, committers, count).await?;
-    drop(store);
-    let alone = tokio::task::spawn_blocking(move || bare(&folder, committers, count)).await??;
-    Ok(Row::new("SQLite", &figures, (alone.commits_per_second, alone.p99.as_secs_f64() * 1000.0)))
+    let mut turns = Vec::new();
+    for turn in 0..TURNS {
+        let folder = folder.join(format!("sqlite-{committers}-{turn}"));
+        std::fs::create_dir_all(&folder)?;
+        let store: Arc<dyn Store> = Arc::new(Embedded::open(&folder.join("store.db"))?);
+        let figures = commits(&store, committers, count).await?;
+        drop(store);
+        let alone = tokio::task::spawn_blocking(move || bare(&folder, committers, count)).await??;
+        turns.push((figures, Bare { per_s: alone.commits_per_second, p99_ms: alone.p99.as_secs_f64() * 1000.0 }));
+    }
+    Ok(Row::new("SQLite", &turns))
 }
 
 async fn measure_redis(port: u16, committers: usize, count: usize) -> Result<Row> {
-    let store = Redis::connect(&format!("redis://127.0.0.1:{port}"), &format!("bench{committers}")).await?;
-    let store: Arc<dyn Store> = Arc::new(store);
-    let figures = commits(&store, committers, count).await?;
-    Ok(Row::new("Redis", &figures, bare_redis(port, committers, count).await?))
+    let mut turns = Vec::new();
+    for turn in 0..TURNS {
+        let prefix = format!("bench{committers}-{turn}");
+        let store: Arc<dyn Store> = Arc::new(Redis::connect(&format!("redis://127.0.0.1:{port}"), &prefix).await?);
+        let figures = commits(&store, committers, count).await?;
+        drop(store);
+        turns.push((figures, bare_redis(port, committers, count).await?));
+    }
+    Ok(Row::new("Redis", &turns))
 }
 
-/// Commands per second, and the 99th percentile in milliseconds.
-async fn bare_redis(port: u16, committers: usize, count: usize) -> Result<(f64, f64)> {
+async fn bare_redis(port: u16, committers: usize, count: usize) -> Result<Bare> {
     let mut command = Command::new("redis-benchmark");
     command.args(["--csv", "-p", &port.to_string(), "-c", &committers.to_string(), "-n", &count.to_string()]);
     command.args(["EVAL", BARE_SCRIPT, "1", &format!("bare{committers}"), &"x".repeat(512), &"p".repeat(64)]);
@@ -125,10 +159,10 @@ async fn bare_redis(port: u16, committers: usize, count: usize) -> Result<(f64, 
 }
 
 /// The last line is `"<command>","<per second>","<avg>","<min>","<p50>","<p95>","<p99>","<max>"`.
-fn parse_csv(output: &str) -> Option<(f64, f64)> {
+fn parse_csv(output: &str) -> Option<Bare> {
     let line = output.lines().rev().find(|line| line.ends_with('"'))?;
     let fields: Vec<&str> = line.trim_matches('"').rsplit("\",\"").collect();
-    Some((fields.get(6)?.parse().ok()?, fields.get(1)?.parse().ok()?))
+    Some(Bare { per_s: fields.get(6)?.parse().ok()?, p99_ms: fields.get(1)?.parse().ok()? })
 }
 
 fn print_table(report: &Report) {
@@ -148,13 +182,13 @@ fn print_table(report: &Report) {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_csv;
+    use super::{Bare, parse_csv};
 
     #[test]
     fn the_figures_of_redis_benchmark_are_found_whatever_the_command_holds() {
         let output = "\"test\",\"rps\",\"avg\"\n\"EVAL 'a','b', \"c\"\",\"5000.50\",\"0.1\",\"0.1\",\"0.2\",\"0.3\",\"0.4\",\"0.9\"\n";
 
-        assert_eq!(parse_csv(output), Some((5000.5, 0.4)));
+        assert_eq!(parse_csv(output), Some(Bare { per_s: 5000.5, p99_ms: 0.4 }));
         assert_eq!(parse_csv("nothing of the kind"), None);
     }
 }
