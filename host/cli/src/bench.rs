@@ -4,6 +4,7 @@ mod contenders;
 mod flow;
 mod http;
 mod load;
+mod pace;
 mod process;
 mod sandbox;
 mod sources;

@@ -31,8 +31,6 @@ pub struct Config {
     /// The most places one lane may hold at once.
     pub max_concurrent_runs_per_lane: usize,
     pub max_waiting_runs: usize,
-    /// The most memory any run may be given; a run's own limit can be lower.
-    pub max_memory_bytes: usize,
     /// Slots that keep their last image mapped for the next run of it.
     pub warm_slots: usize,
     /// Images held open at once; the others are mapped again from their files when they are needed.
@@ -211,7 +209,6 @@ impl Default for Config {
             max_concurrent_runs: 256,
             max_concurrent_runs_per_lane: 64,
             max_waiting_runs: 10_000,
-            max_memory_bytes: 128 << 20,
             warm_slots: 64,
             open_images: NonZeroUsize::new(512).unwrap_or(NonZeroUsize::MIN),
             meters_fuel: true,

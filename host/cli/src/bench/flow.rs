@@ -62,6 +62,9 @@ struct Row {
     /// At half of its own highest rate.
     half_rate_p50_ms: f64,
     half_rate_p99_ms: f64,
+    /// Of requests during which the machine kept its pace, and how much of the time it did not.
+    half_rate_calm_p99_ms: f64,
+    machine_slow_share: f64,
     failed: usize,
     resident_mb: Option<f64>,
 }
@@ -154,6 +157,7 @@ async fn measure(arguments: &Arguments, contenders: &[Contender]) -> Result<Vec<
         let best = seen.get(seen.len() / 2).context("nothing was measured")?;
         talk(arguments, &format!("half of the rate: {}", contender.name));
         let half = load::put_on(&contender.url, Load { rate: Some(best.requests_per_s / 2.0), ..full }).await?;
+        let machine = half.machine.context("nobody watched the machine")?;
         rows.push(Row {
             name: contender.name,
             requests_per_s: best.requests_per_s,
@@ -161,6 +165,8 @@ async fn measure(arguments: &Arguments, contenders: &[Contender]) -> Result<Vec<
             p99_ms: best.p99_ms,
             half_rate_p50_ms: half.p50_ms,
             half_rate_p99_ms: half.p99_ms,
+            half_rate_calm_p99_ms: machine.calm_p99_ms,
+            machine_slow_share: machine.slow_share,
             failed: seen.iter().map(|figures| figures.failed).sum::<usize>() + half.failed,
             resident_mb: contender.process.resident_mb(),
         });
@@ -203,17 +209,26 @@ fn talk(arguments: &Arguments, text: &str) {
 
 fn print_table(report: &Report) {
     println!(
-        "{:<20}{:>11}{:>10}{:>10}{:>17}{:>17}{:>9}{:>9}",
-        "", "requests/s", "p50 ms", "p99 ms", "half rate p50 ms", "half rate p99 ms", "failed", "MB"
+        "{:<20}{:>11}{:>9}{:>9}{:>12}{:>9}{:>11}{:>14}{:>8}{:>6}",
+        "", "requests/s", "p50 ms", "p99 ms", "half: p50", "p99 ms", "calm p99", "machine slow", "failed", "MB"
     );
     for row in &report.contenders {
-        let Row { name, requests_per_s, p50_ms, p99_ms, half_rate_p50_ms, half_rate_p99_ms, failed, resident_mb } = row;
-        let resident_mb = resident_mb.unwrap_or_default();
+        let slow_percent = row.machine_slow_share * 100.0;
         println!(
-            "{name:<20}{requests_per_s:>11.0}{p50_ms:>10.2}{p99_ms:>10.2}{half_rate_p50_ms:>17.2}{half_rate_p99_ms:>17.2}{failed:>9}{resident_mb:>9.0}"
+            "{:<20}{:>11.0}{:>9.2}{:>9.2}{:>12.2}{:>9.2}{:>11.2}{slow_percent:>12.0} %{:>8}{:>6.0}",
+            row.name,
+            row.requests_per_s,
+            row.p50_ms,
+            row.p99_ms,
+            row.half_rate_p50_ms,
+            row.half_rate_p99_ms,
+            row.half_rate_calm_p99_ms,
+            row.failed,
+            row.resident_mb.unwrap_or_default()
         );
     }
     println!("\n{} connections; Wellspring: a fresh sandbox each, on disk before the answer", report.connections);
+    println!("half: at half of its own rate; calm: of requests during which the machine kept its pace");
     println!("workerd: a warm isolate, nothing stored; Node: nothing isolated, appended to Redis");
     if let Some(ratio) = report.against_workerd {
         println!("{SQLITE} / workerd: {ratio:.2} ×");

@@ -12,6 +12,7 @@ use tokio::process::Command;
 use tokio::task::JoinSet;
 
 use super::http::Target;
+use super::pace::Pace;
 use super::statistics::Times;
 use super::wire::Wire;
 
@@ -47,6 +48,17 @@ pub(crate) struct Figures {
     pub(crate) p99_ms: f64,
     /// Answers other than 2xx.
     pub(crate) failed: usize,
+    /// With a rate.
+    pub(crate) machine: Option<Machine>,
+}
+
+/// What the machine itself had to do with it: see `pace.rs`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Machine {
+    /// How much of the time it did not keep its pace.
+    pub(crate) slow_share: f64,
+    /// Of requests that were sent and answered while it did.
+    pub(crate) calm_p99_ms: f64,
 }
 
 /// Puts load on a server, from another process.
@@ -79,22 +91,33 @@ async fn measure(url: &str, load: Load) -> Result<Figures> {
     let begun = Instant::now();
     let counted_from = begun + WARM_UP;
     let until = counted_from + Duration::from_secs_f64(load.seconds);
+    let watching = load.rate.map(|_| std::thread::spawn(move || Pace::watch(counted_from, until)));
     let mut clients = JoinSet::new();
     for number in 0..load.connections {
         let schedule = load.rate.map(|rate| Schedule::of_connection(number, load.connections, rate, begun));
         clients.spawn(client(target.clone(), schedule, counted_from, until));
     }
-    let (mut times, mut failed) = (Vec::new(), 0);
+    let (mut answered, mut failed) = (Vec::new(), 0);
     while let Some(client) = clients.join_next().await {
-        let (more_times, more_failed) = client??;
-        times.extend(more_times);
+        let (more_answered, more_failed) = client??;
+        answered.extend(more_answered);
         failed += more_failed;
     }
-    let requests_per_s = times.len() as f64 / load.seconds;
-    let times = Times::new(times);
+    let slices = watching.and_then(|watching| watching.join().ok()).map(|pace| pace.slices());
+    let machine = slices.map(|slices| {
+        let is_calm = |(sent, time): &&Answered| slices.is_calm(*sent - counted_from, *sent + *time - counted_from);
+        let calm = answered.iter().filter(is_calm).map(|(_, time)| *time);
+        let calm_p99_ms = Times::new(calm.collect()).percentile_us(99) / 1000.0;
+        Machine { slow_share: slices.slow_share(), calm_p99_ms }
+    });
+    let requests_per_s = answered.len() as f64 / load.seconds;
+    let times = Times::new(answered.into_iter().map(|(_, time)| time).collect());
     let milliseconds = |percent| times.percentile_us(percent) / 1000.0;
-    Ok(Figures { requests_per_s, p50_ms: milliseconds(50), p99_ms: milliseconds(99), failed })
+    Ok(Figures { requests_per_s, p50_ms: milliseconds(50), p99_ms: milliseconds(99), failed, machine })
 }
+
+/// When a request counts from, and how long it took.
+type Answered = (Instant, Duration);
 
 /// When one connection sends.
 struct Schedule {
@@ -128,7 +151,7 @@ async fn client(
     mut schedule: Option<Schedule>,
     counted_from: Instant,
     until: Instant,
-) -> Result<(Vec<Duration>, usize)> {
+) -> Result<(Vec<Answered>, usize)> {
     let mut wire = Wire::connect(target.authority(), target.path(), BODY).await?;
     let (mut times, mut failed) = (Vec::new(), 0);
     loop {
@@ -145,7 +168,7 @@ async fn client(
             continue;
         }
         if (200..300).contains(&status) {
-            times.push(answered - sent);
+            times.push((sent, answered - sent));
         } else {
             failed += 1;
         }

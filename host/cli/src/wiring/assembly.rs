@@ -34,11 +34,7 @@ pub(crate) async fn open_platform(
 ) -> Result<Platform> {
     let outbound = network.open()?;
     let cache = settings.data.join("cache");
-    let config = sandbox::Config {
-        cache_folder: Some(cache.clone()),
-        max_memory_bytes: settings.limits().memory_bytes.max(sandbox::Config::default().max_memory_bytes),
-        ..sandbox::Config::default()
-    };
+    let config = sandbox::Config { cache_folder: Some(cache.clone()), ..sandbox::Config::default() };
     // The store first: what is wrong with it is told at once, and not after the engine was compiled.
     let store = open_store(settings).await?;
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
