@@ -1,6 +1,7 @@
 //! One slot: a snapshot mapped copy-on-write, between guards.
 
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::changed::changed;
@@ -12,6 +13,9 @@ pub(crate) const RESERVED_BYTES: usize = 4 << 30;
 /// Before and after it: an address is at most 32 bits and a constant away from the start.
 pub(crate) const GUARD_BYTES: usize = 32 << 20;
 
+/// What one table of pages covers on most machines: a memory that begins there needs fewer of them, and is looked through faster.
+const ALIGNMENT_BYTES: usize = 2 << 20;
+
 /// Copying a few pages back costs less than faulting them in again; short runs write some twenty.
 const MOST_PAGES_RESTORED: usize = 64;
 /// What one run wrote is copied back after every later one. So now and then memory is mapped anew, and what only few runs
@@ -20,6 +24,8 @@ const RUNS_REMEMBERED: u32 = 256;
 
 pub(super) struct Slot {
     region: Region,
+    /// Where memory begins in the region.
+    start: usize,
     snapshot: Arc<Snapshot>,
     /// What can be touched, in bytes from the start of memory: the snapshot, and what was grown.
     size: usize,
@@ -31,19 +37,21 @@ pub(super) struct Slot {
 
 impl Slot {
     pub(super) fn new(snapshot: Arc<Snapshot>) -> io::Result<Self> {
-        let region = Region::reserve(GUARD_BYTES + RESERVED_BYTES + GUARD_BYTES)?;
-        Self { region, snapshot, size: 0, runs: 0 }.mapped()
+        let region = Region::reserve(GUARD_BYTES + ALIGNMENT_BYTES + RESERVED_BYTES + GUARD_BYTES)?;
+        let guarded = region.start().addr() + GUARD_BYTES;
+        let start = guarded.next_multiple_of(ALIGNMENT_BYTES) - region.start().addr();
+        Self { region, start, snapshot, size: 0, runs: 0 }.mapped()
     }
 
     /// The same slot with another snapshot.
     pub(super) fn becomes(mut self, snapshot: Arc<Snapshot>) -> io::Result<Self> {
-        self.region.close(GUARD_BYTES..GUARD_BYTES + self.size)?;
+        self.region.close(self.range(0, self.size))?;
         Self { snapshot, size: 0, runs: 0, ..self }.mapped()
     }
 
     fn mapped(mut self) -> io::Result<Self> {
         let size = self.snapshot.length();
-        self.region.copy_of(self.snapshot.file(), 0, GUARD_BYTES..GUARD_BYTES + size)?;
+        self.region.copy_of(self.snapshot.file(), 0, self.range(0, size))?;
         self.size = size;
         Ok(self)
     }
@@ -57,7 +65,12 @@ impl Slot {
     }
 
     pub(super) fn memory(&self) -> *mut u8 {
-        self.region.start().wrapping_add(GUARD_BYTES)
+        self.region.start().wrapping_add(self.start)
+    }
+
+    /// A part of memory as one of the region.
+    fn range(&self, from: usize, to: usize) -> Range<usize> {
+        self.start + from..self.start + to
     }
 
     pub(super) fn grow(&mut self, size: usize) -> io::Result<()> {
@@ -65,7 +78,7 @@ impl Slot {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         if size > self.size {
-            self.region.open(GUARD_BYTES + self.size..GUARD_BYTES + size)?;
+            self.region.open(self.range(self.size, size))?;
             self.size = size;
         }
         Ok(())
@@ -74,11 +87,11 @@ impl Slot {
     /// Makes memory what the snapshot says, whatever was written.
     pub(super) fn restore(&mut self) -> io::Result<()> {
         let content = self.snapshot.bytes();
-        self.region.close(GUARD_BYTES + content.len()..GUARD_BYTES + self.size)?;
+        self.region.close(self.range(content.len(), self.size))?;
         self.size = content.len();
         let memory = self.memory();
         let mut restored = 0;
-        self.runs += 1;
+        self.runs = self.runs.wrapping_add(1);
         // The first runs of a component are often not like the others.
         let is_forgotten = self.runs == RUNS_REMEMBERED / 16 || self.runs.is_multiple_of(RUNS_REMEMBERED);
         if !is_forgotten && let Some(changed) = changed(memory, content.len(), MOST_PAGES_RESTORED) {
@@ -91,8 +104,7 @@ impl Slot {
             restored = changed.looked_at();
         }
         // The rest was written all over, or the system cannot tell: it is cheaper to begin anew.
-        let rest = GUARD_BYTES + restored..GUARD_BYTES + content.len();
-        self.region.copy_of(self.snapshot.file(), restored, rest)
+        self.region.copy_of(self.snapshot.file(), restored, self.range(restored, content.len()))
     }
 }
 
