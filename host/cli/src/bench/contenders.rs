@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use hyper::Method;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -51,16 +52,29 @@ impl Wellspring {
         get(&format!("{}/readyz", self.url)).await
     }
 
+    /// A benchmark makes more invocations in minutes than a day's quota has.
+    async fn raise_quotas(&self) -> Result<()> {
+        let user = self.call(Method::GET, "users/me", &json!({})).await?;
+        let id = user.get("id").and_then(Value::as_str).context("a user without an id")?;
+        let most = u32::MAX;
+        let quotas = json!({"daily_invocations_quota": most, "daily_compute_time_quota": most});
+        self.call(Method::PUT, &format!("admin/users/{id}"), &quotas).await?;
+        Ok(())
+    }
+
+    async fn call(&self, method: Method, path: &str, body: &Value) -> Result<Value> {
+        call_api(method, &format!("{}/v1/{path}", self.url), API_KEY, body).await
+    }
+
     /// Saves a component and returns its id.
     pub(crate) async fn save(&self, code: &str) -> Result<String> {
-        let saved = call_api(&format!("{}/v1/components", self.url), API_KEY, &json!({"component_code": code})).await?;
+        let saved = self.call(Method::POST, "components", &json!({"component_code": code})).await?;
         Ok(saved.get("id").and_then(Value::as_str).context("a component without an id")?.to_owned())
     }
 
     /// Deploys a source of a saved component and returns the key of its endpoint.
     pub(crate) async fn deploy(&self, component: &str) -> Result<String> {
-        let source = json!({"component_id": component});
-        let source = call_api(&format!("{}/v1/sources", self.url), API_KEY, &source).await?;
+        let source = self.call(Method::POST, "sources", &json!({"component_id": component})).await?;
         let endpoint = source.pointer("/configured_props/http/endpoint_url").and_then(Value::as_str);
         let key = endpoint.and_then(|url| url.rsplit('/').next()).context("a source without an endpoint")?;
         Ok(key.to_owned())
@@ -73,6 +87,7 @@ impl Wellspring {
 
 pub(crate) async fn wellspring(name: &'static str, folder: &Path, store: Option<&str>) -> Result<Contender> {
     let server = Wellspring::start(&folder.join(name.replace(' ', "-")), store).await?;
+    server.raise_quotas().await?;
     let url = server.endpoint(&server.deploy(&server.save(COMPONENT).await?).await?);
     Ok(Contender { name, url, process: server.process })
 }

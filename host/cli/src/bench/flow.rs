@@ -74,6 +74,7 @@ struct Row {
 struct Soak {
     minutes: f64,
     requests_per_s: f64,
+    failed: usize,
     /// After the first tenth, when everything that gets warm is warm.
     resident_mb_at_start: f64,
     resident_mb_at_end: f64,
@@ -195,6 +196,7 @@ async fn soak(arguments: &Arguments, contender: &Contender) -> Result<Option<Soa
     Ok(Some(Soak {
         minutes: arguments.minutes,
         requests_per_s: figures.requests_per_s,
+        failed: figures.failed,
         resident_mb_at_start: start,
         resident_mb_at_end: end,
         resident_mb_at_most: looks.iter().copied().fold(end, f64::max),
@@ -235,9 +237,10 @@ fn print_table(report: &Report) {
     }
     if let Some(soak) = &report.soak {
         println!(
-            "memory over {:.1} min at {:.0} requests/s: {:.0} MB at the start, {:.0} MB at the end, {:.0} MB at most",
+            "memory over {:.1} min at {:.0} requests/s, {} failed: {:.0} MB at the start, {:.0} MB at the end, {:.0} MB at most",
             soak.minutes,
             soak.requests_per_s,
+            soak.failed,
             soak.resident_mb_at_start,
             soak.resident_mb_at_end,
             soak.resident_mb_at_most

@@ -76,10 +76,11 @@ pub(crate) async fn get(url: &str) -> Result<()> {
     Ok(())
 }
 
-/// Asks the management API to make something and returns its `data`.
-pub(crate) async fn call_api(url: &str, key: &str, body: &Value) -> Result<Value> {
+/// Asks the management API for something and returns its `data`.
+pub(crate) async fn call_api(method: Method, url: &str, key: &str, body: &Value) -> Result<Value> {
     let target = Target::parse(url)?;
     let mut request = target.json(body.to_string().into())?;
+    *request.method_mut() = method;
     request.headers_mut().insert(AUTHORIZATION, format!("Bearer {key}").parse()?);
     let (status, answer) = target.connect().await?.send(request).await?;
     ensure!(status.is_success(), "{url} answered {status}: {}", String::from_utf8_lossy(&answer));
