@@ -5,18 +5,22 @@ use std::sync::Arc;
 use crate::compile::Compiler;
 use crate::limits::Limits;
 use crate::offline::Offline;
+use crate::outcome::Outcome;
 use crate::program::Program;
 use crate::region::MACHINE_PAGE_BYTES;
 use crate::run::{Run, Started};
-use crate::sandbox::{Error, INIT, INVOKE, Image, LOAD, Sandbox, first_snapshot};
+use crate::sandbox::{Error, INIT, INVOKE, Image, LOAD, Sandbox, Task, first_snapshot};
 use crate::services::Services;
 use crate::snapshot::{Snapshot, stored_bytes};
 
 const INIT_CORE: &str = "wellspring:wall/component@0.1.0#init-core";
 
-/// One instance called again and again: no isolation between calls.
+/// One instance used again and again: no isolation between runs. All else is as in [`Sandbox::run`], so that what differs is
+/// what a fresh instance costs.
 pub struct Warm {
+    sandbox: Sandbox,
     started: Started,
+    program: Arc<Program>,
 }
 
 /// Starts every run from nothing: prelude and component are evaluated each time.
@@ -44,18 +48,18 @@ pub struct Sizes {
 // === impl Warm ===
 
 impl Warm {
-    pub async fn new(sandbox: &Sandbox, image: &Image, services: Arc<dyn Services>) -> Result<Self, Error> {
-        // Fuel and output add up over the calls of one instance.
-        let limits = Limits { fuel: u64::MAX / 2, emits: usize::MAX, emitted_bytes: usize::MAX, ..Limits::default() };
-        let run = Run::new(services, limits, Some(image.program.clone()));
-        Ok(Self { started: Started::new(&sandbox.inner.engine, &image.snapshot, run)? })
+    pub fn new(sandbox: &Sandbox, image: &Image) -> Result<Self, Error> {
+        let run = Run::new(offline_services(), Limits::default(), Some(image.program.clone()));
+        let started = Started::new(&sandbox.inner.engine, &image.snapshot, run)?;
+        Ok(Self { sandbox: sandbox.clone(), started, program: image.program.clone() })
     }
 
-    /// Runs one call; `true` if it went well.
-    pub async fn call(&mut self, call: &str) -> Result<bool, Error> {
-        let result = self.started.call(INVOKE, Some(call)).await?;
-        self.started.store.data_mut().emits.clear();
-        Ok(matches!(result, Ok(Ok(_))))
+    /// Runs one call on what the last one left.
+    pub async fn run(&mut self, task: Task<'_>, services: Arc<dyn Services>) -> Result<Outcome, Error> {
+        let _permit = self.sandbox.inner.gate.enter(task.lane).await.map_err(|_| Error::Overloaded)?;
+        self.started.begin_again(Run::new(services, task.limits, Some(self.program.clone())))?;
+        let result = self.started.call(INVOKE, Some(task.call)).await?;
+        Ok(self.started.take_outcome(result))
     }
 }
 

@@ -118,6 +118,20 @@ impl Started {
         Ok(Self { store, instance, memory, cpu: Duration::ZERO })
     }
 
+    /// Makes it ready for another run on what the last one left: nothing but a benchmark does that.
+    pub(crate) fn begin_again(&mut self, mut run: Run) -> Result<(), Error> {
+        let last = self.store.data();
+        (run.memory, run.realloc) = (last.memory, last.realloc.clone());
+        run.memory_use.bytes = last.memory_use.bytes;
+        let fuel = run.limits.fuel;
+        *self.store.data_mut() = run;
+        self.cpu = Duration::ZERO;
+        if self.store.get_fuel().is_ok() {
+            self.store.set_fuel(fuel).map_err(Error::Engine)?;
+        }
+        Ok(())
+    }
+
     /// Calls an export without parameters or result.
     pub(crate) async fn call_plain(&mut self, name: &str) -> Result<Result<(), Fault>, Error> {
         let function = self.instance.get_typed_func::<(), ()>(&mut self.store, name).map_err(Error::Engine)?;
@@ -197,8 +211,8 @@ impl Started {
         Ok(Fault::Trap { reason })
     }
 
-    /// Everything the run did.
-    pub(crate) fn into_outcome(mut self, result: CallResult) -> Outcome {
+    /// Everything the run did, taken out of it.
+    pub(crate) fn take_outcome(&mut self, result: CallResult) -> Outcome {
         let usage = self.usage();
         let (returned, fault) = match result {
             Ok(Ok(json)) => (RawValue::from_string(json).ok(), None),

@@ -49,7 +49,7 @@ pub(crate) struct Inner {
     pub(crate) engine: Engine,
     pub(crate) base: Arc<Snapshot>,
     cache: Cache,
-    gate: Gate,
+    pub(crate) gate: Gate,
     open: Mutex<LruCache<[u8; 32], Image>>,
 }
 
@@ -177,7 +177,7 @@ impl Sandbox {
         let run = Run::new(services, task.limits, Some(image.program.clone()));
         let mut started = Started::new(&self.inner.engine, &image.snapshot, run)?;
         let result = started.call(INVOKE, Some(task.call)).await?;
-        Ok(started.into_outcome(result))
+        Ok(started.take_outcome(result))
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use sandbox::measure::{self, Warm, WithoutImage};
-use sandbox::{Config, Image, Limits, Program, Sandbox, Task};
+use sandbox::{Config, Image, Limits, Outcome, Program, Sandbox, Task};
 use serde::Serialize;
 
 use super::statistics::Times;
@@ -212,8 +212,14 @@ async fn measure_in_turns<const N: usize>(sandbox: &Sandbox, images: [&Image; N]
 }
 
 async fn fresh_run(sandbox: &Sandbox, image: &Image) -> Result<()> {
-    let task = Task { lane: "bench", call: CALL, limits: Limits::default() };
-    let outcome = sandbox.run(image, task, measure::offline_services()).await?;
+    check(&sandbox.run(image, task(), measure::offline_services()).await?)
+}
+
+fn task() -> Task<'static> {
+    Task { lane: "bench", call: CALL, limits: Limits::default() }
+}
+
+fn check(outcome: &Outcome) -> Result<()> {
     ensure!(outcome.fault.is_none(), "the benchmark's component failed: {:?}", outcome.fault);
     Ok(())
 }
@@ -232,11 +238,11 @@ async fn time_fresh(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Vec
 }
 
 async fn time_warm(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Vec<Duration>> {
-    let mut warm = Warm::new(sandbox, image, measure::offline_services()).await?;
+    let mut warm = Warm::new(sandbox, image)?;
     let mut times = Vec::with_capacity(runs);
     for round in 0..runs + WARM_UP {
         let started = Instant::now();
-        ensure!(warm.call(CALL).await?, "the benchmark's component failed on a warm instance");
+        check(&warm.run(task(), measure::offline_services()).await?)?;
         if round >= WARM_UP {
             times.push(started.elapsed());
         }
