@@ -12,7 +12,7 @@ use tokio::process::Command;
 use tokio::task::JoinSet;
 
 use super::http::Target;
-use super::pace::Pace;
+use super::pace::Watch;
 use super::statistics::Times;
 use super::wire::Wire;
 
@@ -91,7 +91,7 @@ async fn measure(url: &str, load: Load) -> Result<Figures> {
     let begun = Instant::now();
     let counted_from = begun + WARM_UP;
     let until = counted_from + Duration::from_secs_f64(load.seconds);
-    let watching = load.rate.map(|_| std::thread::spawn(move || Pace::watch(counted_from, until)));
+    let watch = load.rate.map(|_| Watch::start(counted_from, until));
     let mut clients = JoinSet::new();
     for number in 0..load.connections {
         let schedule = load.rate.map(|rate| Schedule::of_connection(number, load.connections, rate, begun));
@@ -103,8 +103,7 @@ async fn measure(url: &str, load: Load) -> Result<Figures> {
         answered.extend(more_answered);
         failed += more_failed;
     }
-    let slices = watching.and_then(|watching| watching.join().ok()).map(|pace| pace.slices());
-    let machine = slices.map(|slices| {
+    let machine = watch.map(Watch::end).map(|slices| {
         let is_calm = |(sent, time): &&Answered| slices.is_calm(*sent - counted_from, *sent + *time - counted_from);
         let calm = answered.iter().filter(is_calm).map(|(_, time)| *time);
         let calm_p99_ms = Times::new(calm.collect()).percentile_us(99) / 1000.0;

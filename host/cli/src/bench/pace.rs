@@ -4,32 +4,55 @@
 //! under load shows that as long waits. A small piece of work, done again and again beside the load, tells the two apart:
 //! it takes the same processor time at all times, unless the processor is slower.
 
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
 const EVERY: Duration = Duration::from_millis(2);
 const SLICE: Duration = Duration::from_millis(50);
+const SLICES_TO_RECOVER: usize = 4;
 /// Who takes so many times longer than usual is slow.
 const SLOW_TIMES: u32 = 2;
 /// Memory enough that it is not all in the nearest cache.
 const MEMORY_BYTES: usize = 1 << 20;
 const STEPS: usize = 1000;
 
-/// When pieces of work were done, counted from the beginning, and how long they took.
+/// Those who work beside the load: one on each processor, because one may be slow and another not.
+pub(crate) struct Watch(Vec<JoinHandle<Pace>>);
+
+/// When pieces of work were done on a processor, counted from the beginning, and how long they took.
 #[derive(Default)]
-pub(crate) struct Pace {
+struct Pace {
     pieces: Vec<(Duration, Duration)>,
 }
 
 /// Which slices of time were slow.
+#[derive(Default)]
 pub(crate) struct Slices(Vec<bool>);
+
+// === impl Watch ===
+
+impl Watch {
+    /// Takes about a hundredth of each processor.
+    pub(crate) fn start(from: Instant, until: Instant) -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let watch = |processor| std::thread::spawn(move || Pace::watch(processor, from, until));
+        Self((0..processors).map(watch).collect())
+    }
+
+    /// A slice is slow when it was on any processor.
+    pub(crate) fn end(self) -> Slices {
+        let paces = self.0.into_iter().filter_map(|watching| watching.join().ok());
+        paces.map(|pace| pace.slices()).fold(Slices::default(), Slices::or)
+    }
+}
 
 // === impl Pace ===
 
 impl Pace {
-    /// Works beside the load, about a hundredth of one processor.
-    pub(crate) fn watch(from: Instant, until: Instant) -> Self {
+    fn watch(processor: usize, from: Instant, until: Instant) -> Self {
+        stay_on(processor);
         let mut pace = Self::default();
         let mut memory = vec![1u8; MEMORY_BYTES];
         while Instant::now() < until {
@@ -43,7 +66,7 @@ impl Pace {
     }
 
     /// A slice is slow when a quarter of its pieces are.
-    pub(crate) fn slices(&self) -> Slices {
+    fn slices(&self) -> Slices {
         let mut times: Vec<Duration> = self.pieces.iter().map(|(_, took)| *took).collect();
         times.sort_unstable();
         let usual = times.get(times.len() / 2).copied().unwrap_or_default();
@@ -64,19 +87,38 @@ impl Pace {
 // === impl Slices ===
 
 impl Slices {
+    fn or(mut self, other: Self) -> Self {
+        self.0.resize(self.0.len().max(other.0.len()), false);
+        self.0.iter_mut().zip(other.0).for_each(|(is_slow, other)| *is_slow |= other);
+        self
+    }
+
     /// Of all slices, how many were slow.
     pub(crate) fn slow_share(&self) -> f64 {
         self.0.iter().filter(|is_slow| **is_slow).count() as f64 / self.0.len().max(1) as f64
     }
 
-    /// Whether the machine kept its pace all that time, and for two slices before, so that what had piled up is gone.
+    /// Whether the machine kept its pace all that time, and long enough before that what had piled up is gone.
     pub(crate) fn is_calm(&self, from: Duration, until: Duration) -> bool {
-        (slice_of(from).saturating_sub(2)..=slice_of(until)).all(|slice| self.0.get(slice) == Some(&false))
+        (slice_of(from).saturating_sub(SLICES_TO_RECOVER)..=slice_of(until))
+            .all(|slice| self.0.get(slice) == Some(&false))
     }
 }
 
 fn slice_of(at: Duration) -> usize {
     (at.as_micros() / SLICE.as_micros()) as usize
+}
+
+/// Where this cannot be asked for, the system decides.
+fn stay_on(processor: usize) {
+    #[cfg(target_os = "linux")]
+    {
+        let mut processors = rustix::thread::CpuSet::new();
+        processors.set(processor);
+        let _ = rustix::thread::sched_setaffinity(None, &processors);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = processor;
 }
 
 fn processor_time() -> Duration {
@@ -126,8 +168,16 @@ mod tests {
         let calm: Vec<u32> = (0..10).filter(|slice| slices.is_calm(SLICE * *slice, SLICE * *slice)).collect();
 
         assert_eq!(slices.slow_share(), 0.1);
-        assert_eq!(calm, [0, 1, 2, 3, 7, 8, 9]);
+        assert_eq!(calm, [0, 1, 2, 3, 9]);
         assert!(!slices.is_calm(SLICE * 3, SLICE * 5));
+    }
+
+    #[test]
+    fn what_was_slow_on_one_processor_was_slow() {
+        let slices = slow_in(&[2]).slices().or(slow_in(&[6]).slices());
+
+        assert_eq!(slices.slow_share(), 0.2);
+        assert!(!slices.is_calm(SLICE * 2, SLICE * 2) && !slices.is_calm(SLICE * 6, SLICE * 6));
     }
 
     #[test]
