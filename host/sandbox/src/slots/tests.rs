@@ -92,6 +92,23 @@ fn every_page_written_is_restored() {
 }
 
 #[test]
+fn as_many_pages_and_stretches_as_are_restored_one_by_one_and_one_more() {
+    let (slots, snapshot) = (Slots::new(1), snapshot(20, 1));
+    for (count, step) in [(63, 1), (64, 1), (65, 1), (31, 2), (32, 2), (33, 2), (64, 2), (65, 2)] {
+        let mut slot = slots.take(&snapshot).unwrap();
+        for page in (0..count).map(|number| number * step) {
+            memory(&mut slot)[page * MACHINE_PAGE_BYTES + 7] ^= 0xa5;
+        }
+
+        slots.give_back(slot);
+
+        let mut slot = slots.take(&snapshot).unwrap();
+        assert!(memory(&mut slot) == snapshot.bytes(), "{count} pages, every {step}");
+        slots.give_back(slot);
+    }
+}
+
+#[test]
 fn a_slot_ends_where_its_memory_ends() {
     let (slots, large, small) = (Slots::new(1), snapshot(4, 1), snapshot(1, 2));
     let ends_at = |slot: &Slot, size: usize| {
