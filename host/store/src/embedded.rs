@@ -12,6 +12,7 @@
 mod apply;
 mod copies;
 mod counters;
+mod inbox;
 mod readers;
 mod reading;
 mod recover;
@@ -26,11 +27,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
+use self::inbox::Inbox;
 use self::readers::Readers;
 use self::remembered::Remembered;
-use self::writer::{Request, Writer};
+use self::writer::{BOUNDS, Request, Writer};
 use crate::pulse::Touched;
 use crate::{
     Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryQuery, Error, Job, JobLease, Lease,
@@ -40,13 +42,10 @@ use crate::{
 
 pub use self::copies::{Inspection, back_up, inspect, is_in_use, restore, verify};
 
-/// Requests that may wait for the writer; beyond it, callers wait before they are queued.
-const WAITING_REQUESTS: usize = 1024;
-
 pub struct Embedded {
     path: PathBuf,
     partitions: u16,
-    requests: Option<mpsc::Sender<Request>>,
+    inbox: Option<Inbox<Request>>,
     writer: Option<std::thread::JoinHandle<()>>,
     readers: Arc<Readers>,
     remembered: Arc<Remembered>,
@@ -60,17 +59,17 @@ impl Embedded {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let lock = lock(path)?;
         let (connection, opened) = schema::open_writer(path)?;
-        let (sender, receiver) = mpsc::channel(WAITING_REQUESTS);
+        let (inbox, taker) = inbox::new(BOUNDS);
         let remembered = Arc::new(Remembered::default());
         let writer = Writer::new(connection, &opened, remembered.clone())?;
         let writer = std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || writer.run(receiver))
+            .spawn(move || writer.run(taker))
             .map_err(|source| Error::Folder { path: path.into(), source })?;
         Ok(Self {
             path: path.into(),
             partitions: opened.partitions,
-            requests: Some(sender),
+            inbox: Some(inbox),
             writer: Some(writer),
             readers: Arc::new(Readers::new(path)),
             remembered,
@@ -95,8 +94,7 @@ impl Embedded {
 
     async fn ask<Answer>(&self, request: impl FnOnce(oneshot::Sender<Answer>) -> Request) -> Result<Answer, Error> {
         let (reply, answer) = oneshot::channel();
-        let requests = self.requests.as_ref().ok_or(Error::Closed)?;
-        requests.send(request(reply)).await.map_err(|_| Error::Closed)?;
+        self.inbox.as_ref().ok_or(Error::Closed)?.put(request(reply)).await?;
         answer.await.map_err(|_| Error::Closed)
     }
 }
@@ -105,8 +103,8 @@ impl Drop for Embedded {
     fn drop(&mut self) {
         // Readers go first: whoever closes the file last folds the log into it, and a reader may not write.
         self.readers = Arc::new(Readers::new(&self.path));
-        // Without a sender the writer finishes what it was given and ends; then the file is free.
-        drop(self.requests.take());
+        // The writer finishes what it was given and ends; then the file is free.
+        drop(self.inbox.take());
         if let Some(writer) = self.writer.take() {
             let _ = writer.join();
         }

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::writer::{Request, Writer};
-use super::{Embedded, WAITING_REQUESTS, schema};
+use super::writer::{BOUNDS, Request, Writer};
+use super::{Embedded, schema};
 use crate::contract::{World, job, leases, payloads, text};
 use crate::{
     Batch, CommitError, Committed, DirectoryWrite, EntryQuery, Error, LeaseRequest, Lookup, Op, Page, Partition, Reads,
@@ -133,7 +133,7 @@ async fn a_batch_that_is_refused_disturbs_nobody_in_its_group() {
 async fn more_committers_than_the_queue_holds_wait_their_turn() {
     let folder = tempfile::tempdir().unwrap();
     let world = Arc::new(world(&folder));
-    let many = WAITING_REQUESTS + 1;
+    let many = BOUNDS.room + 1;
     let commits = (0..many).map(|_| {
         let world = Arc::clone(&world);
         tokio::spawn(async move { world.commit(vec![count()]).await })

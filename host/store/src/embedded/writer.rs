@@ -6,12 +6,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 use super::apply::{Applied, Apply, Memory};
+use super::inbox::{Bounds, Taker};
 use super::recover;
 use super::remembered::{RecordChange, Remembered};
 use super::schema::Opened;
@@ -21,13 +22,9 @@ use crate::{
     TimerLease,
 };
 
-/// Requests that share an fsync. Enough to make it cheap, few enough to keep latency in milliseconds.
-const GROUP: usize = 512;
-/// Less than a slow disk's fsync, far more than it takes to come back for those who were just answered.
-const GATHER: Duration = Duration::from_micros(300);
-/// They mostly are back within this time. Whoever takes longer is computing, and needs the processor we would spin on.
-const SPIN: Duration = Duration::from_micros(40);
-const PAUSE: Duration = Duration::from_micros(50);
+/// What waits for the writer, and what shares an fsync. With 32 it is a small part of the work already, and it is better
+/// to write while others compute; with 512 a group still takes milliseconds only.
+pub(super) const BOUNDS: Bounds = Bounds { room: 1024, enough: 32, most: 512, patience: Duration::from_millis(1) };
 /// Forgotten counters are swept at most once in this much of the callers' time, so many at a time.
 const SWEEP_EVERY_MS: u64 = 60_000;
 const SWEEP_ROWS: u32 = 1000;
@@ -74,18 +71,13 @@ impl Writer {
         })
     }
 
-    pub(super) fn run(mut self, mut requests: mpsc::Receiver<Request>) {
-        let mut group = VecDeque::with_capacity(GROUP);
-        let mut expected = 1;
-        while let Some(first) = requests.blocking_recv() {
-            group.push_back(first);
-            gather(&requests, expected);
-            while group.len() < GROUP
-                && let Ok(next) = requests.try_recv()
-            {
-                group.push_back(next);
+    pub(super) fn run(mut self, mut inbox: Taker<Request>) {
+        let mut group = VecDeque::with_capacity(BOUNDS.most);
+        loop {
+            inbox.take(&mut group);
+            if group.is_empty() {
+                return;
             }
-            expected = group.len();
             self.write(&mut group);
         }
     }
@@ -202,19 +194,6 @@ impl Request {
             Self::LeaseTimers(_, _, reply) => answer(reply, Err(Error::Closed)),
             Self::Extend(_, _, _, reply) => answer(reply, Err(Error::Closed.into())),
             Self::Directory(_, reply) => answer(reply, Err(Error::Closed)),
-        }
-    }
-}
-
-/// Those who were just answered come back in a moment. Without this pause the first of them would
-/// start a transaction alone, and the others would wait for two fsyncs instead of one.
-fn gather(requests: &mpsc::Receiver<Request>, expected: usize) {
-    let begun = Instant::now();
-    while requests.len() + 1 < expected {
-        match begun.elapsed() {
-            waited if waited < SPIN => std::thread::yield_now(),
-            waited if waited < GATHER => std::thread::sleep(PAUSE),
-            _ => return,
         }
     }
 }
