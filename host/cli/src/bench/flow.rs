@@ -3,6 +3,7 @@
 //! Everyone is measured in turns by the same load in one run, so ratios hold whatever the machine. This server gives
 //! every request a fresh sandbox and answers when the event is on disk.
 
+use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,11 +11,13 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::contenders::{self, Contender};
-use super::load::{self, Load};
+use super::load::{self, Figures, Load};
 use super::process::Process;
 
 const SQLITE: &str = "Wellspring, SQLite";
 const REDIS: &str = "Wellspring, Redis";
+/// How long half of the rate is measured.
+const TURNS_AT_HALF_RATE: f64 = 3.0;
 /// How often memory is looked at while the load goes on.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
@@ -26,11 +29,11 @@ pub(crate) struct Arguments {
     /// Requests at the same time
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// How long each figure is measured
-    #[arg(long, default_value_t = 5.0)]
+    /// How long a turn is
+    #[arg(long, default_value_t = 2.0)]
     seconds: f64,
     /// How often everyone has its turn; the median counts
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = 9)]
     rounds: usize,
     /// How long memory is watched under full load at the end
     #[arg(long, default_value_t = 0.2)]
@@ -47,7 +50,8 @@ pub(crate) struct Arguments {
 struct Report {
     connections: usize,
     contenders: Vec<Row>,
-    /// This server on SQLite against workerd, in requests per second.
+    /// This server on SQLite against workerd, in requests per second: the median of the rounds, each on its own, because
+    /// machines change their pace from one to the next.
     against_workerd: Option<f64>,
     soak: Option<Soak>,
     missing: Vec<String>,
@@ -89,9 +93,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     if !arguments.alone {
         field.enter_others(folder.path()).await;
     }
-    let rows = measure(&arguments, &field.contenders).await?;
-    let speed = |name| rows.iter().find(|row| row.name == name).map(|row| row.requests_per_s);
-    let against_workerd = speed(SQLITE).zip(speed("workerd")).map(|(ours, theirs)| ours / theirs);
+    let turns = take_turns(&arguments, &field.contenders).await?;
+    let against_workerd = ratio(&field.contenders, &turns, SQLITE, "workerd");
+    let rows = measure_at_half_rate(&arguments, &field.contenders, turns).await?;
     let soak = match field.contenders.iter().find(|contender| contender.name == SQLITE) {
         Some(contender) => soak(&arguments, contender).await?,
         None => None,
@@ -143,36 +147,62 @@ impl Field {
     }
 }
 
-async fn measure(arguments: &Arguments, contenders: &[Contender]) -> Result<Vec<Row>> {
-    let full = Load { connections: arguments.connections, seconds: arguments.seconds, rate: None };
-    let mut seen = vec![Vec::new(); contenders.len()];
+/// What everyone did in each round at full load.
+async fn take_turns(arguments: &Arguments, contenders: &[Contender]) -> Result<Vec<Vec<Figures>>> {
+    let load = Load { connections: arguments.connections, seconds: arguments.seconds, rate: None };
+    let mut turns = vec![Vec::new(); contenders.len()];
     for round in 1..=arguments.rounds.max(1) {
-        for (contender, seen) in contenders.iter().zip(&mut seen) {
+        for (contender, turns) in contenders.iter().zip(&mut turns) {
             talk(arguments, &format!("round {round}: {}", contender.name));
-            seen.push(load::put_on(&contender.url, full).await?);
+            turns.push(load::put_on(&contender.url, load).await?);
         }
     }
+    Ok(turns)
+}
+
+/// How many times faster the one was than the other.
+fn ratio(contenders: &[Contender], turns: &[Vec<Figures>], one: &str, other: &str) -> Option<f64> {
+    let of = |name| turns.get(contenders.iter().position(|contender| contender.name == name)?);
+    let rounds = of(one)?.iter().zip(of(other)?);
+    median(rounds.map(|(one, other)| one.requests_per_s / other.requests_per_s).collect(), f64::total_cmp)
+}
+
+async fn measure_at_half_rate(
+    arguments: &Arguments,
+    contenders: &[Contender],
+    turns: Vec<Vec<Figures>>,
+) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (contender, mut seen) in contenders.iter().zip(seen) {
-        seen.sort_by(|one, other| one.requests_per_s.total_cmp(&other.requests_per_s));
-        let best = seen.get(seen.len() / 2).context("nothing was measured")?;
+    for (contender, turns) in contenders.iter().zip(turns) {
+        let failed: usize = turns.iter().map(|figures| figures.failed).sum();
+        let by_rate = |one: &Figures, other: &Figures| one.requests_per_s.total_cmp(&other.requests_per_s);
+        let full = median(turns, by_rate).context("nothing was measured")?;
         talk(arguments, &format!("half of the rate: {}", contender.name));
-        let half = load::put_on(&contender.url, Load { rate: Some(best.requests_per_s / 2.0), ..full }).await?;
+        // The slowest hundredth of the requests takes more of them than a rate does.
+        let seconds = arguments.seconds * TURNS_AT_HALF_RATE;
+        let load = Load { connections: arguments.connections, seconds, rate: Some(full.requests_per_s / 2.0) };
+        let half = load::put_on(&contender.url, load).await?;
         let machine = half.machine.context("nobody watched the machine")?;
         rows.push(Row {
             name: contender.name,
-            requests_per_s: best.requests_per_s,
-            p50_ms: best.p50_ms,
-            p99_ms: best.p99_ms,
+            requests_per_s: full.requests_per_s,
+            p50_ms: full.p50_ms,
+            p99_ms: full.p99_ms,
             half_rate_p50_ms: half.p50_ms,
             half_rate_p99_ms: half.p99_ms,
             half_rate_calm_p99_ms: machine.calm_p99_ms,
             machine_slow_share: machine.slow_share,
-            failed: seen.iter().map(|figures| figures.failed).sum::<usize>() + half.failed,
+            failed: failed + half.failed,
             resident_mb: contender.process.resident_mb(),
         });
     }
     Ok(rows)
+}
+
+fn median<Figure>(mut figures: Vec<Figure>, compare: impl FnMut(&Figure, &Figure) -> Ordering) -> Option<Figure> {
+    figures.sort_by(compare);
+    let middle = figures.len() / 2;
+    figures.into_iter().nth(middle)
 }
 
 async fn soak(arguments: &Arguments, contender: &Contender) -> Result<Option<Soak>> {
