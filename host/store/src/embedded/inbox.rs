@@ -4,7 +4,7 @@
 //! goes to the end again as long as others came in the meantime. So a caller that is alone hardly waits, a machine with
 //! time to spare spends it on small groups, and one without shares each write among many. Sleeping for a fixed time would
 //! be too long for the one and too short for the other; and a thread that gives up the processor while it waits may not
-//! get it back for tens of milliseconds.
+//! get it back for milliseconds.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
