@@ -1,5 +1,8 @@
+//! Who is in a group, and who waits for what.
+
 use std::collections::VecDeque;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -48,12 +51,14 @@ async fn whoever_comes_alone_is_taken_alone() {
 #[tokio::test]
 async fn everybody_who_is_ready_is_in_the_group() {
     let (inbox, taker) = new(WIDE);
+    let inbox = Arc::new(inbox);
     let taking = take(taker);
     wait_until_idle(&inbox);
 
-    let inbox = &inbox;
-    let ready = [1, 2, 3].map(|request| async move { put(inbox, [request]) });
-    futures_util::future::join_all(ready).await;
+    for request in [1, 2, 3] {
+        let inbox = Arc::clone(&inbox);
+        tokio::spawn(async move { put(&inbox, [request]) });
+    }
 
     assert_eq!(taking.await.unwrap().1, [1, 2, 3]);
 }
