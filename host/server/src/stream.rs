@@ -1,9 +1,26 @@
 //! Server-sent events of a source: `GET /v1/sources/{id}/sse`, also without `/v1`.
 //!
-//! Each reader has a task that reads ahead by a few events at most. Who does not read is disconnected, and resumes with
-//! `Last-Event-ID` from what is kept.
+//! ```text
+//! :sse-handshake                                    at once, and every 15 s
+//!
+//! id: 1750593600000-0                               one for each event
+//! data: {"id":…,"indexed_at_ms":…,"event":…,"metadata":…}
+//!
+//! id: 1750593600000-0                               the last of a stream that could not give everything
+//! event: gap
+//! data: {"last_event_id":"1750593600000-0","reason":"slow_reader","resume":…,"list":…}
+//!
+//! event: end                                        the last of a stream that is over
+//! data: {"reason":"source_deleted","last_event_id":"1750593600000-0"}
+//! ```
+//!
+//! Everything that is committed while a reader is connected is sent, in order, or the stream ends with a gap. Each reader
+//! has a task that reads ahead by one event; the bytes of an event are the same memory for all readers.
 
-use std::sync::Arc;
+mod places;
+mod reader;
+
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -14,55 +31,45 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use hyper::http::{HeaderName, request};
 use hyper::{Method, Request, Response, StatusCode};
 use platform::flow::{Follower, Following};
-use platform::manage::events::EventSummary;
 use platform::{Caller, Platform};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use serde_json::json;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use self::places::{Full, Place, Places};
+use self::reader::{Ended, Reader, Told};
 use crate::api::{Refusal, parse_path, parse_query, refuse};
 use crate::body::{Body, BoxError, full};
 use crate::plugin::Plugin;
 use crate::route::Access;
 
 /// Events that wait for a reader; each may be half a megabyte.
-const AHEAD: usize = 4;
-/// Design: "comment `:sse-handshake` at once and every 15 s".
-const COMMENT: &str = ":sse-handshake\n\n";
-const COMMENT_EVERY_MS: u64 = 15_000;
+const AHEAD: usize = 1;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 pub struct Streams {
     platform: Platform,
     config: Config,
-    places: Arc<Semaphore>,
+    places: Places,
     tasks: TaskTracker,
     shutdown: CancellationToken,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Readers at once.
+    /// Readers at once, and those of one account.
     pub max_readers: usize,
+    pub max_readers_per_account: usize,
     /// How long an event may wait for its reader.
     pub patience_ms: u64,
-}
-
-/// One reader: what it is sent, and when that ends.
-struct Reader {
-    platform: Platform,
-    follower: Follower,
-    sender: mpsc::Sender<Bytes>,
-    patience_ms: u64,
-    /// Freed when the reader is gone.
-    _place: OwnedSemaphorePermit,
 }
 
 // === impl Config ===
 
 impl Default for Config {
     fn default() -> Self {
-        Self { max_readers: 1000, patience_ms: 30_000 }
+        Self { max_readers: 2000, max_readers_per_account: 1000, patience_ms: 30_000 }
     }
 }
 
@@ -84,12 +91,12 @@ impl Plugin for Streams {
         };
         let event_name = query.get("event_name").and_then(|name| name.as_str()).unwrap_or_default();
         let after = head.headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
-        let following = Following { event_name, after };
-        let Ok(place) = self.places.clone().try_acquire_owned() else {
-            return overloaded();
+        let place = match self.places.take(caller.user.id.as_str()) {
+            Ok(place) => place,
+            Err(full) => return overloaded(full),
         };
-        match Follower::of_source(&caller, &self.platform, &id, following).await {
-            Ok(follower) => self.open(follower, place),
+        match Follower::of_source(&caller, &self.platform, &id, Following { event_name, after }).await {
+            Ok(follower) => self.open(follower, event_name, place),
             Err(error) => refuse(error, now_ms),
         }
     }
@@ -100,27 +107,30 @@ impl Plugin for Streams {
 impl Streams {
     /// Streams end with `shutdown`: their readers come back to another host.
     pub fn new(platform: Platform, config: Config, shutdown: CancellationToken) -> Self {
-        let places = Arc::new(Semaphore::new(config.max_readers));
+        let places = Places::new(config.max_readers, config.max_readers_per_account);
         Self { platform, config, places, tasks: TaskTracker::new(), shutdown }
     }
 
-    fn open(&self, follower: Follower, place: OwnedSemaphorePermit) -> Response<Body> {
+    fn open(&self, follower: Follower, event_name: &str, place: Place) -> Response<Body> {
         let (sender, receiver) = mpsc::channel(AHEAD);
-        let (platform, patience_ms) = (self.platform.clone(), self.config.patience_ms);
-        let reader = Reader { platform, follower, sender, patience_ms, _place: place };
-        let shutdown = self.shutdown.clone();
+        let told = Told { source: follower.emitter().to_owned(), event_name: event_name.to_owned() };
+        let mut reader = Reader::new(&self.platform, follower, sender, self.config.patience_ms);
+        let (shutdown, last_words) = (self.shutdown.clone(), Arc::new(OnceLock::new()));
+        let body = body(receiver, last_words.clone());
         self.tasks.spawn(async move {
             // Dropping a reader in the middle loses nothing: it resumes from the last event it got.
-            tokio::select! {
-                () = shutdown.cancelled() => {}
-                () = reader.serve() => {}
+            let ended = tokio::select! {
+                () = shutdown.cancelled() => Ended::Stopping,
+                ended = reader.serve() => ended,
+            };
+            if let Some(frame) = told.frame(ended, reader.sent_id()) {
+                let _ = last_words.set(frame);
             }
+            // Only now, so that the body finds the last words.
+            drop(reader);
+            drop(place);
         });
-        let chunks = stream::unfold(receiver, |mut receiver| async move {
-            let chunk = receiver.recv().await?;
-            Some((Ok::<_, BoxError>(Frame::data(chunk)), receiver))
-        });
-        let mut response = Response::new(StreamBody::new(chunks).boxed_unsync());
+        let mut response = Response::new(body);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -130,52 +140,18 @@ impl Streams {
     }
 }
 
-// === impl Reader ===
-
-impl Reader {
-    async fn serve(mut self) {
-        let mut is_read = self.send(Bytes::from_static(COMMENT.as_bytes())).await;
-        let mut comment_ms = self.platform.clock.now_ms().saturating_add(COMMENT_EVERY_MS);
-        while is_read {
-            // All are cancel-safe: a follower gives again what was not taken.
-            is_read = tokio::select! {
-                () = self.sender.closed() => false,
-                found = self.follower.next() => match found {
-                    Ok(events) => self.send_all(&events).await,
-                    Err(error) => {
-                        tracing::warn!(%error, "a stream ended early");
-                        false
-                    }
-                },
-                () = self.platform.clock.sleep_until(comment_ms) => {
-                    comment_ms = self.platform.clock.now_ms().saturating_add(COMMENT_EVERY_MS);
-                    self.send(Bytes::from_static(COMMENT.as_bytes())).await
-                }
-            };
+/// What the task sends, and then its last words: they wait for no place, so that a reader that was too slow still hears
+/// them when it reads on.
+fn body(receiver: mpsc::Receiver<Bytes>, last_words: Arc<OnceLock<Bytes>>) -> Body {
+    let chunks = stream::unfold(Some((receiver, last_words)), |state| async move {
+        let (mut receiver, last_words) = state?;
+        if let Some(chunk) = receiver.recv().await {
+            return Some((Ok::<_, BoxError>(Frame::data(chunk)), Some((receiver, last_words))));
         }
-    }
-
-    async fn send_all(&self, events: &[EventSummary]) -> bool {
-        for event in events {
-            let Ok(data) = serde_json::to_string(event) else {
-                return false;
-            };
-            if !self.send(format!("id: {}\ndata: {data}\n\n", event.id).into()).await {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Whether the reader took it in time.
-    async fn send(&self, chunk: Bytes) -> bool {
-        let until_ms = self.platform.clock.now_ms().saturating_add(self.patience_ms);
-        tokio::select! {
-            biased;
-            sent = self.sender.send(chunk) => sent.is_ok(),
-            () = self.platform.clock.sleep_until(until_ms) => false,
-        }
-    }
+        let last = last_words.get()?.clone();
+        Some((Ok(Frame::data(last)), None))
+    });
+    StreamBody::new(chunks).boxed_unsync()
 }
 
 fn source_id(head: &request::Parts) -> Option<String> {
@@ -187,10 +163,13 @@ fn source_id(head: &request::Parts) -> Option<String> {
     }
 }
 
-fn overloaded() -> Response<Body> {
-    let body = r#"{"error":"too many streams are open","code":"overloaded"}"#;
-    let mut response = Response::new(full(body));
-    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+fn overloaded(full_place: Full) -> Response<Body> {
+    let (status, error, code) = match full_place {
+        Full::Host => (StatusCode::SERVICE_UNAVAILABLE, "too many streams are open", "overloaded"),
+        Full::Account => (StatusCode::TOO_MANY_REQUESTS, "the account has too many open streams", "too_many_streams"),
+    };
+    let mut response = Response::new(full(json!({"error": error, "code": code}).to_string()));
+    *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response

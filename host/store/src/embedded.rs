@@ -33,11 +33,12 @@ use self::inbox::Inbox;
 use self::readers::Readers;
 use self::remembered::Remembered;
 use self::writer::{BOUNDS, Request, Writer};
-use crate::pulse::Touched;
+use crate::feed::{Bounds, Feed};
+use crate::pulse::makes_work;
 use crate::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryQuery, Error, Job, JobLease, Lease,
-    LeaseRequest, Leased, Lookup, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo, Tenant, Tick,
-    TimerLease, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobLease, Lease,
+    LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo, Tenant,
+    Tick, TimerLease, Values, Work,
 };
 
 pub use self::copies::{Inspection, back_up, inspect, is_in_use, restore, verify};
@@ -50,6 +51,7 @@ pub struct Embedded {
     readers: Arc<Readers>,
     remembered: Arc<Remembered>,
     pulse: Pulse,
+    feed: Feed,
     /// Held as long as the store lives; the system lets go of it when the process dies.
     _lock: File,
 }
@@ -61,7 +63,8 @@ impl Embedded {
         let (connection, opened) = schema::open_writer(path)?;
         let (inbox, taker) = inbox::new(BOUNDS);
         let remembered = Arc::new(Remembered::default());
-        let writer = Writer::new(connection, &opened, remembered.clone())?;
+        let feed = Feed::new(Bounds::default());
+        let writer = Writer::new(connection, &opened, (remembered.clone(), feed.clone()))?;
         let writer = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || writer.run(taker))
@@ -74,6 +77,7 @@ impl Embedded {
             readers: Arc::new(Readers::new(path)),
             remembered,
             pulse: Pulse::new(),
+            feed,
             _lock: lock,
         })
     }
@@ -115,10 +119,19 @@ impl Drop for Embedded {
 impl Store for Embedded {
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.check()?;
-        let touched = Touched::by(&batch);
+        let makes_work = makes_work(&batch);
         let committed = self.ask(|reply| Request::Commit(Box::new(batch), reply)).await??;
-        self.pulse.committed(&touched);
+        if makes_work {
+            self.pulse.work_is_there();
+        }
         Ok(committed)
+    }
+
+    async fn follow(&self, tenant: &Tenant, emitter: &str) -> Result<Live, Error> {
+        let live = self.feed.join(tenant, emitter);
+        // A group that is being written may have looked before there was a reader.
+        self.ask(Request::Barrier).await?;
+        Ok(live)
     }
 
     fn partitions(&self) -> u16 {
@@ -161,6 +174,11 @@ impl Reads for Embedded {
     async fn streams(&self, tenant: &Tenant, emitter: &str) -> Result<Vec<StreamInfo>, Error> {
         let (tenant, emitter) = (tenant.clone(), emitter.to_owned());
         self.readers.read(move |reader| reading::streams(reader, &tenant, &emitter)).await
+    }
+
+    async fn last_entry(&self, tenant: &Tenant, emitter: &str) -> Result<Option<EntryId>, Error> {
+        let (tenant, emitter) = (tenant.clone(), emitter.to_owned());
+        self.readers.read(move |reader| reading::last_entry(reader, &tenant, &emitter)).await
     }
 
     async fn entries(

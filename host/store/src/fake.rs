@@ -11,17 +11,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::pulse::Touched;
+use crate::feed::{Bounds, Feed};
+use crate::pulse::makes_work;
 use crate::queue::index::Index;
 use crate::{
     Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobId, Lease,
-    LeaseRequest, Leased, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo,
-    Tenant, Tick, Values, Work,
+    LeaseRequest, Leased, Live, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records, Store,
+    StreamInfo, Tenant, Tick, Values, Work,
 };
 
 pub struct Memory {
     state: Mutex<State>,
     pulse: Pulse,
+    feed: Feed,
 }
 
 struct State {
@@ -69,7 +71,7 @@ impl Default for Memory {
     fn default() -> Self {
         let index = Index::new(PARTITIONS, 0);
         let state = State { tenants: HashMap::new(), index, directory: HashMap::new(), last_position: 0 };
-        Self { state: Mutex::new(state), pulse: Pulse::new() }
+        Self { state: Mutex::new(state), pulse: Pulse::new(), feed: Feed::new(Bounds::default()) }
     }
 }
 
@@ -95,9 +97,20 @@ impl Memory {
 impl Store for Memory {
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.check()?;
-        let committed = self.state().commit(&batch)?;
-        self.pulse.committed(&Touched::by(&batch));
+        let mut state = self.state();
+        let committed = state.commit(&batch)?;
+        // Before the next commit, so that entries are published in order.
+        self.feed.publish(self.feed.note(&batch.tenant, &batch.operations, &committed.entries));
+        drop(state);
+        if makes_work(&batch) {
+            self.pulse.work_is_there();
+        }
         Ok(committed)
+    }
+
+    async fn follow(&self, tenant: &Tenant, emitter: &str) -> Result<Live, Error> {
+        let _between_commits = self.state();
+        Ok(self.feed.join(tenant, emitter))
     }
 
     fn partitions(&self) -> u16 {
@@ -146,6 +159,10 @@ impl Reads for Memory {
             let streams = owned.emitters.get(emitter).into_iter().flat_map(|emitter| &emitter.streams);
             streams.map(|(name, entries)| StreamInfo { name: name.clone(), count: count(entries.len()) }).collect()
         }))
+    }
+
+    async fn last_entry(&self, tenant: &Tenant, emitter: &str) -> Result<Option<EntryId>, Error> {
+        Ok(self.owned(tenant, |owned| owned.emitters.get(emitter)?.last))
     }
 
     async fn entries(

@@ -6,12 +6,13 @@
 //! decided above. Time is always passed in, never read.
 //!
 //! Reading order: the nouns ([`Tenant`], [`EntryId`]), what is written ([`Batch`]), what is read
-//! ([`Reads`]), what is leased ([`Work`]), the seam ([`Store`]), then the engines.
+//! ([`Reads`]), what is leased ([`Work`]), what is followed ([`Live`]), the seam ([`Store`]), then the engines.
 
 mod batch;
 mod directory;
 mod entry_id;
 mod error;
+mod feed;
 mod pulse;
 mod reads;
 mod store;
@@ -35,7 +36,8 @@ pub use crate::batch::{
 pub use crate::directory::{Directory, DirectoryWrite};
 pub use crate::entry_id::{EntryId, ParseEntryIdError};
 pub use crate::error::{At, CommitError, Error};
-pub use crate::pulse::{Appended, Pulse};
+pub use crate::feed::{Live, LiveEntry, Taken};
+pub use crate::pulse::Pulse;
 pub use crate::reads::{Entry, EntryQuery, Lookup, MAX_PAGE, Order, Page, Reads, Record, Records, StreamInfo, Values};
 pub use crate::store::Store;
 pub use crate::tenant::{InvalidTenant, PARTITIONS, Partition, Tenant};

@@ -22,6 +22,9 @@ pub trait Reads: Send + Sync {
     /// The streams of an emitter that were ever written, by name.
     async fn streams(&self, tenant: &Tenant, emitter: &str) -> Result<Vec<StreamInfo>, Error>;
 
+    /// The newest id that was ever given to an entry of the emitter, also when the entry is gone by now.
+    async fn last_entry(&self, tenant: &Tenant, emitter: &str) -> Result<Option<EntryId>, Error>;
+
     async fn entries(
         &self,
         tenant: &Tenant,

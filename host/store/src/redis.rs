@@ -22,7 +22,9 @@
 //! | `ws:{p3}:timers`, `ws:{p3}:timer:t:id` | timers by time; hash: due, schedule, token |
 //! | `ws:{p3}:position`, `:jobs`, `:token`, `:turn` | sequences |
 //! | `ws:{p3}:done:<client>:<call>` | number and answers of its last group of commits, for two minutes |
-//! | `ws:pulse` | channel: who sends it, `:w` or `:`, and `:t:emitter` for each emitter with new entries |
+//! | `ws:{p3}:live:t:emitter` | there while a host has readers of the emitter, and the channel they are told on (`live.lua`) |
+//! | `ws:{p3}:live` | there while any emitter has readers; on one server only that of the first partition |
+//! | `ws:pulse` | channel: who sends it, `:w`: there is work |
 //!
 //! # How durable
 //!
@@ -40,6 +42,7 @@ mod decode;
 mod encode;
 mod group;
 mod link;
+mod live;
 mod scripts;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,14 +53,15 @@ use bytes::Bytes;
 
 use self::address::Address;
 use self::decode::Row;
-use self::encode::{Arguments, escape, unescape};
+use self::encode::{Arguments, escape};
 use self::group::{Groups, Member};
 use self::link::Link;
+use self::live::Lives;
 use crate::batch::MAX_MS;
 use crate::{
-    Appended, Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryQuery, Error, Job, Lease,
-    LeaseRequest, Leased, Lookup, MAX_LEASES, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records, Store,
-    StreamInfo, Tenant, Tick, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, Lease,
+    LeaseRequest, Leased, Live, Lookup, MAX_LEASES, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records,
+    Store, StreamInfo, Tenant, Tick, Values, Work,
 };
 
 /// The namespace of an installation that has the server to itself.
@@ -69,6 +73,7 @@ pub struct Redis {
     namespace: String,
     partitions: u16,
     pulse: Pulse,
+    lives: Lives,
     /// Where the next round over the partitions begins, so that none is always last.
     rounds: AtomicU64,
 }
@@ -81,14 +86,18 @@ impl Redis {
         let client = format!("{:016x}", getrandom::u64()?);
         let ears = (pulse.clone(), client.clone());
         let hear = move |message: PushInfo| hear(&ears.0, &ears.1, message);
-        let link = Link::open(Address::parse(address)?, &channel, hear).await?;
+        let address = Address::parse(address)?;
+        let link = Link::open(address.clone(), hear).await?;
+        link.subscribe(&channel).await?;
         let key = format!("{namespace}:partitions");
         let _: bool = link.ask(cmd("SETNX").arg(&key).arg(PARTITIONS)).await?;
         let partitions = link.ask(cmd("GET").arg(&key)).await?;
         let lines = Partition::all(if link.is_cluster() { partitions } else { 1 });
         let homes: Vec<String> = lines.into_iter().map(|line| prefix(namespace, line)).collect();
         let groups = Groups::new(link.clone(), pulse.clone(), (client, channel), &homes);
-        Ok(Self { link, groups, namespace: namespace.to_owned(), partitions, pulse, rounds: AtomicU64::new(0) })
+        let lives = Lives::new(address, link.clone());
+        let (namespace, rounds) = (namespace.to_owned(), AtomicU64::new(0));
+        Ok(Self { link, groups, namespace, partitions, pulse, lives, rounds })
     }
 
     fn prefix_of(&self, tenant: &Tenant) -> String {
@@ -145,6 +154,12 @@ impl Store for Redis {
         decode::committed(&answer, &batch.operations)
     }
 
+    async fn follow(&self, tenant: &Tenant, emitter: &str) -> Result<Live, Error> {
+        let partition = tenant.partition(self.partitions);
+        let any = self.groups.live_key(partition).ok_or(Error::Closed)?;
+        self.lives.follow(tenant, emitter, (&prefix(&self.namespace, partition), any)).await
+    }
+
     fn partitions(&self) -> u16 {
         self.partitions
     }
@@ -187,6 +202,12 @@ impl Reads for Redis {
         let streams: Vec<(String, u64)> =
             self.link.run(&scripts::STREAMS, &[&self.prefix_of(tenant)], &arguments).await?;
         Ok(streams.into_iter().map(|(name, count)| StreamInfo { name, count }).collect())
+    }
+
+    async fn last_entry(&self, tenant: &Tenant, emitter: &str) -> Result<Option<EntryId>, Error> {
+        let key = format!("{}:last:{tenant}:{}", self.prefix_of(tenant), escape(emitter));
+        let last: Option<String> = self.link.ask(cmd("GET").arg(key)).await?;
+        last.map(|id| decode::parse(&id)).transpose()
     }
 
     async fn entries(
@@ -294,7 +315,7 @@ fn prefix(namespace: &str, partition: Partition) -> String {
     format!("{namespace}:{{p{}}}", partition.index())
 }
 
-/// A message of another host: wakes those who wait here. This client's own commits have done so already.
+/// A message of another host: wakes the workers of this one. This client's own commits have done so already.
 fn hear(pulse: &Pulse, client: &str, message: PushInfo) {
     if message.kind != PushKind::Message {
         return;
@@ -307,11 +328,6 @@ fn hear(pulse: &Pulse, client: &str, message: PushInfo) {
     }
     if parts.next() == Some("w") {
         pulse.work_is_there();
-    }
-    while let (Some(tenant), Some(emitter)) = (parts.next(), parts.next()) {
-        if let Ok(tenant) = Tenant::parse(tenant) {
-            pulse.appended(Appended { tenant, emitter: unescape(emitter) });
-        }
     }
 }
 

@@ -1,30 +1,44 @@
 //! Following a stream, or all channels of a source, as they grow.
 //!
-//! Nothing is buffered: a follower remembers the last id it gave, and reads on from there. A pulse says that there may
-//! be more; one that was missed costs a few seconds, never an event.
+//! A follower first gives what is kept after the event it resumes from, then what is committed while it is there: all of
+//! it, in order, whatever retention says. When the store cannot promise that, because the reader is too slow or because
+//! messages of another host were lost, it says so and ends ([`Next::Gap`]). It also ends when its source, its key or its
+//! account is gone ([`Next::End`]).
+//!
+//! Waiting costs a look at three records now and then; nothing grows with the number of channels.
+
+mod kept;
+mod standing;
+
+use std::sync::Arc;
 
 use domain::event_id::EventId;
 use domain::subscriptions::Stream;
-use store::{Appended, EntryId, EntryQuery, Order, Tenant};
-use tokio::sync::broadcast;
+use store::{EntryId, Live, LiveEntry, Taken};
 
-use crate::manage::events::{EventSummary, streams_of};
+use self::kept::Kept;
+use self::standing::Standing;
 use crate::manage::sources;
+use crate::records::names;
 use crate::{Caller, Error, Platform};
 
-/// Read at once: events may be half a megabyte each.
-const AT_ONCE: u32 = 10;
-/// How long without a pulse until it is looked whether there is more all the same.
+pub use self::standing::End;
+
+/// How old the last look at the reader's rights may be while nothing comes, and when an event is given.
 const LOOK_EVERY_MS: u64 = 5000;
+const LOOK_BEFORE_EVENT_MS: u64 = 1000;
 
 pub struct Follower {
     platform: Platform,
-    tenant: Tenant,
+    standing: Standing,
     emitter: String,
     /// Every channel when absent.
     stream: Option<Stream>,
+    live: Live,
+    /// What is still to be read from before it was live.
+    kept: Option<Kept>,
+    /// The last that was given, or the one to go on after.
     last: EntryId,
-    pulse: broadcast::Receiver<Appended>,
 }
 
 /// What to follow.
@@ -34,6 +48,15 @@ pub struct Following<'a> {
     pub event_name: &'a str,
     /// The last event that was seen; from now on when absent.
     pub after: Option<&'a str>,
+}
+
+/// What comes next. Nothing follows a gap or an end.
+#[derive(Debug)]
+pub enum Next {
+    Event(Arc<LiveEntry>),
+    /// Events after the last one were committed and will not come.
+    Gap,
+    End(End),
 }
 
 // === impl Follower ===
@@ -48,73 +71,84 @@ impl Follower {
         let source = sources::find(caller, platform, id).await?;
         let named = Some(following.event_name).filter(|name| !name.is_empty());
         let stream = named.map(Stream::parse).transpose().map_err(|error| Error::parameter("event_name", error))?;
-        // Before the newest is looked up, so that nothing falls between.
-        let pulse = platform.store.pulse().events();
-        let (tenant, emitter) = (caller.tenant.clone(), source.id.to_string());
-        let mut follower = Self { platform: platform.clone(), tenant, emitter, stream, last: EntryId::FIRST, pulse };
-        follower.last = match following.after {
-            Some(after) => parse_id(after)?,
-            None => {
-                let found = follower.read(EntryQuery::newest(1)).await?;
-                found.first().map_or(EntryId::FIRST, |(newest, _)| *newest)
-            }
-        };
-        Ok(follower)
+        let after = following.after.map(parse_id).transpose()?;
+        let emitter = source.id.to_string();
+        let live = platform.store.follow(&caller.tenant, &emitter).await?;
+        // After it is followed: everything up to this one can be read, and everything after it is given.
+        let newest = platform.store.last_entry(&caller.tenant, &emitter).await?.unwrap_or(EntryId::FIRST);
+        // An id that this store has not given yet is the future's: nothing may be skipped for it.
+        let last = after.map_or(newest, |after| after.min(newest));
+        let kept = (last < newest).then(|| Kept::until(newest));
+        let standing = Standing::new(caller, platform, source.id);
+        Ok(Self { platform: platform.clone(), standing, emitter, stream, live, kept, last })
     }
 
-    /// The next events, at least one, oldest first. May be dropped at any time without losing any.
-    pub async fn next(&mut self) -> Result<Vec<EventSummary>, Error> {
+    pub fn emitter(&self) -> &str {
+        &self.emitter
+    }
+
+    /// The last event that was given, or the one to go on after.
+    pub fn last_id(&self) -> EntryId {
+        self.last
+    }
+
+    /// The next event. May be dropped at any time without losing any.
+    pub async fn next(&mut self) -> Result<Next, Error> {
         loop {
-            let query = EntryQuery::after(self.last, AT_ONCE);
-            let mut found = self.read(query).await?;
-            if let (Some((newest, _)), None) = (found.last(), &self.stream) {
-                // One channel may have got an older event after it was read, or have been made. Up to the newest that was
-                // seen, all are there by now: ids are given in the order of commits.
-                found = self.read(EntryQuery { last: Some(*newest), ..query }).await?;
+            let is_next_there = self.kept.is_some() || self.live.is_ready();
+            let age_ms = if is_next_there { LOOK_BEFORE_EVENT_MS } else { LOOK_EVERY_MS };
+            if let Some(end) = self.standing.look(&self.platform, age_ms).await? {
+                return Ok(Next::End(end));
             }
-            if let Some((newest, _)) = found.last() {
-                self.last = *newest;
-                return Ok(found.into_iter().map(|(_, event)| event).collect());
+            if self.kept.is_some() {
+                if let Some(entry) = self.next_kept().await? {
+                    return Ok(self.give(entry));
+                }
+                continue;
             }
-            self.wait().await;
+            match self.live.take() {
+                Some(Taken::Entry(entry)) if self.is_wanted(&entry) => return Ok(self.give(entry)),
+                Some(Taken::Entry(_)) => {}
+                Some(Taken::Lost) => return Ok(Next::Gap),
+                None => self.wait().await,
+            }
         }
     }
 
-    /// Of all that is followed, in the query's order and as many as it wants. More are never held at once than twice.
-    async fn read(&self, query: EntryQuery) -> Result<Vec<(EntryId, EventSummary)>, Error> {
-        let (store, tenant, emitter) = (&self.platform.store, &self.tenant, self.emitter.as_str());
-        let streams = match &self.stream {
-            Some(stream) => vec![stream.as_str().to_owned()],
-            None => streams_of(tenant, &self.platform, emitter, None).await?.names,
+    fn give(&mut self, entry: Arc<LiveEntry>) -> Next {
+        self.last = entry.id;
+        Next::Event(entry)
+    }
+
+    /// What is live may have been read from the store already.
+    fn is_wanted(&self, entry: &LiveEntry) -> bool {
+        let is_of_the_stream = match &self.stream {
+            Some(stream) => stream.as_str() == entry.stream,
+            None => entry.stream != names::ERRORS && entry.stream != names::LOGS,
         };
-        let mut found = Vec::new();
-        for stream in &streams {
-            for entry in store.entries(tenant, emitter, stream, query).await? {
-                found.push((entry.id, EventSummary::of_entry(stream, emitter, &entry, true)?));
-            }
-            match query.order {
-                Order::OldestFirst => found.sort_by_key(|(id, _)| *id),
-                Order::NewestFirst => found.sort_by_key(|(id, _)| std::cmp::Reverse(*id)),
-            }
-            found.truncate(usize::try_from(query.limit).unwrap_or(usize::MAX));
-        }
-        Ok(found)
+        is_of_the_stream && entry.id > self.last
     }
 
-    /// Until there may be more.
+    /// `None` when all was read.
+    async fn next_kept(&mut self) -> Result<Option<Arc<LiveEntry>>, Error> {
+        let Some(kept) = &mut self.kept else { return Ok(None) };
+        let place = (&self.standing.caller.tenant, self.emitter.as_str(), self.stream.as_ref());
+        let entry = kept.next(&self.platform, &self.live, place, self.last).await?;
+        if entry.is_none() {
+            // What is live begins after everything that was kept, also what belongs to other streams.
+            self.last = self.last.max(kept.newest);
+            self.kept = None;
+        }
+        Ok(entry)
+    }
+
+    /// Until there is more, or it is time to look whether the reader may still have it.
     async fn wait(&mut self) {
-        let look_ms = self.platform.clock.now_ms().saturating_add(LOOK_EVERY_MS);
-        loop {
-            // Both are cancel-safe: a pulse that was missed is made up for by looking.
-            tokio::select! {
-                pulse = self.pulse.recv() => match pulse {
-                    Ok(appended) if appended.tenant != self.tenant || appended.emitter != self.emitter => {}
-                    Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return,
-                    // The store is closed; the next read says so.
-                    Err(broadcast::error::RecvError::Closed) => return self.platform.clock.sleep_until(look_ms).await,
-                },
-                () = self.platform.clock.sleep_until(look_ms) => return,
-            }
+        let look_ms = self.standing.looked_ms().saturating_add(LOOK_EVERY_MS);
+        // Both are cancel-safe.
+        tokio::select! {
+            () = self.live.ready() => {}
+            () = self.platform.clock.sleep_until(look_ms) => {}
         }
     }
 }

@@ -8,7 +8,7 @@ use domain::subscriptions::Stream;
 use domain::truncate::truncate;
 use serde::Serialize;
 use serde_json::{Value, json};
-use store::{Entry, EntryId, EntryQuery, Order, StreamInfo, Tenant};
+use store::{Entry, EntryId, EntryQuery, LiveEntry, Order, StreamInfo, Tenant};
 
 use super::paging::PageOf;
 use super::sources;
@@ -179,6 +179,12 @@ impl EventSummary {
     /// With the event as it was emitted, however large.
     pub(super) fn whole(id: EntryId, Event { event, metadata }: Event) -> Self {
         Self { id: id.to_string(), indexed_at_ms: id.ms(), event: event.to_value(), event_truncated: None, metadata }
+    }
+
+    /// One that is followed, whole.
+    pub fn of_live(emitter: &str, entry: &LiveEntry) -> Result<Self, Error> {
+        let (id, value) = (entry.id, entry.value.clone());
+        Self::of_entry(&entry.stream, emitter, &Entry { id, value }, true)
     }
 
     pub(crate) fn of_entry(stream: &str, emitter: &str, entry: &Entry, is_expanded: bool) -> Result<Self, Error> {

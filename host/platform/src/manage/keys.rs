@@ -78,6 +78,11 @@ pub async fn revoke(caller: &Caller, platform: &Platform, id: &str) -> Result<()
     Ok(())
 }
 
+/// The id of the record that makes a key valid.
+pub(crate) fn id_of(key: &Secret<String>) -> String {
+    id_of_hash(&hash_of(key.expose()))
+}
+
 /// A random key, or the one that was chosen.
 pub(crate) async fn create_for(
     platform: &Platform,
@@ -93,7 +98,7 @@ pub(crate) async fn create_for(
         None => Secret::new(format!("ws_{}", URL_SAFE_NO_PAD.encode(platform.entropy.bytes::<32>()))),
     };
     let hash = hash_of(key.expose());
-    let id = format!("key_{}", hash.chars().take(16).collect::<String>());
+    let id = id_of_hash(&hash);
     let record = ApiKey { id: id.clone(), hash: hash.clone(), created_at: platform.clock.now_seconds() };
     let holder = KeyHolder { user: user.clone(), key: id.clone(), hash: hash.clone() };
     let value = serde_json::to_vec(&holder).map_err(malformed)?.into();
@@ -121,6 +126,10 @@ fn check_chosen(chosen: &Secret<String>) -> Result<Secret<String>, Error> {
 /// Keys have 256 bits of their own or are the operator's choice: a fast hash is enough, and is asked for each request.
 fn hash_of(key: &str) -> String {
     hex::encode(Sha256::digest(key))
+}
+
+fn id_of_hash(hash: &str) -> String {
+    format!("key_{}", hash.chars().take(16).collect::<String>())
 }
 
 fn malformed(source: serde_json::Error) -> Error {

@@ -1,7 +1,9 @@
 //! Streams: ids, retention, reading and deleting.
 
+use std::sync::Arc;
+
 use super::{World, text};
-use crate::{EntryId, EntryQuery, MAX_PAGE, Op, Order};
+use crate::{EntryId, EntryQuery, Live, LiveEntry, MAX_PAGE, Op, Order, Taken};
 
 fn append(stream: &str, value: &str, keep: u32) -> Op {
     Op::Append { emitter: "dc_1".into(), stream: stream.into(), value: text(value), keep }
@@ -107,4 +109,95 @@ pub(crate) async fn a_dropped_emitter_leaves_nothing(world: World) {
     again.push(append("a", "new", 9));
     assert_eq!(world.commit(again).await.removed, [0]);
     assert_eq!(read(&world, "a", EntryQuery::newest(9)).await, ["new"]);
+}
+
+async fn next(live: &mut Live) -> Option<Arc<LiveEntry>> {
+    live.ready().await;
+    match live.take() {
+        Some(Taken::Entry(entry)) => Some(entry),
+        _ => None,
+    }
+}
+
+pub(crate) async fn a_reader_gets_everything_that_is_committed_whatever_is_kept(world: World) {
+    const MANY: usize = 10_000;
+    world.commit(vec![append("default", "before", 9)]).await;
+    let mut live = world.store.follow(&world.tenant, "dc_1").await.unwrap();
+    let mut also = world.store.follow(&world.tenant, "dc_1").await.unwrap();
+    let last = world.store.last_entry(&world.tenant, "dc_1").await.unwrap();
+    let streams = ["default", "$logs", "ü:%"];
+    let stream = |number: usize| streams.get(number % 3).copied().unwrap_or_default();
+
+    let appends = (0..MANY).map(|number| append(stream(number), &number.to_string(), 2));
+    let ids = world.commit(appends.collect()).await.entries;
+    world.store.commit(crate::Batch::new(&world.neighbour, 1).then(append("default", "not yours", 9))).await.unwrap();
+
+    for reader in [&mut live, &mut also] {
+        for (number, id) in ids.iter().enumerate() {
+            let mut entry = next(reader).await.unwrap();
+            if Some(entry.id) <= last {
+                entry = next(reader).await.unwrap();
+            }
+            let found = (entry.id, entry.stream.as_str(), &entry.value[..]);
+            assert_eq!(found, (*id, stream(number), number.to_string().as_bytes()));
+        }
+        assert!(!reader.is_ready());
+    }
+    assert_eq!(read(&world, "default", EntryQuery::newest(9)).await.len(), 2);
+}
+
+pub(crate) async fn readers_see_commits_in_their_order(world: World) {
+    const WRITERS: usize = 20;
+    const EACH: usize = 90;
+    let world = Arc::new(world);
+    let mut live = world.store.follow(&world.tenant, "dc_1").await.unwrap();
+    let write = |writer: usize| {
+        let world = world.clone();
+        tokio::spawn(async move {
+            let appends = (0..EACH).map(|number| append("default", &format!("{writer} {number}"), 9));
+            world.commit(appends.collect()).await.entries
+        })
+    };
+
+    let writers: Vec<_> = (0..WRITERS).map(write).collect();
+    let mut committed = Vec::new();
+    for writer in writers {
+        committed.extend(writer.await.unwrap());
+    }
+    committed.sort_unstable();
+    let mut seen = Vec::new();
+    for _ in 0..WRITERS * EACH {
+        seen.push(next(&mut live).await.unwrap().id);
+    }
+
+    assert_eq!(seen, committed);
+}
+
+pub(crate) async fn a_reader_that_is_too_slow_is_told(world: World) {
+    const LARGE: usize = 1 << 20;
+    let large =
+        || Op::Append { emitter: "dc_1".into(), stream: "default".into(), value: vec![0; LARGE].into(), keep: 1 };
+    let mut slow = world.store.follow(&world.tenant, "dc_1").await.unwrap();
+    let mut quick = world.store.follow(&world.tenant, "dc_1").await.unwrap();
+
+    for _ in 0..40 {
+        world.commit(vec![large()]).await;
+        assert!(next(&mut quick).await.is_some());
+    }
+
+    assert!(next(&mut slow).await.is_none());
+    let mut new = world.store.follow(&world.tenant, "dc_1").await.unwrap();
+    let id = world.commit(vec![append("default", "after", 9)]).await.entries;
+    assert_eq!(next(&mut new).await.map(|entry| entry.id), id.first().copied());
+}
+
+pub(crate) async fn the_last_entry_is_known_when_it_is_gone(world: World) {
+    let last = || world.store.last_entry(&world.tenant, "dc_1");
+    assert_eq!(last().await.unwrap(), None);
+    let ids = world.commit(vec![append("a", "1", 9), append("b", "2", 9)]).await.entries;
+
+    world.commit(vec![delete("b", None, None, 9)]).await;
+
+    assert_eq!(last().await.unwrap().as_ref(), ids.last());
+    assert_eq!(world.store.last_entry(&world.neighbour, "dc_1").await.unwrap(), None);
 }

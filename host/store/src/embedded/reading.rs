@@ -82,6 +82,12 @@ pub(super) fn entries(
     rows.collect()
 }
 
+pub(super) fn last_entry(reader: &Connection, tenant: &Tenant, emitter: &str) -> Read<Option<EntryId>> {
+    let sql = "SELECT max(last) FROM streams WHERE tenant = ?1 AND emitter = ?2";
+    let last: Option<i64> = reader.prepare_cached(sql)?.query_row((tenant.as_str(), emitter), |row| row.get(0))?;
+    Ok(last.map(EntryId::unpacked))
+}
+
 pub(super) fn values(reader: &Connection, tenant: &Tenant, scope: &str, keys: &[String]) -> Read<Values> {
     let sql = "SELECT scope, size_bytes FROM scopes WHERE tenant = ?1 AND name = ?2";
     let scope: Option<(i64, u64)> = reader

@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use super::writer::{BOUNDS, Request, Writer};
 use super::{Embedded, schema};
 use crate::contract::{World, job, leases, payloads, text};
+use crate::feed::{Bounds, Feed};
 use crate::{
     Batch, CommitError, Committed, DirectoryWrite, EntryQuery, Error, LeaseRequest, Lookup, Op, Page, Partition, Reads,
     Store, Tenant, Work,
@@ -186,7 +187,7 @@ async fn a_backup_is_a_store_of_its_own() {
 fn bare_writer(folder: &TempDir, pragma: (&str, i64)) -> Writer {
     let (connection, opened) = schema::open_writer(&folder.path().join("store.db")).unwrap();
     connection.pragma_update(None, pragma.0, pragma.1).unwrap();
-    Writer::new(connection, &opened, Arc::default()).unwrap()
+    Writer::new(connection, &opened, (Arc::default(), Feed::new(Bounds::default()))).unwrap()
 }
 
 fn commit_on(writer: &mut Writer, operations: Vec<Op>) -> Result<Committed, CommitError> {

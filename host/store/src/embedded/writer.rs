@@ -16,6 +16,7 @@ use super::inbox::{Bounds, Taker};
 use super::recover;
 use super::remembered::{RecordChange, Remembered};
 use super::schema::Opened;
+use crate::feed::{Appended, Feed};
 use crate::queue::index::Index;
 use crate::{
     Batch, CommitError, Committed, DirectoryWrite, Error, JobLease, Lease, LeaseRequest, Leased, Partition, Tenant,
@@ -37,6 +38,8 @@ pub(super) enum Request {
     LeaseTimers(Vec<Partition>, LeaseRequest, Reply<Result<Leased<(Tenant, TimerLease)>, Error>>),
     Extend(Tenant, Lease, u64, Reply<Result<(), CommitError>>),
     Directory(DirectoryWrite, Reply<Result<bool, Error>>),
+    /// Answered when every request before it is.
+    Barrier(Reply<()>),
 }
 
 /// An answer that waits for the fsync: called with the error if there was one.
@@ -51,12 +54,19 @@ pub(super) struct Writer {
     /// What readers remember, and what the group has changed of it.
     remembered: Arc<Remembered>,
     changed: Vec<(Tenant, RecordChange)>,
+    /// Who follows emitters, and what the group has appended for them.
+    feed: Feed,
+    appended: Vec<Appended>,
     next_token: u64,
     swept_ms: u64,
 }
 
 impl Writer {
-    pub(super) fn new(connection: Connection, opened: &Opened, remembered: Arc<Remembered>) -> Result<Self, Error> {
+    pub(super) fn new(
+        connection: Connection,
+        opened: &Opened,
+        (remembered, feed): (Arc<Remembered>, Feed),
+    ) -> Result<Self, Error> {
         let next_token = opened.epoch << 32;
         let index = Some(recover::index(&connection, opened.partitions, next_token)?);
         Ok(Self {
@@ -66,6 +76,8 @@ impl Writer {
             memory: Memory::default(),
             remembered,
             changed: Vec::new(),
+            feed,
+            appended: Vec::new(),
             next_token,
             swept_ms: 0,
         })
@@ -116,6 +128,7 @@ impl Writer {
             self.sweep(now_ms)?;
             self.connection.prepare_cached("COMMIT")?.execute([])?;
             self.remembered.change(std::mem::take(&mut self.changed));
+            self.feed.publish(std::mem::take(&mut self.appended));
         }
         Ok(())
     }
@@ -125,6 +138,7 @@ impl Writer {
         let _ = self.connection.execute_batch("ROLLBACK");
         self.memory.forget();
         self.changed.clear();
+        self.appended.clear();
         self.remembered.forget();
         self.next_token = self.index.as_ref().map_or(self.next_token, Index::next_token);
         self.index = recover::index(&self.connection, self.partitions, self.next_token).ok();
@@ -140,6 +154,10 @@ impl Writer {
                         self.changed.extend(records.into_iter().map(|change| (batch.tenant.clone(), change)));
                         for change in changes {
                             index.apply(&batch.tenant, change);
+                        }
+                        if let Ok(committed) = &outcome {
+                            let noted = self.feed.note(&batch.tenant, &batch.operations, &committed.entries);
+                            self.appended.extend(noted);
                         }
                         (outcome, Ok(()))
                     }
@@ -166,6 +184,7 @@ impl Writer {
                 answers.push(answer(reply, outcome));
                 return failure;
             }
+            Request::Barrier(reply) => answers.push(passed(reply)),
         }
         Ok(())
     }
@@ -194,6 +213,7 @@ impl Request {
             Self::LeaseTimers(_, _, reply) => answer(reply, Err(Error::Closed)),
             Self::Extend(_, _, _, reply) => answer(reply, Err(Error::Closed.into())),
             Self::Directory(_, reply) => answer(reply, Err(Error::Closed)),
+            Self::Barrier(reply) => passed(reply),
         }
     }
 }
@@ -208,6 +228,13 @@ fn answer<Value: 'static, Failure: From<Error> + 'static>(
             Some(error) => Err(error.into()),
             None => outcome,
         });
+    })
+}
+
+/// Whatever became of the group, it is over.
+fn passed(reply: Reply<()>) -> Answer {
+    Box::new(move |_| {
+        let _ = reply.send(());
     })
 }
 

@@ -28,19 +28,20 @@ local function set_alias(kind, id, before, alias)
   end
 end
 
--- An id after the emitter's last one, also when the clock has stepped back. Mostly it has not, and one step is enough.
+-- An id after the emitter's last one, also when the clock has stepped back, and the last one. Mostly the clock has not,
+-- and one step is enough.
 local function next_entry(emitter)
   local key, id = last_key(emitter), now .. '-0'
   local last = call('SET', key, id, 'GET')
-  if not last then return id end
+  if not last then return id, '' end
   local split = string.find(last, '-', 1, true)
   local last_ms = string.sub(last, 1, split - 1)
-  if tonumber(now) > tonumber(last_ms) then return id end
+  if tonumber(now) > tonumber(last_ms) then return id, last end
   local sequence = tonumber(string.sub(last, split + 1)) + 1
   id = last_ms .. '-' .. sequence
   if sequence > LAST_SEQUENCE then id = digits(tonumber(last_ms) + 1) .. '-0' end
   call('SET', key, id)
-  return id
+  return id, last
 end
 
 local function delete_oldest(key, first, last, most)
@@ -120,11 +121,12 @@ local applies = {
     call('ZREM', P .. ':records:' .. tenant .. ':' .. kind, id)
   end,
   append = function(emitter, stream, value, keep)
-    local key, id = stream_key(emitter, stream), next_entry(emitter)
+    local key, id, before = stream_key(emitter, stream), next_entry(emitter)
     if not call('XADD', key, 'NOMKSTREAM', 'MAXLEN', '=', keep, id, 'v', value) then
       call('ZADD', streams_key(emitter), '0', stream)
       call('XADD', key, 'MAXLEN', '=', keep, id, 'v', value)
     end
+    if is_followed(emitter) then note(emitter, before, id, stream, value) end
     add(entries, id)
   end,
   delete_entries = function(emitter, stream, first, last, most)

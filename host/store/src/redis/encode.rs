@@ -6,7 +6,7 @@ use std::io::Write as _;
 use ::redis::{RedisWrite, ToRedisArgs};
 
 use crate::batch::counter_range;
-use crate::pulse::Touched;
+use crate::pulse::makes_work;
 use crate::{Batch, Enqueue, EntryId, EntryRef, JobId, Lease, Op, Place, Precondition};
 
 /// Arguments of a script, one after the other in one piece of memory.
@@ -17,13 +17,11 @@ pub(super) struct Arguments {
 }
 
 /// See the head of `commit.lua` for the layout; how many there are is said by who makes a group of them.
-pub(super) fn batch(batch: &Batch, touched: &Touched) -> Arguments {
+pub(super) fn batch(batch: &Batch) -> Arguments {
     let mut arguments = Arguments::default();
     arguments.text(batch.tenant.as_str()).number(batch.now_ms);
     arguments.number(batch.preconditions.len()).number(batch.operations.len());
-    arguments.text(if touched.has_work { "w" } else { "" });
-    let events = touched.emitters.iter().map(|emitter| format!(":{}:{}", batch.tenant, escape(emitter)));
-    arguments.text(&events.collect::<String>());
+    arguments.text(if makes_work(batch) { "w" } else { "" });
     for precondition in &batch.preconditions {
         push_precondition(&mut arguments, precondition);
     }
@@ -36,10 +34,6 @@ pub(super) fn batch(batch: &Batch, touched: &Touched) -> Arguments {
 /// Names that stand in the middle of a key: without a colon, so that no two keys are the same.
 pub(super) fn escape(name: &str) -> String {
     name.replace('%', "%25").replace(':', "%3A")
-}
-
-pub(super) fn unescape(name: &str) -> String {
-    name.replace("%3A", ":").replace("%25", "%")
 }
 
 /// Of equal length, so that they sort as text the way they sort as numbers.

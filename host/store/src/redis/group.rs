@@ -20,7 +20,7 @@ use tokio::sync::{Semaphore, oneshot};
 use super::encode::Arguments;
 use super::link::Link;
 use super::{decode, encode, scripts};
-use crate::pulse::Touched;
+use crate::pulse::makes_work;
 use crate::{Batch, Error, Partition, Pulse};
 
 /// A group ends before the next batch would exceed one of these: the script of a full one takes a few milliseconds, in
@@ -43,7 +43,7 @@ pub(super) struct Member {
     /// Of the keys of its partition.
     prefix: String,
     arguments: Arguments,
-    touched: Touched,
+    makes_work: bool,
 }
 
 struct Shared {
@@ -52,12 +52,20 @@ struct Shared {
     channel: String,
     client: String,
     groups: AtomicU64,
-    /// One per partition of a cluster, otherwise one; each with the keys under which its calls are remembered.
-    lines: Vec<(Mutex<Line>, [String; CALLS])>,
+    /// One per partition of a cluster, otherwise one.
+    lines: Vec<Line>,
     room: Semaphore,
 }
 
 struct Line {
+    queue: Mutex<Queue>,
+    /// Under which its calls are remembered.
+    done: [String; CALLS],
+    /// There while any emitter of the line has readers, on any host.
+    live: String,
+}
+
+struct Queue {
     waiting: VecDeque<(Member, Reply)>,
     spare_calls: Vec<usize>,
 }
@@ -68,8 +76,7 @@ type Reply = oneshot::Sender<Result<String, Error>>;
 
 impl Member {
     pub(super) fn new(prefix: String, batch: &Batch) -> Self {
-        let touched = Touched::by(batch);
-        Self { prefix, arguments: encode::batch(batch, &touched), touched }
+        Self { prefix, arguments: encode::batch(batch), makes_work: makes_work(batch) }
     }
 }
 
@@ -79,8 +86,9 @@ impl Groups {
     /// `client` is random and who it says it is; `homes` are the prefixes of the partitions that have a line each.
     pub(super) fn new(link: Link, pulse: Pulse, (client, channel): (String, String), homes: &[String]) -> Self {
         let line = |home: &String| {
-            let line = Line { waiting: VecDeque::new(), spare_calls: (0..CALLS).collect() };
-            (Mutex::new(line), std::array::from_fn(|call| format!("{home}:done:{client}:{call}")))
+            let queue = Mutex::new(Queue { waiting: VecDeque::new(), spare_calls: (0..CALLS).collect() });
+            let done = std::array::from_fn(|call| format!("{home}:done:{client}:{call}"));
+            Line { queue, done, live: format!("{home}:live") }
         };
         let lines = homes.iter().map(line).collect();
         let room = Semaphore::new(WAITING_BATCHES);
@@ -89,7 +97,7 @@ impl Groups {
 
     /// The script's answer to this batch.
     pub(super) async fn commit(&self, partition: Partition, member: Member) -> Result<String, Error> {
-        let line = usize::from(partition.index()) % self.shared.lines.len().max(1);
+        let line = self.shared.line_of(partition);
         let _room = self.shared.room.acquire().await.map_err(|_| Error::Closed)?;
         let (reply, answer) = oneshot::channel();
         if let Some(call) = self.shared.queue(line, member, reply) {
@@ -98,20 +106,27 @@ impl Groups {
         answer.await.map_err(|_| Error::Closed)?
     }
 
+    /// The key that is there while any emitter of the partition's line has readers.
+    pub(super) fn live_key(&self, partition: Partition) -> Option<&str> {
+        self.shared.lines.get(self.shared.line_of(partition)).map(|line| line.live.as_str())
+    }
+
     #[cfg(test)]
     pub(super) async fn send(&self, done: &str, number: u64, group: &[Member]) -> Result<Vec<String>, Error> {
-        self.shared.send(done, number, group).await
+        let live = group.first().map(|member| format!("{}:live", member.prefix)).unwrap_or_default();
+        self.shared.send((done, &live), number, group).await
     }
 }
 
 /// One of the calls under way at any time.
 async fn call_while_waited_for(shared: Arc<Shared>, line: usize, call: usize) {
-    let Some(done) = shared.lines.get(line).and_then(|(_, calls)| calls.get(call)) else { return };
+    let Some(Line { done, live, .. }) = shared.lines.get(line) else { return };
+    let Some(done) = done.get(call) else { return };
     loop {
         tokio::task::yield_now().await;
         let Some((members, replies)) = shared.next_group(line, call) else { return };
         let number = shared.groups.fetch_add(1, Ordering::Relaxed);
-        let answers = shared.send(done, number, &members).await;
+        let answers = shared.send((done, live), number, &members).await;
         shared.answer(&members, replies, answers);
     }
 }
@@ -119,8 +134,12 @@ async fn call_while_waited_for(shared: Arc<Shared>, line: usize, call: usize) {
 // === impl Shared ===
 
 impl Shared {
-    fn line(&self, line: usize) -> Option<MutexGuard<'_, Line>> {
-        Some(self.lines.get(line)?.0.lock().unwrap_or_else(PoisonError::into_inner))
+    fn line_of(&self, partition: Partition) -> usize {
+        usize::from(partition.index()) % self.lines.len().max(1)
+    }
+
+    fn line(&self, line: usize) -> Option<MutexGuard<'_, Queue>> {
+        Some(self.lines.get(line)?.queue.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The call to make, if there is one to spare.
@@ -141,9 +160,9 @@ impl Shared {
         Some(line.waiting.drain(..count).unzip())
     }
 
-    async fn send(&self, done: &str, number: u64, group: &[Member]) -> Result<Vec<String>, Error> {
+    async fn send(&self, (done, live): (&str, &str), number: u64, group: &[Member]) -> Result<Vec<String>, Error> {
         let mut arguments = Arguments::default();
-        arguments.number(number).text(&self.channel).text(&self.client);
+        arguments.number(number).text(&self.channel).text(&self.client).text(live);
         for member in group {
             arguments.number(member.arguments.len() + 1).append(&member.arguments);
         }
@@ -159,8 +178,8 @@ impl Shared {
                 Ok(answers) => answers.next().ok_or_else(decode::unexpected),
                 Err(error) => Err(error.same_again()),
             };
-            if answer.as_ref().is_ok_and(|answer| decode::is_applied(answer)) {
-                self.pulse.committed(&member.touched);
+            if member.makes_work && answer.as_ref().is_ok_and(|answer| decode::is_applied(answer)) {
+                self.pulse.work_is_there();
             }
             // A caller that went away is not a problem of its group.
             let _ = reply.send(answer);

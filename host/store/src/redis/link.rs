@@ -28,12 +28,8 @@ pub(super) enum Link {
 }
 
 impl Link {
-    /// Connects and listens to `channel`; each message is given to `hear`.
-    pub(super) async fn open(
-        address: Address,
-        channel: &str,
-        hear: impl Fn(PushInfo) + Send + Sync + 'static,
-    ) -> Result<Self, Error> {
+    /// Connects; each message of a channel that is subscribed to is given to `hear`.
+    pub(super) async fn open(address: Address, hear: impl Fn(PushInfo) + Send + Sync + 'static) -> Result<Self, Error> {
         let hear = move |message| -> Result<(), ::redis::aio::SendError> {
             hear(message);
             Ok(())
@@ -46,9 +42,7 @@ impl Link {
                     .set_number_of_retries(3)
                     .set_push_sender(hear)
                     .set_automatic_resubscription();
-                let mut manager = ConnectionManager::new_with_config(Client::open(*info)?, config).await?;
-                manager.subscribe(channel).await?;
-                Ok(Self::Single(manager))
+                Ok(Self::Single(ConnectionManager::new_with_config(Client::open(*info)?, config).await?))
             }
             Address::Cluster(nodes) => {
                 let client = ClusterClientBuilder::new(nodes)
@@ -59,15 +53,31 @@ impl Link {
                     .use_protocol(ProtocolVersion::RESP3)
                     .push_sender(hear)
                     .build()?;
-                let mut cluster = client.get_async_connection().await?;
-                cluster.subscribe(channel).await?;
-                Ok(Self::Cluster(cluster))
+                Ok(Self::Cluster(client.get_async_connection().await?))
             }
         }
     }
 
     pub(super) fn is_cluster(&self) -> bool {
         matches!(self, Self::Cluster(_))
+    }
+
+    /// Returns when the server has confirmed it. A subscription survives reconnections; what is published in between does
+    /// not.
+    pub(super) async fn subscribe(&self, channel: &str) -> Result<(), Error> {
+        match self.clone() {
+            Self::Single(mut link) => link.subscribe(channel).await?,
+            Self::Cluster(mut link) => link.subscribe(channel).await?,
+        }
+        Ok(())
+    }
+
+    pub(super) async fn unsubscribe(&self, channel: &str) -> Result<(), Error> {
+        match self.clone() {
+            Self::Single(mut link) => link.unsubscribe(channel).await?,
+            Self::Cluster(mut link) => link.unsubscribe(channel).await?,
+        }
+        Ok(())
     }
 
     /// Runs a script on the slot of `keys`. Every script may be run again: a group of commits is

@@ -20,6 +20,7 @@ pub(super) static COMMIT: LazyLock<Library> = LazyLock::new(|| {
         include_str!("library.lua"),
         include_str!("queue.lua"),
         include_str!("commit_check.lua"),
+        include_str!("live.lua"),
         include_str!("commit_apply.lua"),
         include_str!("commit.lua"),
     ))

@@ -8,7 +8,7 @@ use super::group::Member;
 use super::{Redis, decode};
 use crate::contract::servers::{Server, cluster_address, connect, free_port, namespace, server};
 use crate::contract::{World, job, leases, payloads};
-use crate::{Appended, Batch, CommitError, Op, Reads, Store, Tenant, Work};
+use crate::{Batch, CommitError, Op, Reads, Store, Taken, Tenant, Work};
 
 fn count() -> Op {
     Op::Count { counter: "runs".into(), amount: 1, expires_ms: None }
@@ -124,13 +124,15 @@ async fn check_pulse(address: &str) {
     let namespace = namespace();
     let here = connect(address, &namespace).await;
     let there = connect(address, &namespace).await;
-    let (mut work, mut events) = (there.pulse().work(), there.pulse().events());
+    let (mut work, mut live) = (there.pulse().work(), there.follow(&tenant(), "e").await.unwrap());
     work.mark_unchanged();
 
-    here.commit(Batch::new(&tenant(), 1).then(append()).then(job(None, 0, "a"))).await.unwrap();
+    let committed = here.commit(Batch::new(&tenant(), 1).then(append()).then(job(None, 0, "a"))).await.unwrap();
 
     work.changed().await.unwrap();
-    assert_eq!(events.recv().await.unwrap(), Appended { tenant: tenant(), emitter: "e".into() });
+    live.ready().await;
+    let Some(Taken::Entry(entry)) = live.take() else { panic!("the entry") };
+    assert_eq!((Some(&entry.id), &entry.value[..]), (committed.entries.first(), &b"x"[..]));
 }
 
 #[tokio::test]

@@ -8,8 +8,9 @@ use bytes::Bytes;
 use serde_json::json;
 use store::fake::Memory;
 use store::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryQuery, Error, Job, Lease, LeaseRequest,
-    Leased, Lookup, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo, Tenant, Tick, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, Lease,
+    LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo, Tenant,
+    Tick, Values, Work,
 };
 
 use super::{Hold, Stage};
@@ -40,6 +41,10 @@ impl Store for Mortal {
         Err(CommitError::Unavailable(Error::Closed))
     }
 
+    async fn follow(&self, tenant: &Tenant, emitter: &str) -> Result<Live, Error> {
+        self.memory.follow(tenant, emitter).await
+    }
+
     fn partitions(&self) -> u16 {
         self.memory.partitions()
     }
@@ -57,6 +62,10 @@ impl Reads for Mortal {
 
     async fn streams(&self, tenant: &Tenant, emitter: &str) -> Result<Vec<StreamInfo>, Error> {
         self.memory.streams(tenant, emitter).await
+    }
+
+    async fn last_entry(&self, tenant: &Tenant, emitter: &str) -> Result<Option<EntryId>, Error> {
+        self.memory.last_entry(tenant, emitter).await
     }
 
     async fn entries(

@@ -144,13 +144,13 @@ async fn the_worker_does_what_is_due_and_ends_when_it_is_told_to() {
     let (handle, worker) = Flow::new(stage.world.platform.clone(), Config::default());
     let (first, second) = (stage.endpoint("a", json!({})).await, stage.deploy("b", json!({})).await);
     stage.subscribe(first.id.as_str(), second.id.as_str(), "").await;
-    let mut appended = store::Work::pulse(&*stage.world.store).events();
+    let mut live = stage.world.platform.store.follow(&stage.caller.tenant, second.id.as_str()).await.unwrap();
     let shutdown = CancellationToken::new();
     let working = tokio::spawn(worker.run(shutdown.clone()));
 
     let admitted = handle.admit(first.endpoint_key.as_str()).await.unwrap();
     handle.trigger(admitted, json!(1)).await.unwrap();
-    while appended.recv().await.unwrap().emitter != second.id.as_str() {}
+    live.ready().await;
     shutdown.cancel();
     working.await.unwrap();
 

@@ -1,0 +1,79 @@
+//! Whether a reader may still read: its source, its key and its account are there.
+//!
+//! A stream stays open for days; a key that is revoked must not read on until then. The records are looked at now and
+//! then, on whichever host the stream is, because deleting them is all that revoking does.
+
+use domain::ids::SourceId;
+use store::{Lookup, Tenant};
+
+use crate::manage::keys;
+use crate::records::{ApiKey, Source, Stored, User, names};
+use crate::{Caller, Error, Platform};
+
+/// Why a stream is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    SourceDeleted,
+    KeyRevoked,
+    AccountDeleted,
+}
+
+pub(super) struct Standing {
+    pub(super) caller: Caller,
+    source: SourceId,
+    /// Absent for the operator, who needs none.
+    key_id: Option<String>,
+    looked_ms: u64,
+}
+
+// === impl End ===
+
+impl End {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SourceDeleted => "source_deleted",
+            Self::KeyRevoked => "key_revoked",
+            Self::AccountDeleted => "account_deleted",
+        }
+    }
+}
+
+// === impl Standing ===
+
+impl Standing {
+    /// Of a caller who has just been let in.
+    pub(super) fn new(caller: &Caller, platform: &Platform, source: SourceId) -> Self {
+        let key = Some(&caller.presented_key).filter(|key| !key.expose().is_empty());
+        Self { caller: caller.clone(), source, key_id: key.map(keys::id_of), looked_ms: platform.clock.now_ms() }
+    }
+
+    pub(super) fn looked_ms(&self) -> u64 {
+        self.looked_ms
+    }
+
+    /// Looks again when the last time was longer ago.
+    pub(super) async fn look(&mut self, platform: &Platform, age_ms: u64) -> Result<Option<End>, Error> {
+        let now_ms = platform.clock.now_ms();
+        if now_ms < self.looked_ms.saturating_add(age_ms) {
+            return Ok(None);
+        }
+        let (tenant, operator) = (&self.caller.tenant, names::operator());
+        if !exists::<User>(platform, &operator, self.caller.user.id.as_str()).await? {
+            return Ok(Some(End::AccountDeleted));
+        }
+        if let Some(key) = &self.key_id
+            && !exists::<ApiKey>(platform, tenant, key).await?
+        {
+            return Ok(Some(End::KeyRevoked));
+        }
+        if !exists::<Source>(platform, tenant, self.source.as_str()).await? {
+            return Ok(Some(End::SourceDeleted));
+        }
+        self.looked_ms = now_ms;
+        Ok(None)
+    }
+}
+
+async fn exists<R: Stored>(platform: &Platform, tenant: &Tenant, id: &str) -> Result<bool, Error> {
+    Ok(platform.store.record(tenant, R::KIND, Lookup::Id(id)).await?.is_some())
+}

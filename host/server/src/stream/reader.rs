@@ -1,0 +1,160 @@
+//! One reader: what it is sent, and how that ends.
+
+use bytes::Bytes;
+use platform::Platform;
+use platform::flow::{End, Follower, Next};
+use platform::manage::events::EventSummary;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+/// Design: "comment `:sse-handshake` at once and every 15 s".
+pub(super) const COMMENT: &str = ":sse-handshake\n\n";
+const COMMENT_EVERY_MS: u64 = 15_000;
+
+pub(super) struct Reader {
+    platform: Platform,
+    follower: Follower,
+    sender: mpsc::Sender<Bytes>,
+    patience_ms: u64,
+    /// The last event that was sent, or the one that was resumed from.
+    sent_id: String,
+}
+
+/// Why a stream is over.
+pub(super) enum Ended {
+    /// The reader went away.
+    Gone,
+    /// An event waited too long.
+    TooSlow,
+    /// More than is held for a reader came, or the store cannot say that nothing was lost.
+    Lost,
+    /// An event that this version cannot read.
+    Unreadable,
+    Over(End),
+    Failed,
+    Stopping,
+}
+
+/// What last words are about.
+pub(super) struct Told {
+    pub(super) source: String,
+    pub(super) event_name: String,
+}
+
+// === impl Reader ===
+
+impl Reader {
+    pub(super) fn new(platform: &Platform, follower: Follower, sender: mpsc::Sender<Bytes>, patience_ms: u64) -> Self {
+        let sent_id = follower.last_id().to_string();
+        Self { platform: platform.clone(), follower, sender, patience_ms, sent_id }
+    }
+
+    pub(super) fn sent_id(&self) -> &str {
+        &self.sent_id
+    }
+
+    pub(super) async fn serve(&mut self) -> Ended {
+        let mut outcome = self.send(Bytes::from_static(COMMENT.as_bytes())).await;
+        let mut comment_ms = self.platform.clock.now_ms().saturating_add(COMMENT_EVERY_MS);
+        loop {
+            if let Err(ended) = outcome {
+                return ended;
+            }
+            // All are cancel-safe: a follower gives again what was not taken.
+            outcome = tokio::select! {
+                () = self.sender.closed() => Err(Ended::Gone),
+                next = self.follower.next() => match next {
+                    Ok(next) => self.send_next(next).await,
+                    Err(error) => {
+                        tracing::warn!(%error, "a stream ended early");
+                        Err(Ended::Failed)
+                    }
+                },
+                () = self.platform.clock.sleep_until(comment_ms) => {
+                    comment_ms = self.platform.clock.now_ms().saturating_add(COMMENT_EVERY_MS);
+                    self.send(Bytes::from_static(COMMENT.as_bytes())).await
+                }
+            };
+        }
+    }
+
+    async fn send_next(&mut self, next: Next) -> Result<(), Ended> {
+        let entry = match next {
+            Next::Event(entry) => entry,
+            Next::Gap => return Err(Ended::Lost),
+            Next::End(end) => return Err(Ended::Over(end)),
+        };
+        let id = entry.id.to_string();
+        let frame = entry.rendered(|entry| match EventSummary::of_live(self.follower.emitter(), entry) {
+            Ok(event) => format!("id: {}\ndata: {}\n\n", event.id, json!(event)).into_bytes(),
+            Err(error) => {
+                tracing::warn!(%error, event.id = %entry.id, "an event cannot be read");
+                Vec::new()
+            }
+        });
+        drop(entry);
+        if frame.is_empty() {
+            // It goes on after this one: to try again would end here again.
+            self.sent_id = id;
+            return Err(Ended::Unreadable);
+        }
+        self.send(frame).await?;
+        self.sent_id = id;
+        Ok(())
+    }
+
+    async fn send(&self, chunk: Bytes) -> Result<(), Ended> {
+        let until_ms = self.platform.clock.now_ms().saturating_add(self.patience_ms);
+        tokio::select! {
+            biased;
+            sent = self.sender.send(chunk) => sent.map_err(|_| Ended::Gone),
+            () = self.platform.clock.sleep_until(until_ms) => Err(Ended::TooSlow),
+        }
+    }
+}
+
+// === impl Told ===
+
+impl Told {
+    /// The last thing a reader is told; nothing to one that went.
+    pub(super) fn frame(&self, ended: Ended, sent_id: &str) -> Option<Bytes> {
+        let frame = match ended {
+            Ended::Gone => return None,
+            Ended::TooSlow => self.gap("slow_reader", sent_id),
+            Ended::Lost => self.gap("events_lost", sent_id),
+            Ended::Unreadable => self.gap("unreadable_event", sent_id),
+            Ended::Over(end) => self.end(end.as_str(), sent_id),
+            Ended::Failed => self.end("store_unavailable", sent_id),
+            Ended::Stopping => self.end("server_stopping", sent_id),
+        };
+        Some(frame.into())
+    }
+
+    /// With the id, so that clients that resume by themselves do so from here.
+    fn gap(&self, reason: &str, sent_id: &str) -> String {
+        let Self { source, event_name } = self;
+        let named = |sign: char| match event_name.as_str() {
+            "" => String::new(),
+            name => format!("{sign}event_name={}", encoded(name)),
+        };
+        let data = json!({
+            "last_event_id": sent_id,
+            "reason": reason,
+            "resume": format!("/v1/sources/{source}/sse{}", named('?')),
+            "list": format!("/v1/sources/{source}/event_summaries?before={sent_id}{}", named('&')),
+        });
+        format!("id: {sent_id}\n{}", event("gap", &data))
+    }
+
+    fn end(&self, reason: &str, sent_id: &str) -> String {
+        event("end", &json!({"reason": reason, "last_event_id": sent_id}))
+    }
+}
+
+fn event(name: &str, data: &Value) -> String {
+    format!("event: {name}\ndata: {data}\n\n")
+}
+
+fn encoded(text: &str) -> String {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).to_string()
+}
