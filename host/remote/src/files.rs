@@ -1,7 +1,8 @@
 //! A component of several files: the entry and everything it refers to by a relative path.
 //!
-//! This looks for `require("./x")`, `import … from "./x"` and their like in the text without parsing it. A reference in
-//! a comment sends a file too many, which does no harm; one that is computed is not found, and the server says so.
+//! References are looked for without parsing (`references.rs`). One that is computed is not found, and the server says so.
+
+mod references;
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -9,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::error::Error;
+use references::references;
 
 /// More is a project, not a component; the server has its own bounds.
 const FILES_MAXIMUM: usize = 200;
@@ -95,25 +97,6 @@ fn normalize(path: &Path) -> PathBuf {
         }
     }
     parts.into_iter().collect()
-}
-
-/// Relative paths that the text requires or imports.
-fn references(text: &str) -> Vec<String> {
-    const WORDS: [&str; 3] = ["require", "from", "import"];
-    let mut found = Vec::new();
-    for word in WORDS {
-        for (at, _) in text.match_indices(word) {
-            let rest = text.get(at + word.len()..).unwrap_or_default().trim_start();
-            let rest = rest.strip_prefix('(').unwrap_or(rest).trim_start();
-            found.extend(quoted(rest).filter(|path| path.starts_with("./") || path.starts_with("../")));
-        }
-    }
-    found.into_iter().map(str::to_owned).collect()
-}
-
-fn quoted(text: &str) -> Option<&str> {
-    let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`'))?;
-    text.get(1..)?.split(quote).next().filter(|path| !path.contains('\n'))
 }
 
 #[cfg(test)]
