@@ -12,8 +12,23 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "$here"
 target_dir=${SHIM_TARGET_DIR:-$here/target}
-packages=(rustc-web cargo-web rust-web-src clang-19 lld-19 llvm-19 libclang-19-dev wasi-libc libclang-rt-19-dev-wasm32)
+packages=(rustc-web cargo-web rust-web-src clang-19 lld-19 llvm-19 libclang-19-dev wasi-libc libclang-rt-19-dev-wasm32 patch)
 say() { printf 'shim: %s\n' "$*" >&2; }
+
+# A compiler that applies patches/ to QuickJS first. rquickjs-sys copies the sources into its output folder and compiles
+# them there, so that neither the crate nor its checksum in Cargo.lock changes.
+patching_clang() {
+  rm -f "$2"
+  cat > "$2" <<SCRIPT
+#!/usr/bin/env bash
+set -euo pipefail
+for argument; do
+  if [[ \$argument == */quickjs.c ]]; then cat "$here"/patches/*.patch | patch --quiet --forward "\$argument" >&2; fi
+done
+exec "$1" "\$@"
+SCRIPT
+  chmod +x "$2"
+}
 
 build_debian() {
   if ! dpkg -s "${packages[@]}" >/dev/null 2>&1; then
@@ -24,7 +39,7 @@ build_debian() {
   # rquickjs-sys expects the layout of a WASI SDK; this one is made of links.
   local sdk=$target_dir/wasi-sdk
   mkdir -p "$sdk/bin" "$sdk/share/wasi-sysroot/lib"
-  ln -sfn /usr/bin/clang-19 "$sdk/bin/clang"
+  patching_clang /usr/bin/clang-19 "$sdk/bin/clang"
   ln -sfn /usr/bin/llvm-ar-19 "$sdk/bin/ar"
   ln -sfn /usr/include/wasm32-wasi "$sdk/share/wasi-sysroot/include"
   ln -sfn /usr/lib/wasm32-wasi "$sdk/share/wasi-sysroot/lib/wasm32-wasi"
@@ -40,6 +55,12 @@ build_debian() {
 build_rustup() {
   : "${WASI_SDK:?set WASI_SDK to the folder of a WASI SDK}"
   rustup target add wasm32-wasip1
+  local sdk=$target_dir/wasi-sdk-patching
+  mkdir -p "$sdk/bin"
+  patching_clang "$WASI_SDK/bin/clang" "$sdk/bin/clang"
+  ln -sfn "$WASI_SDK/bin/ar" "$sdk/bin/ar"
+  ln -sfn "$WASI_SDK/share" "$sdk/share"
+  export WASI_SDK=$sdk
   flags="" ; cargo=(cargo build)
 }
 
@@ -71,6 +92,8 @@ registry=${CARGO_HOME:-$HOME/.cargo}
 # No path of this machine in the result: two builds in different folders give the same bytes.
 export CARGO_TARGET_WASM32_WASIP1_RUSTFLAGS="$flags --remap-path-prefix=$here=/shim --remap-path-prefix=$target_dir=/target --remap-path-prefix=$registry=/cargo"
 export CFLAGS_wasm32_wasip1="-ffile-prefix-map=$here=/shim -ffile-prefix-map=$target_dir=/target -ffile-prefix-map=$registry=/cargo"
+# Means nothing to the compiler; cargo copies and compiles QuickJS anew when it changes.
+CFLAGS_wasm32_wasip1+=" -DPATCHES=0x$(cat patches/*.patch | sha256sum | cut -c1-8)"
 say "building with $toolchain"
 CARGO_TARGET_DIR=$target_dir "${cargo[@]}" --locked --release --target wasm32-wasip1
 built=$target_dir/wasm32-wasip1/release/guest_shim.wasm

@@ -26,6 +26,7 @@ struct Engine {
 
 /// WebAssembly gives this instance one thread.
 struct SingleThread<T>(T);
+// SAFETY: there is no other thread that could share it.
 unsafe impl<T> Sync for SingleThread<T> {}
 
 static ENGINE: SingleThread<OnceCell<Engine>> = SingleThread(OnceCell::new());
@@ -71,6 +72,7 @@ pub(crate) fn run_jobs() -> bool {
 
 /// Collects garbage before an image is taken, and lets QuickJS collect by itself once a run has grown well beyond it.
 pub(crate) fn collect() {
+    // SAFETY: the runtime is alive; the usage is plain numbers, for which zeros are valid and which QuickJS fills in.
     engine().runtime.context().with(|ctx| unsafe {
         let runtime = qjs::JS_GetRuntime(ctx.as_raw().as_ptr());
         qjs::JS_RunGC(runtime);
@@ -92,7 +94,7 @@ fn engine() -> &'static Engine {
     ENGINE.0.get().expect("the host calls init first")
 }
 
-/// Tells the prelude of promises that are rejected with nobody listening, and of those somebody listens to after all.
+/// Tells the prelude of promises that are rejected while they have no handler, and of those that get one after all.
 fn watch_rejections(runtime: &Runtime) {
     unsafe extern "C" fn note(
         ctx: *mut qjs::JSContext,
@@ -108,9 +110,10 @@ fn watch_rejections(runtime: &Runtime) {
             (ctx.clone(), own(promise), own(reason))
         };
         let Some(engine) = ENGINE.0.get() else { return };
-        event_loop::leave_something();
+        event_loop::note_rejection();
         drop(engine.entry_point(&ctx, EntryPoint::NoteRejection).call::<_, ()>((promise, reason, is_handled)));
     }
+    // SAFETY: the runtime is alive; the callback borrows nothing and lives as long as the program.
     runtime.context().with(|ctx| unsafe {
         let runtime = qjs::JS_GetRuntime(ctx.as_raw().as_ptr());
         qjs::JS_SetHostPromiseRejectionTracker(runtime, Some(note), std::ptr::null_mut());
@@ -124,6 +127,7 @@ fn watch_rejections(runtime: &Runtime) {
 fn limit_stack(ctx: &Ctx<'_>) {
     const UNLIKELY_SIZE: usize = 0x5a17_c0de;
     const RUNTIME_WORDS: usize = 512;
+    // SAFETY: the runtime is alive and larger than the words looked at; the word written is the limit, by the check before.
     unsafe {
         let runtime = qjs::JS_GetRuntime(ctx.as_raw().as_ptr());
         qjs::JS_SetMaxStackSize(runtime, UNLIKELY_SIZE as _);

@@ -20,6 +20,8 @@ thread_local! {
     static HAS_TICKS: Cell<bool> = const { Cell::new(false) };
     /// The call did something that `finish` has to look after: started a timer, a request, a group of log lines.
     static HAS_LEFTOVERS: Cell<bool> = const { Cell::new(false) };
+    /// A promise was rejected while it had no handler.
+    static HAS_REJECTIONS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// What the prelude still waits for, as `nextWait` of `core/timers.js` tells it.
@@ -61,6 +63,7 @@ pub(crate) fn call(entry_point: EntryPoint, input: Input) -> Result<String, Stri
     });
     loop {
         while run_ticks() | engine::run_jobs() {}
+        check_rejections();
         if let Some(result) = SETTLED.take() {
             finish();
             return result;
@@ -78,16 +81,30 @@ pub(crate) fn call(entry_point: EntryPoint, input: Input) -> Result<String, Stri
     }
 }
 
-/// Ends the current call; the first time counts.
-pub(crate) fn settle(result: Result<String, String>) {
+/// Ends the current call and says whether this is its end: the first error counts, and what was fulfilled before does not
+/// hide it.
+pub(crate) fn settle(result: Result<String, String>) -> bool {
     SETTLED.with_borrow_mut(|settled| {
-        settled.get_or_insert(result);
-    });
+        let counts = match settled {
+            None => true,
+            Some(Ok(_)) => result.is_err(),
+            Some(Err(_)) => false,
+        };
+        if counts {
+            *settled = Some(result);
+        }
+        counts
+    })
 }
 
 /// `process.nextTick` was called.
 pub(crate) fn queue_ticks() {
     HAS_TICKS.set(true);
+}
+
+/// A promise was rejected while it had no handler.
+pub(crate) fn note_rejection() {
+    HAS_REJECTIONS.set(true);
 }
 
 /// The call may leave something behind.
@@ -106,6 +123,13 @@ fn stall() {
 fn run_ticks() -> bool {
     HAS_TICKS.take()
         && engine::with_entry_point(EntryPoint::RunTicks, |_, function| function.call::<_, bool>(())).unwrap_or(false)
+}
+
+/// Lets the prelude look at promises that were rejected, once all jobs that could handle them have run.
+fn check_rejections() {
+    if HAS_REJECTIONS.take() {
+        engine::with_entry_point(EntryPoint::CheckRejections, |_, function| drop(function.call::<_, ()>(())));
+    }
 }
 
 fn next_wait() -> Wait {

@@ -101,24 +101,29 @@ async fn what_cannot_be_linked_is_told_and_nothing_is_deployed() {
     let server = serve(&place, &url).await;
     let client = server.client();
     let cases = [
-        ("require('unknown')", 422, "package_not_found", "unknown"),
-        ("require('known@^7')", 422, "version_not_found", "1.0.0"),
-        ("require('known/missing')", 422, "file_not_found", "known/missing"),
-        ("require('./missing')", 422, "file_not_found", "./missing"),
-        ("require('outside')", 422, "corrupt_package", "outside"),
-        ("require('no-archive')", 422, "corrupt_package", "archive"),
-        ("require('needs-git')", 422, "unsupported_dependency", "git+https"),
-        ("require('mysql2')", 422, "unsupported_package", "HTTP"),
-        ("require('damaged')", 503, "integrity_mismatch", "checksum"),
-        ("const x = {", 422, "syntax_error", "component.js"),
+        ("\n  require('unknown')", 422, "package_not_found", "unknown", Some((2, 11))),
+        ("require('known@^7')", 422, "version_not_found", "1.0.0", Some((1, 9))),
+        ("require('known/missing')", 422, "file_not_found", "known/missing", Some((1, 9))),
+        ("require(\n  './missing')", 422, "file_not_found", "./missing", Some((2, 3))),
+        ("require('outside')", 422, "corrupt_package", "outside", None),
+        ("require('no-archive')", 422, "corrupt_package", "archive", None),
+        ("require('needs-git')", 422, "unsupported_dependency", "git+https", None),
+        ("require('mysql2')", 422, "unsupported_package", "HTTP", Some((1, 9))),
+        ("require('damaged')", 503, "integrity_mismatch", "checksum", None),
+        ("let x;\nconst x = 5", 422, "syntax_error", "component.js", Some((1, 5))),
+        ("await 1;\nexport {}", 422, "top_level_await", "run()", Some((1, 1))),
     ];
 
-    for (code, status, error, says) in cases {
+    for (code, status, error, says, place) in cases {
         let reply = client.post("/v1/sources", &component(&format!("{code}; const value = 1;"))).await.unwrap();
 
         let answer = reply.json();
         assert_eq!((reply.status, &answer["code"]), (status, &json!(error)), "{code}: {answer}");
         assert!(answer["error"].as_str().unwrap().contains(says), "{code}: {answer}");
+        if let Some((line, column)) = place {
+            let place = json!({"file": "/component/component.js", "line": line, "column": column});
+            assert_eq!(answer["details"], place, "{code}: {answer}");
+        }
     }
     assert_eq!(client.list("/v1/users/me/sources").await.unwrap(), Vec::<Value>::new());
 }

@@ -1,27 +1,20 @@
 'use strict';
 // What the shim calls. Every entry point ends by settling, with a result or with an error; none throws.
-const { parse, stringify, apply, keys, Error } = internal.primordials;
+const { parse, stringify, apply, keys, Map, mapSet, mapDelete, mapForEach, Error } = internal.primordials;
 
 let component;
-let isRunning = false;
+let isLoading = false;
 let rejections = new Map();
 
-internal.fail = (error) => {
-  if (!isRunning) return;
-  isRunning = false;
-  host.settle(false, internal.errorJson(error));
-};
+// What nothing caught fails the call, also when its own promise was fulfilled a moment before. Whether this is the error
+// it fails with.
+internal.fail = (error) => host.settle(false, internal.errorJson(error));
 
-const succeed = (json) => {
-  if (!isRunning) return;
-  isRunning = false;
-  host.settle(true, json);
-};
+const succeed = (json) => host.settle(true, json);
 
 // Runs `work` to the end of what it returns, and settles with `toJson` of that. A run that returns no object has nothing
 // to wait for, and is spared the promises.
 const start = (work, input, toJson) => {
-  isRunning = true;
   try {
     const value = work(input);
     if (typeof value === 'object' && value !== null) settleLater(value, toJson);
@@ -99,6 +92,7 @@ const KINDS = {
 };
 
 const load = (text) => {
+  isLoading = true;
   start(loadText, text, nothing);
 };
 
@@ -119,18 +113,32 @@ const invoke = (call) => {
 const stall = () => internal.fail(new Error('the promise can never settle: nothing is running that could settle it'));
 
 const noteRejection = (promise, reason, isHandled) => {
-  if (isHandled) rejections.delete(promise);
-  else rejections.set(promise, reason);
+  if (isHandled) mapDelete(rejections, promise);
+  else mapSet(rejections, promise, reason);
+};
+
+// Called when no promise job is left and a promise may have been rejected without a handler. As in Node, one that has none
+// by now fails the run with the first reason. While a component loads it is noted only: there is no network then, and what a
+// package tries in the background may fail without harm.
+const checkRejections = () => {
+  const unhandled = rejections;
+  rejections = new Map();
+  mapForEach(unhandled, (reason) => {
+    if (!isLoading && internal.fail(reason)) {
+      internal.logLine('error', 'A promise was rejected and nothing handles it, so the run fails: await it, or give it a catch.');
+    } else {
+      internal.logLine('error', `Unhandled promise rejection: ${internal.describeError(reason).stack}`);
+    }
+  });
 };
 
 // Called when a call that may have left something behind has settled.
 const finish = () => {
-  if (rejections.size > 0) for (const reason of rejections.values()) internal.logLine('error', `Unhandled promise rejection: ${internal.describeError(reason).stack}`);
   const { timers, requests } = internal.pendingWork();
   if (timers + requests > 0) {
     internal.logLine('warn', `The run ended with work still pending, which was cancelled: ${timers} timers, ${requests} requests`);
   }
-  rejections = new Map();
+  isLoading = false;
   internal.resetTimers();
   internal.resetConsole();
 };
@@ -146,6 +154,7 @@ internal.entryPoints = {
   stall,
   finish,
   noteRejection,
+  checkRejections,
   // Until node/process.js brings nextTick there are none.
   runTicks: () => false,
   nextWait: () => internal.nextWait(),

@@ -1,9 +1,11 @@
 'use strict';
-// Errors as data: `{name, message, stack, file, line, column}`, whatever was thrown.
-const { stringify, slice, split, startsWith, exec, push, join, isFinite, Error } = internal.primordials;
+// Errors as data: `{name, message, stack, file, line, column, code, cause}`, whatever was thrown.
+const { stringify, slice, split, startsWith, exec, push, join, isArray, isFinite, Error } = internal.primordials;
 const { text } = internal;
 
 const MAX_TEXT = 16 * 1024;
+// Long chains are made by retries that wrap their last error; the first causes tell what happened.
+const MAX_CAUSES = 8;
 const FRAME = /\(?([^()\s]+):(\d+):(\d+)\)?$/;
 
 // Reading a property of what a component threw may run its code, and that may throw again.
@@ -20,30 +22,50 @@ const readText = (value, key) => {
   return typeof found === 'string' ? slice(text(found), 0, MAX_TEXT) : undefined;
 };
 
-const printable = (value) => {
+// Also errors of other realms and of libraries that make their own: they have a stack.
+const isError = (value) => {
+  if (typeof value !== 'object' || value === null) return false;
   try {
-    return slice(text(value), 0, MAX_TEXT);
+    return value instanceof Error || typeof value.stack === 'string';
+  } catch {
+    return false;
+  }
+};
+
+const shown = (value) => {
+  try {
+    return slice(text(internal.inspect(value)), 0, MAX_TEXT);
   } catch {
     return 'a value that cannot be shown';
   }
 };
 
-// Frames of the prelude say nothing to the author of a component.
+// Frames of the prelude say nothing to the author of a component, nor does the place in a text that JSON.parse was given.
+const isForeign = (file) => startsWith(file, 'wellspring:') || file === '<input>';
+
 const authorFrames = (stack) => {
   const frames = [];
   for (const line of split(stack, '\n')) {
     const frame = exec(FRAME, line);
-    if (frame ? !startsWith(frame[1], 'wellspring:') : line !== '' && !startsWith(line, '    at ')) push(frames, line);
+    if (frame ? !isForeign(frame[1]) : line !== '' && !startsWith(line, '    at ')) push(frames, line);
   }
   return frames;
 };
 
-internal.describeError = (thrown) => {
-  if (typeof thrown !== 'object' || thrown === null) {
-    return { name: 'Error', message: printable(thrown), stack: `Error: ${printable(thrown)}` };
-  }
+const indented = (lines) => join(split(lines, '\n'), '\n  ');
+
+// As Node shows them: `{ [cause]: … }` after the stack.
+const withCauses = (stack, cause, errors) => {
+  const parts = [];
+  if (cause !== undefined) push(parts, `\n  [cause]: ${indented(cause.stack)}`);
+  for (const error of errors) push(parts, `\n  [error]: ${indented(error.stack)}`);
+  return parts.length === 0 ? stack : `${stack} {${join(parts, ',')}\n}`;
+};
+
+// An error by itself, without its causes.
+const describeAlone = (thrown) => {
   const name = readText(thrown, 'name') || 'Error';
-  const message = readText(thrown, 'message') ?? printable(thrown);
+  const message = readText(thrown, 'message') ?? '';
   const frames = authorFrames(readText(thrown, 'stack') ?? '');
   const headline = message === '' ? name : `${name}: ${message}`;
   const isHeaded = frames.length > 0 && startsWith(frames[0], name);
@@ -60,6 +82,42 @@ internal.describeError = (thrown) => {
   if (typeof code === 'string' || isFinite(code)) record.code = code;
   return record;
 };
+
+// `path` is what it is a cause of, outermost first: causes may form a circle.
+const describe = (thrown, path) => {
+  if (!isError(thrown)) {
+    const message = shown(thrown);
+    return { name: '', message, stack: message };
+  }
+  const record = describeAlone(thrown);
+  describeCauses(record, thrown, [...path, thrown]);
+  return record;
+};
+
+const describeCauses = (record, thrown, path) => {
+  const isShown = (cause) => {
+    if (cause === undefined || cause === null || path.length > MAX_CAUSES) return false;
+    for (const outer of path) if (outer === cause) return false;
+    return true;
+  };
+  const cause = read(thrown, 'cause');
+  if (isShown(cause)) record.cause = describe(cause, path);
+  // What Promise.any and connection attempts reject with: its own message says nothing.
+  const errors = [];
+  const all = read(thrown, 'errors');
+  if (record.name === 'AggregateError' && isArray(all)) {
+    for (let at = 0; at < all.length && at < MAX_CAUSES; at++) if (isShown(all[at])) push(errors, describe(all[at], path));
+  }
+  record.stack = slice(withCauses(record.stack, record.cause, errors), 0, MAX_TEXT);
+};
+
+// What is no error is shown as the value it is, and said to have been thrown.
+internal.describeError = (thrown) => {
+  const record = describe(thrown, []);
+  return record.name === '' ? { name: 'Uncaught', message: record.message, stack: `Uncaught: ${record.message}` } : record;
+};
+
+internal.ownStack = (error) => describeAlone(error).stack;
 
 internal.errorJson = (thrown) => {
   try {

@@ -62,10 +62,17 @@ const showArray = (value, state, indent) => {
   return wrap(prefix, '[', more(items, value.length).concat(properties(value, extra, state, indent)), ']', indent);
 };
 
+// Own, but not enumerable where `new Error` made them.
+const HIDDEN_OF_ERRORS = ['cause', 'errors'];
 const showError = (value, state, indent) => {
-  const { stack } = internal.describeError(value);
-  const extra = visibleKeys(value).filter((name) => name !== 'stack' && name !== 'message');
-  return extra.length === 0 ? stack : wrap(stack, '{', properties(value, extra, state, indent), '}', indent);
+  const stack = internal.ownStack(value).replaceAll('\n', `\n${' '.repeat(indent)}`);
+  const visible = visibleKeys(value).filter((name) => name !== 'stack' && name !== 'message');
+  const items = properties(value, visible, state, indent);
+  for (const name of HIDDEN_OF_ERRORS) {
+    const own = getOwnPropertyDescriptor(value, name);
+    if (own && !own.enumerable) push(items, `[${name}]: ${show(own.value, state, indent + 2)}`);
+  }
+  return items.length === 0 ? stack : wrap(stack, '{', items, '}', indent);
 };
 
 const collection = (value, state, indent) => {

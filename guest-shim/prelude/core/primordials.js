@@ -45,6 +45,7 @@ internal.primordials = {
   mapSet: uncurry(Map.prototype.set),
   mapHas: uncurry(Map.prototype.has),
   mapDelete: uncurry(Map.prototype.delete),
+  mapForEach: uncurry(Map.prototype.forEach),
   setHas: uncurry(Set.prototype.has),
   setAdd: uncurry(Set.prototype.add),
   setDelete: uncurry(Set.prototype.delete),

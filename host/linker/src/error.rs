@@ -32,7 +32,7 @@ pub enum LinkError {
     #[error("{path} nests expressions or statements more than {limit} deep")]
     NestingTooDeep { path: String, limit: usize },
     #[error("{path}:{line}: await outside of a function is not possible here")]
-    TopLevelAwait { path: String, line: u32 },
+    TopLevelAwait { path: String, line: u32, column: Option<u32> },
     #[error("{subject} is over a limit: {limit} at most ({kind})")]
     OverLimit { kind: LimitKind, subject: String, limit: u64 },
     #[error("the lock does not cover {name:?} at {range:?}, which the component requires")]
@@ -51,7 +51,22 @@ pub enum LinkError {
     RegistryAnswer { url: String },
     #[error("linking stopped before its end")]
     Interrupted,
+    /// What the component's own files ask for, and where they do.
+    #[error("{source}")]
+    Placed { place: Place, source: Box<LinkError> },
 }
+
+/// A place in the component's own files, by their path in the table of modules; lines and columns from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub path: String,
+    pub line: Option<u32>,
+    /// Not told for TypeScript, whose types are taken out first.
+    pub column: Option<u32>,
+}
+
+/// What asks for a package, when no other package does.
+pub(crate) const THE_COMPONENT: &str = "the component";
 
 /// Who can act on an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,7 +155,24 @@ impl LinkError {
             Self::RegistryStatus { .. } => "registry_status",
             Self::RegistryAnswer { .. } => "registry_answer",
             Self::Interrupted => "interrupted",
+            Self::Placed { source, .. } => source.code(),
         }
+    }
+
+    /// Where in the component's own files, when it can be told.
+    pub fn place(&self) -> Option<Place> {
+        let place = |path: &String, line, column| Place { path: path.clone(), line, column };
+        match self {
+            Self::Placed { place, .. } => Some(place.clone()),
+            Self::Syntax { path, line, column, .. } => Some(place(path, Some(*line), Some(*column))),
+            Self::TopLevelAwait { path, line, column } => Some(place(path, Some(*line), *column)),
+            Self::NestingTooDeep { path, .. } => Some(place(path, None, None)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn at(self, place: Place) -> Self {
+        Self::Placed { place, source: Box::new(self) }
     }
 
     pub fn blame(&self) -> Blame {
@@ -151,6 +183,7 @@ impl LinkError {
             | Self::RegistryStatus { .. }
             | Self::RegistryAnswer { .. }
             | Self::Interrupted => Blame::Unavailable,
+            Self::Placed { source, .. } => source.blame(),
             _ => Blame::Author,
         }
     }
@@ -198,6 +231,7 @@ impl LinkError {
                 "the operator can check that the registry in .npmrc or NPM_CONFIG_REGISTRY is an npm registry"
             }
             Self::Interrupted => "try again",
+            Self::Placed { source, .. } => source.hint(),
         }
     }
 }

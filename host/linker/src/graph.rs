@@ -15,9 +15,9 @@ use std::{
 use crate::{
     config::{EsModules, Limits},
     entry::OWN_FOLDER,
-    error::{LimitKind, LinkError},
+    error::{LimitKind, LinkError, Place},
     linked::{Module, ModuleKind, Warning},
-    modules::{self, Fault, Format, Found, HELPER_PATH, HELPER_SOURCE, HELPER_SPECIFIER, Options, Parsed},
+    modules::{self, Fault, Format, Found, HELPER_PATH, HELPER_SOURCE, HELPER_SPECIFIER, Options, Parsed, Position},
     registry::NATIVE_BUILD_FILE,
     requirements::Requirements,
     specifier::{self, Specifier},
@@ -51,6 +51,14 @@ pub(crate) struct Walk<'t> {
     warnings: BTreeSet<Warning>,
     queue: VecDeque<String>,
     linked_bytes: usize,
+}
+
+/// With the place of the request that led to the error, which is known for the component's own files.
+fn placed(error: LinkError, importer: &str, position: Option<Position>) -> LinkError {
+    match position {
+        Some(Position { line, column }) => error.at(Place { path: importer.to_owned(), line: Some(line), column }),
+        None => error,
+    }
 }
 
 pub(crate) fn is_own(path: &str) -> bool {
@@ -130,10 +138,10 @@ impl Walk<'_> {
         };
         self.parsed.insert(path.to_owned(), Arc::clone(&parsed));
         self.warn_of_computed(path, &parsed);
-        if let Some(line) = parsed.top_level_await
+        if let Some(position) = parsed.top_level_await
             && self.terms.es_modules == EsModules::Lower
         {
-            return self.refuse_await(path, line);
+            return self.refuse_await(path, position);
         }
         let mut imports = self.resolve_all(path, &parsed)?;
         if parsed.source.contains(HELPER_SPECIFIER) {
@@ -158,9 +166,9 @@ impl Walk<'_> {
         Ok(module(ModuleKind::CommonJs, source))
     }
 
-    fn refuse_await(&mut self, path: &str, line: u32) -> Result<Module, LinkError> {
+    fn refuse_await(&mut self, path: &str, Position { line, column }: Position) -> Result<Module, LinkError> {
         if is_own(path) {
-            return Err(LinkError::TopLevelAwait { path: path.to_owned(), line });
+            return Err(LinkError::TopLevelAwait { path: path.to_owned(), line, column });
         }
         self.warnings.insert(Warning::TopLevelAwait { path: path.to_owned() });
         let message =
@@ -177,17 +185,18 @@ impl Walk<'_> {
 
     fn resolve_all(&mut self, importer: &str, parsed: &Parsed) -> Result<BTreeMap<String, String>, LinkError> {
         let mut imports = BTreeMap::new();
-        for found in &parsed.found {
+        for (found, position) in parsed.requests() {
             if imports.contains_key(&found.specifier) || specifier::is_built_in(&found.specifier) {
                 continue;
             }
+            let place = |error| placed(error, importer, position);
             match self.resolve(importer, found) {
                 Ok(target) => {
-                    if let Some(target) = self.accept(importer, target)? {
+                    if let Some(target) = self.accept(importer, target).map_err(place)? {
                         imports.insert(found.specifier.clone(), target);
                     }
                 }
-                Err(missing) => self.miss(importer, found, missing)?,
+                Err(missing) => self.miss(importer, found, missing).map_err(place)?,
             }
         }
         Ok(imports)

@@ -49,7 +49,8 @@ impl Linker {
     /// Resolves the component's packages as of now, and links.
     pub async fn link(&self, entry: &Entry, progress: ProgressFn<'_>) -> Result<Linked, LinkError> {
         let job = self.begin(entry).await?;
-        let plan = acquire::resolve(&self.client, &self.config, &job.requirements, progress).await?;
+        let plan = acquire::resolve(&self.client, &self.config, &job.requirements, progress).await;
+        let plan = plan.map_err(|error| job.survey.place(error))?;
         let wishes = wishes_of(&plan);
         self.complete(job, wishes, plan.warnings, progress).await
     }
@@ -57,7 +58,8 @@ impl Linker {
     /// Chooses versions and places, without downloading or linking.
     pub async fn resolve(&self, entry: &Entry, progress: ProgressFn<'_>) -> Result<Vec<Dependency>, LinkError> {
         let job = self.begin(entry).await?;
-        let plan = acquire::resolve(&self.client, &self.config, &job.requirements, progress).await?;
+        let plan = acquire::resolve(&self.client, &self.config, &job.requirements, progress).await;
+        let plan = plan.map_err(|error| job.survey.place(error))?;
         Ok(wishes_of(&plan).into_iter().map(|wish| wish.dependency).collect())
     }
 

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use account::{Account, App, AuthType};
 pub use component::Component;
-pub use event::{ErrorReport, Event, LogEntry, Metadata};
+pub use event::{Event, LogEntry, Metadata};
 pub use job::{DeadLetter, Job, Timer};
 pub use shelf::Kept;
 pub use source::{Origin, Phase, Revision, Source};

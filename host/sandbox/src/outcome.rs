@@ -137,6 +137,9 @@ pub struct Thrown {
     pub line: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
+    /// `error.cause`. The stack of the outermost error shows the causes as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Box<Thrown>>,
 }
 
 // === impl Fault ===

@@ -10,6 +10,7 @@ on_both_stores! {
     a_timer_ticks_and_the_next_tick_remembers_the_last,
     log_lines_are_kept_and_an_exception_is_an_error_event,
     a_run_by_hand_answers_with_what_it_did,
+    a_run_by_hand_that_fails_tells_the_cause,
     events_are_deleted_by_range,
 }
 
@@ -26,13 +27,14 @@ async fn hooks_run_in_their_order_and_emit(world: World) {
 }
 
 async fn a_hook_that_throws_leaves_nothing_behind(world: World) {
-    let code =
-        "module.exports = {name: 'a', version: '1', hooks: {activate() { throw new Error('not today'); }}, run() {}}";
+    let hook = "activate() { throw new Error('not today', {cause: new Error('closed')}); }";
+    let code = format!("module.exports = {{name: 'a', version: '1', hooks: {{{hook}}}, run() {{}}}}");
 
     let reply = world.client.post("/v1/sources", &json!({"component_code": code})).await.unwrap();
 
     assert_eq!(reply.status, 422);
     assert!(text(&reply.json()["error"]).contains("not today"), "{}", reply.text());
+    assert_eq!(reply.json()["details"]["cause"]["message"], "closed", "{}", reply.text());
     assert!(world.client.list("/v1/users/me/sources").await.unwrap().is_empty());
 }
 
@@ -49,7 +51,8 @@ async fn a_timer_ticks_and_the_next_tick_remembers_the_last(world: World) {
 }
 
 async fn log_lines_are_kept_and_an_exception_is_an_error_event(world: World) {
-    let source = world.endpoint("run() { console.log('before', {n: 1}); throw new TypeError('broken'); }").await;
+    let run = "run() { console.log('before', {n: 1}); throw new TypeError('broken', {cause: new Error('deep')}); }";
+    let source = world.endpoint(run).await;
     let path = format!("/v1/sources/{}/sse?event_name=$logs", source.id);
     let mut stream = world.client.stream(&path, None).await.unwrap();
     stream.is_open().await.unwrap();
@@ -60,8 +63,10 @@ async fn log_lines_are_kept_and_an_exception_is_an_error_event(world: World) {
     assert!(text(&streamed["event"]["message"]).starts_with("before"), "{streamed}");
     let logs = world.client.get(&format!("/v1/sources/{}/logs", source.id)).await.unwrap().data();
     assert_eq!(logs.as_array().unwrap().len(), 2);
+    assert!(text(&logs[0]["message"]).contains("[cause]: Error: deep"), "{logs}");
     let errors = world.events(&source, "$errors").await;
     assert_eq!((errors.len(), &errors[0]["error"]["name"]), (1, &json!("TypeError")));
+    assert_eq!(errors[0]["error"]["cause"]["message"], "deep");
     assert_eq!(errors[0]["original_event"]["body"], json!({"n": 7}));
     assert!(world.events(&source, "default").await.is_empty());
 }
@@ -75,6 +80,17 @@ async fn a_run_by_hand_answers_with_what_it_did(world: World) {
     assert_eq!(ran["emitted"][0]["metadata"]["summary"], "by hand");
     assert_eq!(ran["logs"][0]["message"], "hi");
     assert_eq!(world.events(&source, "default").await, [json!({"n": 1})]);
+}
+
+async fn a_run_by_hand_that_fails_tells_the_cause(world: World) {
+    let source = world.endpoint("async run() { await fetch('http://127.0.0.1:9/'); }").await;
+
+    let ran = world.client.post(&format!("/v1/sources/{}/run", source.id), &json!({})).await.unwrap().data();
+
+    let (error, cause) = (&ran["error"], &ran["error"]["cause"]);
+    assert_eq!((&ran["ok"], &error["message"]), (&json!(false), &json!("TypeError: fetch failed")), "{ran}");
+    assert_eq!((cause["code"].as_str(), text(&cause["message"]).is_empty()), (Some("EACCES"), false), "{ran}");
+    assert!(text(&error["stack"]).contains(&text(&cause["message"])), "{ran}");
 }
 
 async fn events_are_deleted_by_range(world: World) {

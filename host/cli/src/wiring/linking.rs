@@ -83,12 +83,13 @@ fn translate(module: linker::Module) -> ports::Module {
 }
 
 fn fail(error: &linker::LinkError) -> LinkError {
+    let place = error.place();
     LinkError {
         code: error.code(),
         message: format!("{error}; {}", error.hint()),
-        file: None,
-        line: None,
-        column: None,
+        file: place.as_ref().map(|place| place.path.clone()),
+        line: place.as_ref().and_then(|place| place.line),
+        column: place.as_ref().and_then(|place| place.column),
         is_unavailable: error.blame() == Blame::Unavailable,
     }
 }

@@ -178,8 +178,8 @@ fn failed(error: sandbox::Error) -> SandboxError {
 }
 
 fn failed_to_load(failure: LoadFailure) -> ports::Outcome {
-    let LoadFailure { name, message, stack, file, line, column } = failure;
-    let thrown = ports::Thrown { name, message, stack, code: None, file, line, column };
+    let LoadFailure { name, message, stack, file, line, column, cause } = failure;
+    let thrown = ports::Thrown { name, message, stack, code: None, file, line, column, cause };
     ports::Outcome { fault: Some(ports::Fault::Threw(thrown)), ..ports::Outcome::default() }
 }
 
@@ -247,6 +247,7 @@ fn fault(fault: sandbox::Fault) -> ports::Fault {
 }
 
 fn translate_thrown(thrown: sandbox::Thrown) -> ports::Thrown {
-    let sandbox::Thrown { name, message, stack, code, file, line, column } = thrown;
-    ports::Thrown { name, message, stack, code, file, line, column }
+    let sandbox::Thrown { name, message, stack, code, file, line, column, cause } = thrown;
+    let cause = cause.map(|cause| Box::new(translate_thrown(*cause)));
+    ports::Thrown { name, message, stack, code, file, line, column, cause }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ParsedFiles, is_own};
+use super::{ParsedFiles, is_own, placed};
 use crate::{
     error::LinkError,
     linked::{Module, ModuleKind},
@@ -87,12 +87,13 @@ fn check_imports(
     file: &Parsed,
     exported: &BTreeMap<String, Exported>,
 ) -> Result<(), LinkError> {
-    for found in file.found.iter().filter(|found| found.kind == RequestKind::Import) {
+    for (found, position) in file.requests().filter(|(found, _)| found.kind == RequestKind::Import) {
         let target = module.imports.get(&found.specifier).and_then(|target| exported.get(target));
         let Some(target) = target.filter(|target| target.is_complete) else { continue };
         if let Some(name) = found.names.iter().find(|name| !target.names.contains(*name)) {
             let (name, specifier) = (name.clone(), found.specifier.clone());
-            return Err(LinkError::MissingExport { name, specifier, importer: path.to_owned() });
+            let error = LinkError::MissingExport { name, specifier, importer: path.to_owned() };
+            return Err(placed(error, path, position));
         }
     }
     Ok(())

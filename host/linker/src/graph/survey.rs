@@ -1,15 +1,15 @@
 //! The walk over the component's own files alone, to learn which packages it asks for.
 
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
     sync::Arc,
 };
 
-use super::{Found, ParsedFiles, Terms, parse, read};
+use super::{Found, ParsedFiles, Terms, parse, placed, read};
 use crate::{
     entry::OwnFiles,
-    error::LinkError,
-    modules::Parsed,
+    error::{LinkError, Place, THE_COMPONENT},
+    modules::{Parsed, Position},
     specifier::{PackageSpecifier, Specifier},
     unsupported::need_of,
     volume::{Missing, Resolver, Volume},
@@ -19,13 +19,15 @@ use crate::{
 pub(crate) struct Survey {
     /// Each with whether the component can do without it.
     pub(crate) requests: Vec<(PackageSpecifier, bool)>,
+    /// Where each package is first asked for.
+    pub(crate) places: BTreeMap<String, Place>,
     pub(crate) parsed: ParsedFiles,
 }
 
 /// Must run on a thread of [`crate::modules::stack`].
 pub(crate) fn survey(terms: &Terms, own: &OwnFiles) -> Result<Survey, LinkError> {
     let resolver = Resolver::new(Volume::new(&own.files, &Default::default()));
-    let mut survey = Survey { requests: Vec::new(), parsed: HashMap::new() };
+    let mut survey = Survey { requests: Vec::new(), places: BTreeMap::new(), parsed: HashMap::new() };
     let mut queue = VecDeque::from([own.entry.clone()]);
     let mut seen = BTreeSet::from([own.entry.clone()]);
     while let Some(path) = queue.pop_front() {
@@ -50,24 +52,53 @@ impl Survey {
     /// Notes the packages a file asks for, and gives the component's own files it asks for.
     fn take(&mut self, resolver: &Resolver, importer: &str, parsed: &Parsed) -> Result<Vec<String>, LinkError> {
         let mut targets = Vec::new();
-        for found in &parsed.found {
+        for (found, position) in parsed.requests() {
+            let place = |error| placed(error, importer, position);
             match Specifier::parse(&found.specifier) {
                 Ok(Specifier::BuiltIn) => {}
                 Ok(Specifier::Package(request)) => {
                     if let Some(need) = need_of(&request.name).filter(|_| !found.is_optional) {
-                        return Err(LinkError::UnsupportedPackage { package: request.name, need });
+                        return Err(place(LinkError::UnsupportedPackage { package: request.name, need }));
                     }
+                    self.note_place(&request.name, importer, position);
                     self.requests.push((request, found.is_optional));
                 }
-                Ok(Specifier::Relative | Specifier::Internal) => targets.extend(find(resolver, importer, found)?),
+                Ok(Specifier::Relative | Specifier::Internal) => {
+                    targets.extend(find(resolver, importer, found).map_err(place)?);
+                }
                 Err(_) if found.is_optional => {}
                 Err(reason) => {
                     let (specifier, importer) = (found.specifier.clone(), importer.to_owned());
-                    return Err(LinkError::InvalidSpecifier { specifier, importer, reason });
+                    return Err(place(LinkError::InvalidSpecifier { specifier, importer, reason }));
                 }
             }
         }
         Ok(targets)
+    }
+
+    fn note_place(&mut self, package: &str, importer: &str, position: Option<Position>) {
+        if let Some(Position { line, column }) = position {
+            let place = || Place { path: importer.to_owned(), line: Some(line), column };
+            self.places.entry(package.to_owned()).or_insert_with(place);
+        }
+    }
+
+    /// With its place, when it is about a package that the component itself asks for.
+    pub(crate) fn place(&self, error: LinkError) -> LinkError {
+        let name = match &error {
+            LinkError::PackageNotFound { name, from }
+            | LinkError::VersionNotFound { name, from, .. }
+            | LinkError::UnsupportedDependency { name, from, .. }
+                if from == THE_COMPONENT =>
+            {
+                name
+            }
+            _ => return error,
+        };
+        match self.places.get(name).cloned() {
+            Some(place) => error.at(place),
+            None => error,
+        }
     }
 }
 

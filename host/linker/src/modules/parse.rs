@@ -43,10 +43,19 @@ pub(crate) struct Parsed {
     pub(crate) found: Vec<Found>,
     pub(crate) exports: Exports,
     pub(crate) is_lowered: bool,
-    /// Its line.
-    pub(crate) top_level_await: Option<u32>,
+    pub(crate) top_level_await: Option<Position>,
     /// Lines of requires that are computed.
     pub(crate) computed: Vec<u32>,
+    /// Of each of `found`, in its order; empty for files of packages.
+    positions: Vec<Position>,
+}
+
+/// Where something stands in the author's text, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Position {
+    pub(crate) line: u32,
+    /// Types that were taken out moved the rest of their line.
+    pub(crate) column: Option<u32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,14 +100,20 @@ fn parse_script(source: &str, options: &Options<'_>) -> Result<Parsed, Fault> {
         (false, false) if options.lowers => lower::adjust_common_js(program, scoping, source),
         (false, _) => None,
     };
-    let line = |offset: &u32| position(source, *offset).0;
+    let lines = Lines::new(source);
+    let position = |offset: u32| Position {
+        line: lines.line(offset),
+        column: (!options.is_typescript).then(|| lines.column(source, offset)),
+    };
+    let told = if options.is_own { scanned.found.as_slice() } else { &[] };
     Ok(Parsed {
         kind: if is_module && !is_lowered { ModuleKind::Esm } else { ModuleKind::CommonJs },
         source: changed.map_or_else(|| source.into(), Into::into),
         exports,
         is_lowered,
-        top_level_await: scanned.top_level_await.as_ref().map(line),
-        computed: scanned.computed.iter().map(line).collect(),
+        top_level_await: scanned.top_level_await.map(position),
+        computed: scanned.computed.iter().map(|offset| lines.line(*offset)).collect(),
+        positions: told.iter().map(|found| position(found.offset)).collect(),
         found: scanned.found,
     })
 }
@@ -132,16 +147,40 @@ fn parse_as<'a>(allocator: &'a Allocator, source: &'a str, source_type: SourceTy
 pub(super) fn first_fault(diagnostics: &Diagnostics, source: &str) -> Option<Fault> {
     let error = diagnostics.errors().next()?;
     let offset = error.labels.first().map_or(0, |label| label.offset());
-    let (line, column) = position(source, offset);
+    let lines = Lines::new(source);
+    let (line, column) = (lines.line(offset), lines.column(source, offset));
     Some(Fault::Syntax { line, column, message: error.message.to_string() })
 }
 
-/// Line and column, both from 1.
-fn position(source: &str, offset: u32) -> (u32, u32) {
-    let before = source.get(..offset as usize).unwrap_or(source);
-    let line = before.matches('\n').count() as u32 + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u32 + 1;
-    (line, column)
+/// Where each line begins, so that many places of one text are found fast.
+struct Lines(Vec<usize>);
+
+// === impl Lines ===
+
+impl Lines {
+    fn new(source: &str) -> Self {
+        Self(std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1)).collect())
+    }
+
+    /// From 1.
+    fn line(&self, offset: u32) -> u32 {
+        self.0.partition_point(|start| *start <= offset as usize) as u32
+    }
+
+    /// In characters, from 1.
+    fn column(&self, source: &str, offset: u32) -> u32 {
+        let start = self.0.get(self.line(offset) as usize - 1).copied().unwrap_or_default();
+        source.get(start..offset as usize).unwrap_or_default().chars().count() as u32 + 1
+    }
+}
+
+// === impl Parsed ===
+
+impl Parsed {
+    /// Each request with its place, when the file is the component's own.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = (&Found, Option<Position>)> {
+        self.found.iter().enumerate().map(|(index, found)| (found, self.positions.get(index).copied()))
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use oxc_ast_visit::{
     },
 };
 use oxc_semantic::Scoping;
+use oxc_span::GetSpan;
 use oxc_syntax::scope::ScopeFlags;
 
 /// One place where a module asks for another.
@@ -24,6 +25,8 @@ pub(crate) struct Found {
     pub(crate) is_optional: bool,
     /// Imported by name.
     pub(crate) names: Vec<String>,
+    /// Where it is written, as an offset into the text that was parsed.
+    pub(crate) offset: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,12 +77,12 @@ impl Scan<'_> {
             Statement::ExportAllDeclaration(export) => (&export.source, Vec::new()),
             _ => return,
         };
-        self.note(source.value.as_str(), RequestKind::Import, names);
+        self.note(source.value.as_str(), RequestKind::Import, names, source.span.start);
     }
 
-    fn note(&mut self, specifier: &str, kind: RequestKind, names: Vec<String>) {
+    fn note(&mut self, specifier: &str, kind: RequestKind, names: Vec<String>, offset: u32) {
         let is_optional = self.try_depth > 0;
-        self.scanned.found.push(Found { specifier: specifier.to_owned(), kind, is_optional, names });
+        self.scanned.found.push(Found { specifier: specifier.to_owned(), kind, is_optional, names, offset });
     }
 
     /// Node's own `require`, or one made by `createRequire` in an ES module's outermost scope.
@@ -116,7 +119,7 @@ impl<'a> Visit<'a> for Scan<'_> {
         };
         if requires && let Some(argument) = call.arguments.first().and_then(Argument::as_expression) {
             match text_of(argument) {
-                Some(specifier) => self.note(&specifier, RequestKind::Require, Vec::new()),
+                Some(specifier) => self.note(&specifier, RequestKind::Require, Vec::new(), argument.span().start),
                 None => self.scanned.computed.push(call.span.start),
             }
         }
@@ -125,7 +128,7 @@ impl<'a> Visit<'a> for Scan<'_> {
 
     fn visit_import_expression(&mut self, import: &ImportExpression<'a>) {
         if let Some(specifier) = text_of(&import.source) {
-            self.note(&specifier, RequestKind::DynamicImport, Vec::new());
+            self.note(&specifier, RequestKind::DynamicImport, Vec::new(), import.source.span().start);
         }
         walk_import_expression(self, import);
     }

@@ -38,13 +38,20 @@ pub(super) fn strip(source: &str, path: &str, source_type: SourceType) -> Result
         ..CodegenOptions::default()
     };
     let printed = Codegen::new().with_options(options).build(&program);
-    let mut lines = vec![None; printed.code.lines().count() + 1];
+    let mut marks = vec![Vec::new(); printed.code.lines().count() + 1];
     for token in printed.map.iter().flat_map(|map| map.get_tokens()) {
-        if let Some(line @ None) = lines.get_mut(token.get_dst_line() as usize) {
-            *line = Some(token.get_src_line() as usize);
+        if let Some(marks) = marks.get_mut(token.get_dst_line() as usize) {
+            marks.push(Mark { column: token.get_dst_col() as usize, line: token.get_src_line() as usize });
         }
     }
-    Ok(lay_out(&printed.code, &lines))
+    Ok(lay_out(&printed.code, &marks))
+}
+
+/// Where something stands in a line of the printed text, in UTF-16 units, and the line the author wrote it on.
+#[derive(Clone, Copy)]
+struct Mark {
+    column: usize,
+    line: usize,
 }
 
 fn is_empty_export(statement: &Statement<'_>) -> bool {
@@ -53,12 +60,13 @@ fn is_empty_export(statement: &Statement<'_>) -> bool {
 
 /// Breaks lines where the author did. The printer ends every statement with a semicolon and prints no
 /// comments, so a break between two of its lines can be any white space, except inside of templates.
-fn lay_out(code: &str, lines: &[Option<usize>]) -> String {
+fn lay_out(code: &str, marks: &[Vec<Mark>]) -> String {
     let inside = template_breaks(code);
     let mut result = String::with_capacity(code.len());
     let (mut line, mut offset) = (0_usize, 0_usize);
     for (index, text) in code.split('\n').enumerate() {
-        let wanted = lines.get(index).copied().flatten().unwrap_or(line);
+        let marks = marks.get(index).map(Vec::as_slice).unwrap_or_default();
+        let wanted = marks.first().map_or(line, |mark| mark.line);
         if index > 0 && inside.contains(&offset) {
             result.push('\n');
             line += 1;
@@ -68,11 +76,32 @@ fn lay_out(code: &str, lines: &[Option<usize>]) -> String {
         } else if index > 0 {
             result.push(' ');
         }
-        let is_inside = inside.contains(&offset);
-        result.push_str(if is_inside { text } else { text.trim_start() });
+        let skipped = if inside.contains(&offset) { 0 } else { text.len() - text.trim_start().len() };
+        line = break_within(text, skipped, marks, line, &mut result);
         offset += text.len() + 1;
     }
     result
+}
+
+/// What the printer puts on one line and the author did not: breaks where a break means nothing, and returns the line
+/// that was reached. That is after punctuation; elsewhere it could end a `return` or part a postfix operator.
+fn break_within(text: &str, skipped: usize, marks: &[Mark], mut line: usize, result: &mut String) -> usize {
+    const BEFORE_A_BREAK: &str = "([{,;:?=&|+-*%<>^~!.";
+    let mut marks = marks.iter().peekable();
+    let (mut column, mut done) = (0, skipped);
+    for (at, letter) in text.char_indices() {
+        while let Some(mark) = marks.next_if(|mark| mark.column <= column) {
+            let before = text.get(skipped..at).unwrap_or_default().trim_end().chars().next_back();
+            if mark.line > line && before.is_some_and(|letter| BEFORE_A_BREAK.contains(letter)) {
+                result.push_str(text.get(done..at).unwrap_or_default());
+                result.extend(std::iter::repeat_n('\n', mark.line - line));
+                (done, line) = (at, mark.line);
+            }
+        }
+        column += letter.len_utf16();
+    }
+    result.push_str(text.get(done..).unwrap_or_default());
+    line
 }
 
 /// Offsets of the lines that begin inside of a template.

@@ -13,7 +13,7 @@ use super::{
     place::Placement,
 };
 use crate::{
-    error::{LimitKind, LinkError},
+    error::{LimitKind, LinkError, THE_COMPONENT},
     linked::Warning,
     registry::{Manifest, Packument},
     requirements::Requirements,
@@ -267,7 +267,7 @@ impl Planner<'_> {
 
 impl Picker<'_> {
     pub(super) fn pick(&self, name: &str, edge: &Edge, from: &str) -> Result<Arc<Manifest>, PickFailure> {
-        let from = || if from.is_empty() { "the component".to_owned() } else { from.to_owned() };
+        let from = || if from.is_empty() { THE_COMPONENT.to_owned() } else { from.to_owned() };
         let Some(spec) = &edge.spec else {
             let (name, spec) = (name.to_owned(), edge.text.clone());
             return Err(PickFailure::Failed(LinkError::UnsupportedDependency { name, spec, from: from() }));

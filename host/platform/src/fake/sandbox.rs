@@ -73,6 +73,7 @@ impl Sandbox for ScriptedSandbox {
                 file: Some(program.entry.clone()),
                 line: Some(1),
                 column: None,
+                cause: None,
             }),
         })
     }

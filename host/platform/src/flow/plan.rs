@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Platform;
-use crate::ports::{Emit, Fault, Level, LogLine, Outcome};
-use crate::records::{ErrorReport, Event, LogEntry, Metadata, Source, Stored};
+use crate::ports::{Emit, Fault, Level, LogLine, Outcome, Thrown};
+use crate::records::{Event, LogEntry, Metadata, Source, Stored};
 
 /// A run may be wrong ten thousand times; the first mistakes tell as much as all.
 const ERRORS_MAXIMUM: usize = 20;
@@ -56,6 +56,17 @@ pub(super) struct Planned {
     pub(super) event: Event,
     /// When subscribers are to get it, if not at once.
     pub(super) delivery_ms: Option<u64>,
+}
+
+/// `error` of an event of `$errors`, but for its time.
+#[derive(Serialize)]
+struct Reported<'a> {
+    code: &'a str,
+    name: &'a str,
+    message: &'a str,
+    stack: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'a Thrown>,
 }
 
 // === impl Plan ===
@@ -129,21 +140,24 @@ impl About<'_> {
     }
 
     fn error(&self, code: &str, message: &str, fault: &Fault) -> Event {
-        let name = match fault {
-            Fault::Threw(thrown) => thrown.name.as_str(),
-            _ => "Error",
-        };
+        let name = fault.thrown().map_or("Error", |thrown| &thrown.name);
         let stack = if fault.stack().is_empty() { message } else { fault.stack() };
-        self.report(code, name, message, stack)
+        let cause = fault.thrown().and_then(|thrown| thrown.cause.as_deref());
+        self.report_caused(&Reported { code, name, message, stack, cause })
     }
 
     pub(super) fn report(&self, code: &str, name: &str, message: &str, stack: &str) -> Event {
+        self.report_caused(&Reported { code, name, message, stack, cause: None })
+    }
+
+    fn report_caused(&self, reported: &Reported<'_>) -> Event {
         let ts = iso_8601(self.platform.clock.instant_ms());
-        let report = ErrorReport { code: code.into(), message: message.into(), stack: stack.into(), ts: ts.clone() };
+        let mut error = json!(reported);
+        if let Some(fields) = error.as_object_mut() {
+            fields.insert("ts".to_owned(), json!(ts));
+        }
         let event = json!({
-            "error": {
-                "code": report.code, "name": name, "message": report.message, "stack": report.stack, "ts": report.ts,
-            },
+            "error": error,
             "original_event": self.original_event,
             "original_context": {"id": self.run_id, "ts": ts, "source_id": self.source.id},
         });

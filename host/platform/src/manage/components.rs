@@ -204,9 +204,12 @@ async fn run_once(
 /// What `error` of a run holds.
 pub(super) fn fault_view(fault: &Fault) -> Value {
     let mut view = json!({"code": fault.code(), "message": fault.to_string()});
-    if let (Fault::Threw(thrown), Some(fields)) = (fault, view.as_object_mut()) {
+    if let (Some(thrown), Some(fields)) = (fault.thrown(), view.as_object_mut()) {
         fields.insert("name".to_owned(), json!(thrown.name));
         fields.insert("stack".to_owned(), json!(thrown.stack));
+        if let Some(cause) = &thrown.cause {
+            fields.insert("cause".to_owned(), json!(cause));
+        }
     }
     view
 }

@@ -124,6 +124,9 @@ pub struct Thrown {
     pub line: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
+    /// `error.cause`. The stack of the outermost error shows the causes as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Box<Thrown>>,
 }
 
 // === impl Usage ===
@@ -152,9 +155,14 @@ impl Fault {
 
     /// The stack of an exception; empty for what the platform stopped.
     pub fn stack(&self) -> &str {
+        self.thrown().map_or("", |thrown| &thrown.stack)
+    }
+
+    /// The component's own exception, unless the platform stopped the run.
+    pub fn thrown(&self) -> Option<&Thrown> {
         match self {
-            Self::Threw(thrown) => &thrown.stack,
-            _ => "",
+            Self::Threw(thrown) => Some(thrown),
+            _ => None,
         }
     }
 }

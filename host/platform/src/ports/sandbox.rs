@@ -37,7 +37,7 @@ pub struct Loaded {
 }
 
 /// The component does not load; its author can act on it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, Default, PartialEq, thiserror::Error)]
 #[error("{name}: {message}")]
 pub struct LoadFailure {
     pub name: String,
@@ -46,6 +46,7 @@ pub struct LoadFailure {
     pub file: Option<String>,
     pub line: Option<u32>,
     pub column: Option<u32>,
+    pub cause: Option<Box<Thrown>>,
 }
 
 /// One run to be made.
@@ -179,7 +180,7 @@ impl RunLimits {
 
 impl From<Thrown> for LoadFailure {
     fn from(thrown: Thrown) -> Self {
-        let Thrown { name, message, stack, file, line, column, .. } = thrown;
-        Self { name, message, stack, file, line, column }
+        let Thrown { name, message, stack, file, line, column, cause, code: _ } = thrown;
+        Self { name, message, stack, file, line, column, cause }
     }
 }

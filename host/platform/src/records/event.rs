@@ -33,16 +33,6 @@ pub struct Metadata {
     pub ts: Option<i64>,
 }
 
-/// The `event` of an entry of `$errors`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ErrorReport {
-    pub code: String,
-    pub message: String,
-    pub stack: String,
-    /// ISO 8601.
-    pub ts: String,
-}
-
 /// One line of a source's log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {

@@ -145,7 +145,7 @@ fn describe(error: &Error) -> (&'static str, Value) {
             "component_does_not_load",
             json!({
                 "name": failure.name, "message": failure.message, "stack": failure.stack,
-                "file": failure.file, "line": failure.line, "column": failure.column,
+                "file": failure.file, "line": failure.line, "column": failure.column, "cause": failure.cause,
             }),
         ),
         Error::Component(problems) => {
@@ -168,7 +168,12 @@ fn describe(error: &Error) -> (&'static str, Value) {
 }
 
 fn fault_details(fault: &Fault) -> Value {
-    json!({"fault": fault.code(), "message": fault.to_string(), "stack": fault.stack()})
+    let thrown = fault.thrown();
+    json!({
+        "fault": fault.code(), "message": fault.to_string(), "stack": fault.stack(),
+        "file": thrown.map(|thrown| &thrown.file), "line": thrown.map(|thrown| thrown.line),
+        "column": thrown.map(|thrown| thrown.column), "cause": thrown.map(|thrown| &thrown.cause),
+    })
 }
 
 fn envelope(status: StatusCode, message: &str, code: &str, details: Value) -> Response<Body> {

@@ -46,3 +46,17 @@ async fn lines_are_the_authors() {
                   try {\n  fail({ x: 1 });\n} catch (error) {\n  console.log(error.message, (error as Error).stack!.match(/a\\.ts:\\d+/g)!.join());\n}\n";
     check(&[("a.ts", source)], "one\n  two 1\nthree a.ts:13,a.ts:16\n").await;
 }
+
+#[tokio::test]
+async fn lines_within_a_statement_are_the_authors() {
+    let source = "const fail = (...texts: string[]): never => {\n  throw new Error(\n    texts.join(),\n  );\n};\n\
+                  const nothing: any = { é: 'ü' };\n\
+                  const cases: Array<() => unknown> = [\n\
+                  () => fail(\n    'a',\n    nothing\n      .b\n      .c,\n  ),\n\
+                  () => [\n    1 as number,\n    fail('b'),\n  ],\n\
+                  () => {\n    return (\n      nothing\n        .b\n        .c\n    );\n  },\n\
+                  () => ({\n    x: `é\n${\n      nothing.b.c}`,\n  }),\n\
+                  ];\n\
+                  for (const one of cases) {\n  try {\n    one();\n  } catch (error) {\n    console.log((error as Error).stack!.match(/a\\.ts:\\d+/)![0]);\n  }\n}\n";
+    check(&[("a.ts", source)], "a.ts:12\na.ts:2\na.ts:22\na.ts:28\n").await;
+}
