@@ -149,6 +149,10 @@ pub struct Enqueue {
     pub due_ms: u64,
     pub payload: Bytes,
     pub entry: Option<EntryRef>,
+    /// Until then the job is as good as leased to the process that enqueues it, which does the work itself. The
+    /// embedded engine forgets this with the process, as it forgets leases; on a shared engine the time decides. Only
+    /// for jobs without a lane.
+    pub held_until_ms: Option<u64>,
 }
 
 /// The entry a job is about.
@@ -198,6 +202,8 @@ pub enum Invalid {
     TimeTooLarge { found: u64 },
     #[error("a batch that clears a scope does nothing else to it")]
     ClearIsNotAlone,
+    #[error("a job of a lane cannot be held by its host")]
+    HeldInLane,
 }
 
 pub(crate) fn counter_range(amount: i64) -> i64 {
@@ -271,6 +277,24 @@ impl Batch {
     }
 }
 
+// === impl Enqueue ===
+
+impl Enqueue {
+    /// From when on it may be leased, as long as the process that enqueued it lives.
+    pub(crate) fn available_ms(&self) -> u64 {
+        self.held_until_ms.map_or(self.due_ms, |held_until_ms| held_until_ms.max(self.due_ms))
+    }
+
+    fn check(&self) -> Result<(), Invalid> {
+        time(Some(self.available_ms()))?;
+        names(self.lane.as_slice())?;
+        if self.held_until_ms.is_some() && self.lane.is_some() {
+            return Err(Invalid::HeldInLane);
+        }
+        length(&self.payload)
+    }
+}
+
 impl Precondition {
     fn check(&self) -> Result<(), Invalid> {
         match self {
@@ -308,11 +332,7 @@ impl Op {
                 names(&[counter])?;
                 time(*expires_ms)
             }
-            Self::Enqueue(job) => {
-                time(Some(job.due_ms))?;
-                names(job.lane.as_slice())?;
-                length(&job.payload)
-            }
+            Self::Enqueue(job) => job.check(),
             Self::Reschedule { payload, due_ms, .. } => {
                 time(Some(*due_ms))?;
                 payload.as_ref().map_or(Ok(()), length)

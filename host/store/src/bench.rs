@@ -139,7 +139,7 @@ fn tenant(number: usize) -> Result<Tenant, Error> {
 }
 
 fn enqueue(entry: Option<EntryRef>) -> Op {
-    Op::Enqueue(Enqueue { lane: None, due_ms: 1, payload: payload(), entry })
+    Op::Enqueue(Enqueue { lane: None, due_ms: 1, payload: payload(), entry, held_until_ms: None })
 }
 
 fn value() -> Bytes {

@@ -76,11 +76,17 @@ pub(crate) fn text(value: &str) -> Bytes {
 }
 
 pub(crate) fn job(lane: Option<&str>, due_ms: u64, payload: &str) -> Op {
-    Op::Enqueue(Enqueue { lane: lane.map(Into::into), due_ms, payload: text(payload), entry: None })
+    Op::Enqueue(Enqueue {
+        lane: lane.map(Into::into),
+        due_ms,
+        payload: text(payload),
+        entry: None,
+        held_until_ms: None,
+    })
 }
 
 pub(crate) fn job_about(entry: EntryRef, payload: &str) -> Op {
-    Op::Enqueue(Enqueue { lane: None, due_ms: 0, payload: text(payload), entry: Some(entry) })
+    Op::Enqueue(Enqueue { lane: None, due_ms: 0, payload: text(payload), entry: Some(entry), held_until_ms: None })
 }
 
 pub(crate) fn payloads(leased: &Leased<Job>) -> Vec<String> {
@@ -131,6 +137,7 @@ macro_rules! contract {
             state::directory_entries_are_put_claimed_and_removed,
             jobs::a_job_is_leased_once_and_gone_when_acknowledged,
             jobs::a_job_is_not_leased_before_it_is_due,
+            jobs::a_job_that_its_host_holds_is_leased_when_the_hold_ends,
             jobs::an_expired_lease_makes_the_job_available_again,
             jobs::late_work_counts_while_nobody_repeated_it,
             jobs::a_lease_can_be_extended_and_given_back,

@@ -6,8 +6,9 @@
 //! time. A batch that fails leaves nothing behind and disturbs no neighbour. Readers have their own
 //! connections and are never blocked by writers.
 //!
-//! Leases live in memory: after a restart every job is available at once. The file belongs to one
-//! process; a second one is refused.
+//! Leases live in memory: after a restart every job is available at once, also one that its host held
+//! because it was working on it. That is safe because the file belongs to one process: a second one is
+//! refused by a lock that the kernel releases when the process ends, however it ends.
 
 mod apply;
 mod copies;

@@ -102,6 +102,19 @@ impl Queue {
         }
     }
 
+    /// Heads stay with who holds them, as an earlier queue of the same jobs knew.
+    pub(crate) fn keep_leases(&mut self, earlier: &Self) {
+        for (job, held) in &earlier.jobs {
+            let is_head = self.jobs.get(job).is_some_and(|slot| {
+                let backlog = self.tenants.get(&slot.tenant);
+                backlog.is_some_and(|backlog| backlog.heads.contains(&(slot.available_ms, *job)))
+            });
+            if is_head && let Some(tenant) = self.move_head(*job, held.available_ms, held.token) {
+                self.settle(&tenant);
+            }
+        }
+    }
+
     pub(crate) fn remove(&mut self, job: JobId) {
         let Some(slot) = self.jobs.remove(&job) else { return };
         if let Some(backlog) = self.tenants.get_mut(&slot.tenant) {

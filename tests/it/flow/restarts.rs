@@ -1,6 +1,8 @@
 //! Servers that stop and start again.
 
+use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
+use std::time::{Duration, Instant};
 
 use rig::receiver::{Answer, Receiver};
 use serde_json::json;
@@ -37,6 +39,43 @@ async fn a_second_start_finds_everything(world: World) {
     assert_eq!(delivered.json(), json!("after"));
     assert!(delivered.is_signed_with(&webhook.secret));
     assert_eq!(world.events(&source, "default").await, [json!("before"), json!("after")]);
+}
+
+/// Leases end after 30 s and accepted requests are held for 40 s: work that comes back earlier did not wait for either.
+/// The start itself is not counted.
+const AT_ONCE: Duration = Duration::from_secs(10);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_kill_9_on_sqlite_what_was_cut_off_is_run_again_at_once() {
+    let world = World::on_sqlite().await;
+    let (receiver, mut inbox) = Receiver::with_inbox(|_| Answer::status(200)).await;
+    let run = |name: &str| {
+        let url = receiver.url(name);
+        format!("async run() {{ await fetch('{url}'); await new Promise((resolve) => setTimeout(resolve, 29000)); }}")
+    };
+    let all: BTreeSet<String> = ["/accepted", "/delivered", "/ticked"].map(str::to_owned).into();
+    let (emitter, listener) = (world.endpoint(EMIT_BODY).await, world.endpoint(&run("/delivered")).await);
+    world.subscribe(&emitter.id, &listener.id, "").await;
+    world.deploy("timer: {type: '$.interface.timer', default: {intervalSeconds: 1}}", &run("/ticked")).await;
+    let accepted = world.endpoint(&run("/accepted")).await;
+    world.trigger(&accepted, &json!(1)).await;
+    world.trigger(&emitter, &json!(1)).await;
+    let mut begun = BTreeSet::new();
+    while begun != all {
+        begun.insert(inbox.next().await.path);
+    }
+    let World { place, served, .. } = world;
+    served.kill().await;
+    inbox.rest();
+
+    let _served = place.start().await;
+    let started = Instant::now();
+    let mut again = BTreeSet::new();
+    while again != all {
+        again.insert(inbox.next().await.path);
+    }
+
+    assert!(started.elapsed() < AT_ONCE, "{:?}", started.elapsed());
 }
 
 async fn a_shutdown_finishes_what_is_under_way(world: World) {

@@ -13,5 +13,8 @@ pub(crate) fn accept_operations(platform: &Platform, source: &SourceId, event: &
     let payload = Work::Accepted { acceptance: id.clone() }.encode()?;
     let acceptance = Acceptance { id, source: source.clone(), event: event.clone().into() };
     let due_ms = platform.clock.now_ms();
-    Ok([shelf::put(&acceptance)?, Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None })])
+    Ok([
+        shelf::put(&acceptance)?,
+        Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms: None }),
+    ])
 }

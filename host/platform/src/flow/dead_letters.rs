@@ -25,6 +25,7 @@ pub async fn replay(caller: &Caller, platform: &Platform, id: &str) -> Result<()
         due_ms: platform.clock.now_ms(),
         payload: Work::Deliver(delivery).encode()?,
         entry: kept.record.event_id.parse().ok().map(store::EntryRef::Id),
+        held_until_ms: None,
     };
     let batch = platform
         .batch(&caller.tenant)

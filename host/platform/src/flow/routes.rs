@@ -80,6 +80,7 @@ pub(super) fn deliveries(
             due_ms: due_ms.unwrap_or(sender.now_ms),
             payload: Work::Deliver(delivery).encode()?,
             entry: Some(EntryRef::InBatch(outgoing.index)),
+            held_until_ms: None,
         }));
     }
     Ok(operations)

@@ -27,7 +27,13 @@ pub(super) fn enqueue(workflow: &Workflow, step: &str, send: HttpSend, now_ms: u
         headers: send.headers,
         body: STANDARD.encode(send.body),
     };
-    Ok(Op::Enqueue(Enqueue { lane: None, due_ms: now_ms, payload: Work::Send(sending).encode()?, entry: None }))
+    Ok(Op::Enqueue(Enqueue {
+        lane: None,
+        due_ms: now_ms,
+        payload: Work::Send(sending).encode()?,
+        entry: None,
+        held_until_ms: None,
+    }))
 }
 
 // === impl Flow ===

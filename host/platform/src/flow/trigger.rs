@@ -26,7 +26,8 @@ use crate::records::{Source, Stored, shelf};
 
 /// What an overloaded host asks for; by then the queue has moved on or the client had better look elsewhere.
 const OVERLOADED_SECONDS: u64 = 1;
-/// How much longer than its deadline a run may be on its way to its commit before another host runs it again.
+/// How much longer than its deadline a run may be on its way to its commit before another host runs it again. On an
+/// embedded store there is no other host, and the next start runs it at once.
 const REDO_AFTER_MS: u64 = 10_000;
 
 /// A request that may be run. It holds a place among those being worked on.
@@ -210,13 +211,16 @@ impl Flow {
         };
         let acceptance = Acceptance { id: id.clone(), source: turn.source.id.clone(), event };
         let deadline_ms = platform.config.limits.http_deadline_ms;
-        let due_ms = platform.clock.now_ms().saturating_add(deadline_ms).saturating_add(REDO_AFTER_MS);
+        let due_ms = platform.clock.now_ms();
+        // This host runs it: until its run must be over, or its process has ended, nobody else does.
+        let held_until_ms = Some(due_ms.saturating_add(deadline_ms).saturating_add(REDO_AFTER_MS));
         let payload = Work::Accepted { acceptance: id }.encode()?;
         let batch = platform.batch(turn.owner.tenant).then(shelf::put(&acceptance)?).then(Op::Enqueue(Enqueue {
             lane: None,
             due_ms,
             payload,
             entry: None,
+            held_until_ms,
         }));
         platform.store.commit(batch).await?;
         Ok(acceptance)

@@ -17,7 +17,13 @@ fn set(key: &str, value: Bytes) -> Op {
 }
 
 fn job_about(index: usize) -> Op {
-    Op::Enqueue(Enqueue { lane: None, due_ms: 0, payload: Bytes::new(), entry: Some(EntryRef::InBatch(index)) })
+    Op::Enqueue(Enqueue {
+        lane: None,
+        due_ms: 0,
+        payload: Bytes::new(),
+        entry: Some(EntryRef::InBatch(index)),
+        held_until_ms: None,
+    })
 }
 
 #[test]
@@ -28,6 +34,18 @@ fn a_batch_has_a_bounded_number_of_operations() {
 
     assert_eq!(check(full), Ok(()));
     assert_eq!(check(over), Err(Invalid::TooManyOperations { found: MAX_OPERATIONS + 1 }));
+}
+
+#[test]
+fn a_job_of_a_lane_is_not_held() {
+    let held = |lane: Option<&str>, held_until_ms| {
+        let (lane, held_until_ms) = (lane.map(Into::into), Some(held_until_ms));
+        check(vec![Op::Enqueue(Enqueue { lane, due_ms: 0, payload: Bytes::new(), entry: None, held_until_ms })])
+    };
+
+    assert_eq!(held(None, MAX_MS), Ok(()));
+    assert_eq!(held(None, MAX_MS + 1), Err(Invalid::TimeTooLarge { found: MAX_MS + 1 }));
+    assert_eq!(held(Some("lane"), 1), Err(Invalid::HeldInLane));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{World, job, job_about, leases, payloads, text};
 use crate::{
-    Batch, CommitError, EntryId, EntryRef, JobLease, Lease, LeaseRequest, MAX_LEASES, Op, Partition, Place,
+    Batch, CommitError, Enqueue, EntryId, EntryRef, JobLease, Lease, LeaseRequest, MAX_LEASES, Op, Partition, Place,
     Precondition, Tenant,
 };
 
@@ -34,6 +34,21 @@ pub(crate) async fn a_job_is_not_leased_before_it_is_due(world: World) {
     let first = world.lease(10, 9).await;
     assert_eq!((payloads(&first), first.next_due_ms), (vec!["sooner".into()], Some(20)));
     assert_eq!(payloads(&world.lease(20, 9).await), ["later"]);
+}
+
+pub(crate) async fn a_job_that_its_host_holds_is_leased_when_the_hold_ends(world: World) {
+    let hold = |payload: &str, held_until_ms| {
+        let payload = text(payload);
+        Op::Enqueue(Enqueue { lane: None, due_ms: 10, payload, entry: None, held_until_ms: Some(held_until_ms) })
+    };
+    world.commit(vec![hold("held", 500), hold("no longer", 5)]).await;
+
+    let before = world.lease(499, 9).await;
+    let after = world.lease(500, 9).await;
+
+    assert_eq!((payloads(&before), before.next_due_ms), (vec!["no longer".into()], Some(500)));
+    assert_eq!(payloads(&after), ["held"]);
+    assert_eq!(after.items[0].due_ms, 10);
 }
 
 pub(crate) async fn an_expired_lease_makes_the_job_available_again(world: World) {

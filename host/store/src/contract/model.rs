@@ -261,9 +261,11 @@ fn jobs() -> impl Strategy<Value = Do> {
     let index = any::<prop::sample::Index>;
     let entry = prop::option::weighted(0.1, Just(EntryRef::InBatch(0)));
     prop_oneof![
-        4 => (prop::option::of(name()), now(), short(), entry).prop_map(|(lane, due_ms, payload, entry)| {
-            Do::Plain(Op::Enqueue(Enqueue { lane, due_ms, payload: text(&payload), entry }))
-        }),
+        4 => (prop::option::of(name()), now(), short(), entry, prop::option::weighted(0.1, now()))
+            .prop_map(|(lane, due_ms, payload, entry, held)| {
+                let held_until_ms = held.filter(|_| lane.is_none());
+                Do::Plain(Op::Enqueue(Enqueue { lane, due_ms, payload: text(&payload), entry, held_until_ms }))
+            }),
         3 => index().prop_map(Do::Acknowledge),
         1 => (index(), now(), prop::option::of(short()), place)
             .prop_map(|(lease, due_ms, payload, place)| Do::Reschedule(lease, due_ms, payload, place)),

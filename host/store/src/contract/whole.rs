@@ -121,7 +121,8 @@ pub(crate) async fn work_wakes_the_workers(world: World) {
 pub(crate) async fn binary_values_and_odd_names_survive(world: World) {
     let bytes: Bytes = (0..=255).collect();
     let odd = "a:b{c}%\0 ü\n";
-    let enqueue = Enqueue { lane: Some(odd.into()), due_ms: 0, payload: bytes.clone(), entry: None };
+    let enqueue =
+        Enqueue { lane: Some(odd.into()), due_ms: 0, payload: bytes.clone(), entry: None, held_until_ms: None };
     let operations = vec![
         Op::PutRecord { kind: odd.into(), id: odd.into(), alias: Some(odd.into()), value: bytes.clone() },
         Op::Append { emitter: odd.into(), stream: odd.into(), value: bytes.clone(), keep: 1 },

@@ -287,7 +287,8 @@ impl<'run> Apply<'run> {
         let row = (id.0, self.tenant.as_str(), job.lane.as_deref(), job.due_ms, entry, &job.payload[..]);
         self.connection.prepare_cached(sql)?.execute(row)?;
         self.committed.jobs.push(id);
-        self.changes.push(Change::Enqueue { job: id, lane: job.lane.clone(), due_ms: job.due_ms });
+        // The row knows no hold: whoever opens the file next finds the job due.
+        self.changes.push(Change::Enqueue { job: id, lane: job.lane.clone(), due_ms: job.available_ms() });
         Ok(())
     }
 

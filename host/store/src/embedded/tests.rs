@@ -12,8 +12,8 @@ use super::{Embedded, schema};
 use crate::contract::{World, job, leases, payloads, text};
 use crate::feed::{Bounds, Feed};
 use crate::{
-    Batch, CommitError, Committed, DirectoryWrite, EntryQuery, Error, LeaseRequest, Lookup, Op, Page, Partition, Reads,
-    Store, Tenant, Work,
+    Batch, CommitError, Committed, DirectoryWrite, Enqueue, EntryQuery, Error, LeaseRequest, Lookup, Op, Page,
+    Partition, Reads, Store, Tenant, Work,
 };
 
 fn open(folder: &TempDir) -> Embedded {
@@ -26,6 +26,11 @@ fn world(folder: &TempDir) -> World {
 
 fn count() -> Op {
     Op::Count { counter: "runs".into(), amount: 1, expires_ms: None }
+}
+
+fn held_job(payload: &str, due_ms: u64, held_until_ms: u64) -> Op {
+    let held_until_ms = Some(held_until_ms);
+    Op::Enqueue(Enqueue { lane: None, due_ms, payload: text(payload), entry: None, held_until_ms })
 }
 
 fn append(value: &str) -> Op {
@@ -81,6 +86,18 @@ async fn a_lease_of_an_earlier_life_is_lost_and_its_job_free() {
     world.commit(leases(&again).into_iter().map(Op::Acknowledge).collect()).await;
     let world = reopen(world, &folder);
     assert_eq!(world.lease(9999, 9).await.next_due_ms, None);
+}
+
+#[tokio::test]
+async fn a_job_that_an_earlier_process_held_is_due_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder);
+    world.commit(vec![held_job("accepted", 10, 40_000)]).await;
+    assert_eq!(world.lease(39_999, 9).await.next_due_ms, Some(40_000));
+
+    let world = reopen(world, &folder);
+
+    assert_eq!(payloads(&world.lease(10, 9).await), ["accepted"]);
 }
 
 #[tokio::test]
@@ -212,6 +229,38 @@ fn a_full_disk_is_told_and_survived() {
     assert!(matches!(full, Err(CommitError::Unavailable(Error::DiskFull(_)))), "{full:?}");
     assert_eq!(small.counters, [1]);
     assert_eq!(small.entries.first().map(ToString::to_string).as_deref(), Some("1-0"));
+}
+
+fn lease_on(writer: &mut Writer, now_ms: u64) -> (Vec<u64>, Vec<String>) {
+    let (jobs, mut leased_jobs) = tokio::sync::oneshot::channel();
+    let (timers, mut leased_timers) = tokio::sync::oneshot::channel();
+    let request = LeaseRequest { now_ms, lease_ms: 100, max: 9 };
+    let everywhere = || Partition::all(crate::PARTITIONS);
+    let requests =
+        [Request::LeaseJobs(everywhere(), request, jobs), Request::LeaseTimers(everywhere(), request, timers)];
+    writer.write(&mut requests.into());
+    let jobs = leased_jobs.try_recv().unwrap().unwrap().items.into_iter().map(|(_, lease)| lease.job.0);
+    let timers = leased_timers.try_recv().unwrap().unwrap().items.into_iter().map(|(_, lease)| lease.timer);
+    (jobs.collect(), timers.collect())
+}
+
+#[test]
+fn a_failed_transaction_ends_no_lease() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = bare_writer(&folder, ("max_page_count", 1));
+    let timer = Op::SetTimer { timer: "t".into(), due_ms: 1, schedule: text("s") };
+    let lane = Some("lane");
+    let work = vec![job(lane, 1, "under way"), job(lane, 1, "next"), held_job("accepted", 1, 500), timer];
+    commit_on(&mut writer, work).unwrap();
+    assert_eq!(lease_on(&mut writer, 10), (vec![1], vec!["t".into()]));
+    let value = Bytes::from(vec![0; 100_000]);
+    let large = Op::Append { emitter: "e".into(), stream: "s".into(), value, keep: 9 };
+
+    commit_on(&mut writer, vec![large]).unwrap_err();
+
+    assert_eq!(lease_on(&mut writer, 109), (vec![], vec![]));
+    assert_eq!(lease_on(&mut writer, 110), (vec![1], vec!["t".into()]));
+    assert_eq!(lease_on(&mut writer, 500), (vec![1, 3], vec!["t".into()]));
 }
 
 #[test]

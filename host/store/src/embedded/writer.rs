@@ -50,6 +50,8 @@ pub(super) struct Writer {
     partitions: u16,
     /// `None` after a failure until the rows could be read again.
     index: Option<Index>,
+    /// The order of work that a failure ended: what it had leased is still being worked on.
+    failed: Option<Index>,
     memory: Memory,
     /// What readers remember, and what the group has changed of it.
     remembered: Arc<Remembered>,
@@ -73,6 +75,7 @@ impl Writer {
             connection,
             partitions: opened.partitions,
             index,
+            failed: None,
             memory: Memory::default(),
             remembered,
             changed: Vec::new(),
@@ -108,9 +111,7 @@ impl Writer {
     }
 
     fn write_group(&mut self, group: &mut VecDeque<Request>, answers: &mut Vec<Answer>) -> Result<(), rusqlite::Error> {
-        if self.index.is_none() {
-            self.index = Some(recover::index(&self.connection, self.partitions, self.next_token)?);
-        }
+        self.rebuild()?;
         // Leases alone touch no row, and must not cost an fsync.
         let writes = group.iter().any(|request| matches!(request, Request::Commit(..) | Request::Directory(..)));
         if writes {
@@ -140,8 +141,26 @@ impl Writer {
         self.changed.clear();
         self.appended.clear();
         self.remembered.forget();
-        self.next_token = self.index.as_ref().map_or(self.next_token, Index::next_token);
-        self.index = recover::index(&self.connection, self.partitions, self.next_token).ok();
+        if let Some(failed) = self.index.take() {
+            self.next_token = failed.next_token();
+            self.failed = Some(failed);
+        }
+        // When the rows cannot be read now, the next group tries again.
+        let _ = self.rebuild();
+    }
+
+    /// Reads the order of work from the rows, unless it is known. A failed transaction ends no lease: work that is under
+    /// way must not begin a second time because the disk was full for a moment.
+    fn rebuild(&mut self) -> Result<(), rusqlite::Error> {
+        if self.index.is_some() {
+            return Ok(());
+        }
+        let mut index = recover::index(&self.connection, self.partitions, self.next_token)?;
+        if let Some(failed) = self.failed.take() {
+            index.keep_leases(&failed);
+        }
+        self.index = Some(index);
+        Ok(())
     }
 
     fn write_one(&mut self, request: Request, answers: &mut Vec<Answer>) -> Result<(), rusqlite::Error> {

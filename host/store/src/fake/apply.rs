@@ -242,7 +242,8 @@ impl Turn<'_> {
             None => None,
         };
         let Enqueue { lane, due_ms, payload, .. } = job.clone();
-        self.index.apply(self.tenant, Change::Enqueue { job: id, lane: lane.clone(), due_ms });
+        let change = Change::Enqueue { job: id, lane: lane.clone(), due_ms: job.available_ms() };
+        self.index.apply(self.tenant, change);
         self.owned.jobs.insert(id, StoredJob { lane, due_ms, attempt: 0, payload, entry });
         self.committed.jobs.push(id);
     }

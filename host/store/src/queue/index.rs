@@ -92,6 +92,16 @@ impl Index {
         }
     }
 
+    /// Takes over from an earlier index of the same process who holds what.
+    pub(crate) fn keep_leases(&mut self, earlier: &Self) {
+        for (partition, earlier) in &earlier.waiting {
+            if let Some(waiting) = self.waiting.get_mut(partition) {
+                waiting.queue.keep_leases(&earlier.queue);
+                waiting.timers.keep_leases(&earlier.timers);
+            }
+        }
+    }
+
     pub(crate) fn lease_jobs(&mut self, partitions: &[Partition], request: LeaseRequest) -> Leased<(Tenant, JobLease)> {
         let partitions = self.next_round(partitions);
         let token = &mut self.next_token;

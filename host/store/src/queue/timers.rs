@@ -68,6 +68,17 @@ impl Timers {
         }
     }
 
+    /// Ticks stay with who works on them, as an earlier order of the same timers knew.
+    pub(crate) fn keep_leases(&mut self, earlier: &Self) {
+        for (key, held) in earlier.timers.iter().filter(|(_, timer)| timer.token.is_some()) {
+            if let Some(timer) = self.timers.get_mut(key) {
+                self.order.remove(&(timer.available_ms, key.clone()));
+                self.order.insert((held.available_ms, key.clone()));
+                *timer = held.clone();
+            }
+        }
+    }
+
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         self.order.first().map(|(at, _)| *at)
     }

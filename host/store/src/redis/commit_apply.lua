@@ -170,7 +170,7 @@ local applies = {
     if clamped ~= total then call('SET', key, digits(clamped), 'KEEPTTL') end
     add(counters, digits(clamped))
   end,
-  enqueue = function(lane, due, entry, payload)
+  enqueue = function(lane, due, available, entry, payload)
     if string.byte(entry) == 35 then entry = entries[tonumber(string.sub(entry, 2)) + 1] end
     local number = call('INCR', P .. ':jobs')
     local job, is_head = string.format('%016.0f', number), true
@@ -183,9 +183,9 @@ local applies = {
     end
     if is_head then
       local heads = list_of(heads_added, heads_key(tenant))
-      add(heads, due)
+      add(heads, available)
       add(heads, job)
-      wait_for(due)
+      wait_for(available)
     end
     add(jobs, job)
   end,

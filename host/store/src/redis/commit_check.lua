@@ -10,7 +10,7 @@ local SIZE = {
   version = 4, absent = 3, alias = 3, below = 3, job = 3, timer = 3,
   put = 5, delete = 3, append = 5, delete_entries = 6, drop_emitter = 3,
   set = 5, remove = 3, clear = 3, count = 4,
-  enqueue = 5, acknowledge = 3, reschedule = 7, set_timer = 4, clear_timer = 2, finish = 4,
+  enqueue = 6, acknowledge = 3, reschedule = 7, set_timer = 4, clear_timer = 2, finish = 4,
 }
 
 local function record_key(kind, id) return P .. ':record:' .. tenant .. ':' .. kind .. ':' .. id end

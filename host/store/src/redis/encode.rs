@@ -166,6 +166,7 @@ fn push_operation(to: &mut Arguments, operation: &Op, now_ms: u64) {
 
 fn push_job<'to>(to: &'to mut Arguments, enqueue: &Enqueue) -> &'to mut Arguments {
     to.text("enqueue").text(enqueue.lane.as_deref().unwrap_or_default()).number(enqueue.due_ms);
+    to.number(enqueue.available_ms());
     match enqueue.entry {
         Some(EntryRef::InBatch(index)) => to.number(format_args!("#{index}")),
         Some(EntryRef::Id(id)) => to.number(id),

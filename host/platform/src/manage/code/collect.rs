@@ -18,7 +18,7 @@ pub(in crate::manage) fn collect_later(
     program: &str,
 ) -> Result<Op, RecordError> {
     let payload = Job::CollectCode { component: component.clone(), program: program.to_owned() }.encode()?;
-    Ok(Op::Enqueue(Enqueue { lane: None, due_ms: platform.clock.now_ms(), payload, entry: None }))
+    Ok(Op::Enqueue(Enqueue { lane: None, due_ms: platform.clock.now_ms(), payload, entry: None, held_until_ms: None }))
 }
 
 /// The same for what a source no longer runs. Components of the registry are everybody's and stay.

@@ -53,7 +53,13 @@ pub async fn delete(caller: &Caller, platform: &Platform, id: &str, request: &De
         return Ok(());
     }
     let rest = Range { streams: left, ..range };
-    let job = Enqueue { lane: None, due_ms: platform.clock.now_ms(), payload: rest.to_job().encode()?, entry: None };
+    let job = Enqueue {
+        lane: None,
+        due_ms: platform.clock.now_ms(),
+        payload: rest.to_job().encode()?,
+        entry: None,
+        held_until_ms: None,
+    };
     platform.store.commit(platform.batch(&caller.tenant).then(Op::Enqueue(job))).await?;
     Ok(())
 }

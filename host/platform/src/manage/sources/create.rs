@@ -114,9 +114,11 @@ async fn creation(caller: &Caller, platform: &Platform, resolved: &Resolved, sou
     let Phase::Deploying { until_ms } = source.phase else {
         return Ok(batch);
     };
-    // Should this host die before the hooks have ended, the source is removed then.
+    // Should this host die before the hooks have ended, the source is removed: at the next start of an embedded store,
+    // or when the hooks of a host that shares its store can no longer be running.
     let payload = Job::AbandonDeploy { source: source.id.clone() }.encode()?;
-    Ok(batch.then(Op::Enqueue(Enqueue { lane: None, due_ms: until_ms, payload, entry: None })))
+    let (due_ms, held_until_ms) = (batch.now_ms, Some(until_ms));
+    Ok(batch.then(Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms })))
 }
 
 /// Before the batch that makes it true: an endpoint whose source is not there is not found.

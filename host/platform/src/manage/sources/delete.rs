@@ -41,7 +41,7 @@ pub(in crate::manage) async fn forget(
     let now_ms = batch.now_ms;
     for due_ms in [now_ms, now_ms.saturating_add(super::create::change_ms(platform))] {
         let payload = Job::ForgetSource { source: source.id.clone() }.encode()?;
-        batch.operations.push(Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None }));
+        batch.operations.push(Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms: None }));
     }
     platform.store.commit(batch).await?;
     let key = names::endpoint(&source.endpoint_key);

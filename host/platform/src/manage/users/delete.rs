@@ -48,7 +48,7 @@ pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<()
     let payload = Job::ForgetUser { user: user.id.clone(), username, email }.encode()?;
     for due_ms in [batch.now_ms, batch.now_ms.saturating_add(change_ms(platform))] {
         let payload = payload.clone();
-        batch = batch.then(Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None }));
+        batch = batch.then(Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms: None }));
     }
     platform.store.commit(batch).await?;
     Ok(())
