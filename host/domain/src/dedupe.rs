@@ -38,9 +38,16 @@ pub enum DedupeState {
     Greatest {
         id: EmitKey,
     },
-    Last {
-        id: EmitKey,
-    },
+    Last(Cached),
+}
+
+/// The event that `last` goes on from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cached {
+    id: EmitKey,
+    /// None when it had no time, and in states that were written before times were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ts: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -75,7 +82,7 @@ pub fn apply(strategy: Strategy, state: DedupeState, emits: Vec<Emit>) -> Applie
         (Strategy::Unique, _) => unique(VecDeque::new(), judged),
         (Strategy::Greatest, DedupeState::Greatest { id }) => greatest(Some(id), judged),
         (Strategy::Greatest, _) => greatest(None, judged),
-        (Strategy::Last, DedupeState::Last { id }) => last(Some(id), judged),
+        (Strategy::Last, DedupeState::Last(cached)) => last(Some(cached), judged),
         (Strategy::Last, _) => last(None, judged),
     };
     let duplicate_count = judged_count - accepted.len();
@@ -135,20 +142,28 @@ fn greatest(id: Option<EmitKey>, judged: Vec<Judged>) -> (Vec<Judged>, DedupeSta
 
 /// Spec: "only events after the event with the matching `id` are emitted; when no `id` matches, all". Should the id
 /// come twice, its last place counts: what lies before it was there when it was cached.
-fn last(id: Option<EmitKey>, mut judged: Vec<Judged>) -> (Vec<Judged>, DedupeState) {
-    let matching = id.as_ref().and_then(|id| judged.iter().rposition(|one| one.id == *id));
+fn last(cached: Option<Cached>, mut judged: Vec<Judged>) -> (Vec<Judged>, DedupeState) {
+    let matching = cached.as_ref().and_then(|cached| judged.iter().rposition(|one| one.id == cached.id));
     let accepted = match matching {
         Some(place) => judged.split_off(place + 1),
         None => judged,
     };
-    let cached = newest(&accepted).or(id);
-    (accepted, cached.map_or(DedupeState::Empty, |id| DedupeState::Last { id }))
+    let cached = newest(cached, &accepted);
+    (accepted, cached.map_or(DedupeState::Empty, DedupeState::Last))
 }
 
-/// Spec, Emit: "the cached last event is the one with the newest `ts`"; without any, the one emitted last.
-fn newest(accepted: &[Judged]) -> Option<EmitKey> {
+/// Spec, Emit: "the cached last event is the one with the newest `ts`", of this run and of those before; of equal times
+/// the one emitted later. Events without a time count only in a run without any: then the one emitted last is cached.
+fn newest(cached: Option<Cached>, accepted: &[Judged]) -> Option<Cached> {
     let dated = accepted.iter().filter(|one| one.emit.ts.is_some()).max_by_key(|one| one.emit.ts);
-    dated.or(accepted.last()).map(|one| one.id.clone())
+    let Some(newest) = dated.or(accepted.last()) else {
+        return cached;
+    };
+    let ts = newest.emit.ts;
+    match cached {
+        Some(cached) if ts.is_some() && cached.ts > ts => Some(cached),
+        _ => Some(Cached { id: newest.id.clone(), ts }),
+    }
 }
 
 // === impl Strategy ===

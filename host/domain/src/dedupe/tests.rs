@@ -64,7 +64,50 @@ fn last_caches_the_event_with_the_newest_ts() {
 
     let applied = apply(Strategy::Last, DedupeState::Empty, run);
 
-    assert_eq!(applied.state, DedupeState::Last { id: EmitKey::parse(&json!(2)).unwrap() });
+    assert_eq!(applied.state, cached(2, Some(30)));
+}
+
+fn cached(id: i64, ts: Option<i64>) -> DedupeState {
+    DedupeState::Last(Cached { id: EmitKey::parse(&json!(id)).unwrap(), ts })
+}
+
+#[test]
+fn last_follows_the_newest_ts_over_all_runs() {
+    let undated = |id: i64| emit(&json!(id));
+    // What is cached before, a run, and what is cached then.
+    let table = [
+        (cached(1, Some(30)), vec![dated(2, 10), dated(3, 20)], cached(1, Some(30))),
+        (cached(1, Some(30)), vec![dated(2, 10), dated(3, 40)], cached(3, Some(40))),
+        (cached(1, Some(30)), vec![dated(2, 30)], cached(2, Some(30))),
+        (cached(1, Some(30)), vec![dated(2, 10), undated(3)], cached(1, Some(30))),
+        (cached(1, Some(30)), vec![undated(2), undated(3)], cached(3, None)),
+        (cached(1, None), vec![dated(2, 10)], cached(2, Some(10))),
+        (cached(1, Some(30)), vec![dated(1, 30), dated(2, 5)], cached(1, Some(30))),
+        (cached(1, Some(30)), vec![], cached(1, Some(30))),
+        (DedupeState::Empty, vec![dated(2, -10)], cached(2, Some(-10))),
+    ];
+
+    for (before, run, after) in table {
+        assert_eq!(apply(Strategy::Last, before.clone(), run.clone()).state, after, "{before:?} {run:?}");
+    }
+}
+
+#[test]
+fn older_events_of_a_later_run_do_not_bring_back_what_was_emitted() {
+    let page = || vec![dated(1, 10), dated(2, 20), dated(3, 30)];
+    let first = apply(Strategy::Last, DedupeState::Empty, page());
+
+    let straggler = apply(Strategy::Last, first.state, vec![dated(9, 5)]);
+    let again = apply(Strategy::Last, straggler.state, page());
+
+    assert_eq!((straggler.accepted.len(), ids(&again.accepted)), (1, vec![]));
+}
+
+#[test]
+fn a_state_without_a_time_is_still_read() {
+    let state: DedupeState = serde_json::from_str(r#"{"strategy":"last","id":"1"}"#).unwrap();
+
+    assert_eq!(state, cached(1, None));
 }
 
 #[test]
