@@ -2,6 +2,7 @@
 //!
 //! A check is written once, takes a [`World`], and is listed in `on_both_stores!`.
 
+mod answers;
 mod deliveries;
 mod endpoints;
 mod listeners;

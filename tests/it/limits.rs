@@ -145,19 +145,40 @@ async fn effects_are_bounded() {
     }
 }
 
+/// A source that answers with this.
+async fn reply(reply: &str, limits: Limits) -> Outcome {
+    let code = format!(
+        "module.exports = {{name: 'r', version: '1', props: {{http: {{type: '$.interface.http', customResponse: true}}}}, \
+         run() {{ this.http.respond({reply}); }}}};"
+    );
+    run_image(&load(&code).await.unwrap(), limits, Arc::new(Stage::default())).await
+}
+
+async fn check_reply(limits: Limits, allowed: &str, refused: &str, what: LimitKind) {
+    let within = reply(allowed, limits).await;
+    assert_eq!((within.fault, within.has_replied), (None, true), "{what}: at the bound");
+    let beyond = reply(refused, limits).await;
+    assert!(!beyond.has_replied, "{what}: nothing is answered");
+    let fault = beyond.fault;
+    assert!(matches!(fault, Some(Fault::TooMuchOutput { what: found, .. }) if found == what), "{what}: {fault:?}");
+}
+
 #[tokio::test(start_paused = true)]
-async fn a_reply_is_bounded() {
+async fn the_body_of_a_reply_is_bounded() {
     let limits = Limits { reply_bytes: 200, ..Limits::default() };
-    let reply = |length: usize| {
-        format!(
-            "module.exports = {{name: 'r', version: '1', props: {{http: {{type: '$.interface.http', customResponse: true}}}}, run() {{ this.http.respond({{status: 200, body: 'x'.repeat({length})}}); }}}};"
-        )
-    };
+    let body = |length: usize| format!("{{status: 200, headers: {{a: 'b'}}, body: 'x'.repeat({length})}}");
 
-    for (length, expected) in [(100, None), (200, Some("too_much_output"))] {
-        let image = load(&reply(length)).await.unwrap();
-        let outcome = run_image(&image, limits, Arc::new(Stage::default())).await;
+    check_reply(limits, &body(200), &body(201), LimitKind::ReplyBytes).await;
+}
 
-        assert_eq!(outcome.fault.map(|fault| fault.code()), expected);
-    }
+#[tokio::test(start_paused = true)]
+async fn the_headers_of_a_reply_are_bounded_in_number_and_size() {
+    let limits = Limits { reply_headers: 4, reply_header_bytes: 100, ..Limits::default() };
+    let many = |count: usize| format!("{{status: 200, headers: {{a: Array({count}).fill('')}}}}");
+    let large = |length: usize| format!("{{status: 200, headers: {{abc: 'x'.repeat({length})}}}}");
+    let escaped = |length: usize| format!("{{status: 200, headers: {{abc: '\\t'.repeat({length})}}}}");
+
+    check_reply(limits, &many(4), &many(5), LimitKind::ReplyHeaders).await;
+    check_reply(limits, &large(97), &large(98), LimitKind::ReplyHeaderBytes).await;
+    check_reply(limits, &escaped(97), &large(1 << 20), LimitKind::ReplyHeaderBytes).await;
 }

@@ -85,15 +85,6 @@ impl Description {
         self.hooks.contains(&hook)
     }
 
-    pub fn has_http_interface(&self) -> bool {
-        self.props_of(PropType::Http).next().is_some()
-    }
-
-    /// `run` answers requests itself.
-    pub fn has_custom_response(&self) -> bool {
-        self.props_of(PropType::Http).any(|prop| prop.has_custom_response)
-    }
-
     pub fn props_of(&self, kind: PropType) -> impl Iterator<Item = &PropDefinition> {
         self.props.iter().filter(move |prop| prop.kind == kind)
     }

@@ -1,6 +1,6 @@
 //! A received HTTP request as the event that `run` gets.
 //!
-//! Components read `method, path, query, headers, bodyRaw, body`, and `url` and `client_ip` besides. Nothing here
+//! Components read `method, path, query, headers, bodyRaw, body`, and `url`, `client_ip` and `interface` besides. Nothing here
 //! fails: a body that is not what its content type says stays the raw string, and the component decides.
 
 mod multipart;
@@ -28,6 +28,8 @@ pub struct Request<'a> {
     pub body: &'a [u8],
     pub url: &'a str,
     pub client_ip: &'a str,
+    /// The prop whose endpoint the request was sent to.
+    pub interface: &'a str,
 }
 
 /// The event. `is_base64` is there only when `bodyRaw` had to be encoded, because its bytes are not text.
@@ -48,6 +50,7 @@ pub fn event(request: &Request<'_>) -> Json {
         body,
         url: request.url,
         client_ip: request.client_ip,
+        interface: request.interface,
         is_base64,
     };
     // Texts, and JSON that was parsed, always have a JSON form.
@@ -67,6 +70,7 @@ struct Event<'a> {
     body: Body<'a>,
     url: &'a str,
     client_ip: &'a str,
+    interface: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     is_base64: Option<bool>,
 }

@@ -1,5 +1,7 @@
 //! What a component passed to `respond({status, headers, body})`, checked before it reaches the client.
 
+mod head;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -7,6 +9,9 @@ use serde_json::Value;
 use crate::limits::Limits;
 use crate::problem::Problem;
 use crate::raw::{Fields, whole_number};
+use head::{is_header_name, is_header_value, is_of_the_connection};
+
+pub use head::{HEADER_BYTES_MAXIMUM, HEADERS_MAXIMUM, Head, HeadError, Origin, head};
 
 /// An HTTP answer ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,28 +135,13 @@ pub(crate) fn parse_headers(fields: &mut Fields<'_>) -> Vec<(String, String)> {
     headers
 }
 
-/// The grammar of a token in HTTP.
-fn is_header_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
-}
-
-/// A line break would let a value grow further headers of its own.
 fn header_value(value: &Value) -> Option<String> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Number(_) | Value::Bool(_) => value.to_string(),
         _ => return None,
     };
-    let is_clean = text.chars().all(|character| character == '\t' || !character.is_control());
-    is_clean.then_some(text)
-}
-
-/// These describe the connection and the framing, which are the server's: components that copy another server's
-/// headers send them along, and they would contradict what is really sent.
-fn is_of_the_connection(name: &str) -> bool {
-    const NAMES: [&str; 7] =
-        ["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
-    NAMES.contains(&name)
+    is_header_value(&text).then_some(text)
 }
 
 #[cfg(test)]

@@ -20,7 +20,11 @@ pub struct Limits {
     pub db_key_bytes: usize,
     /// Size of everything one run writes to its key-value store.
     pub db_written_bytes: usize,
+    /// Size of the body of an answer.
     pub reply_bytes: usize,
+    pub reply_headers: usize,
+    /// Size of all names and values of an answer's headers together.
+    pub reply_header_bytes: usize,
     pub effects: usize,
     pub requests: usize,
     /// Size of all bodies sent together.
@@ -41,6 +45,8 @@ pub enum LimitKind {
     DbKeyBytes,
     DbWrittenBytes,
     ReplyBytes,
+    ReplyHeaders,
+    ReplyHeaderBytes,
     Effects,
     Requests,
     SentBytes,
@@ -64,6 +70,8 @@ impl Default for Limits {
             db_key_bytes: 1 << 10,
             db_written_bytes: 16 << 20,
             reply_bytes: 6 << 20,
+            reply_headers: 64,
+            reply_header_bytes: 32 << 10,
             effects: 1_000,
             requests: 1_000,
             sent_bytes: 64 << 20,
@@ -86,6 +94,8 @@ impl std::fmt::Display for LimitKind {
             Self::DbKeyBytes => "bytes of one key",
             Self::DbWrittenBytes => "bytes stored in one run",
             Self::ReplyBytes => "bytes of a response",
+            Self::ReplyHeaders => "headers of a response",
+            Self::ReplyHeaderBytes => "bytes of a response's headers",
             Self::Effects => "effects of one run",
             Self::Requests => "outbound requests of one run",
             Self::SentBytes => "bytes sent in one run",

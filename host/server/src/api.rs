@@ -22,8 +22,8 @@ use serde_json::Value;
 
 use crate::app::App;
 
-pub(crate) use answer::Answer;
-pub(crate) use error::{Refusal, refuse};
+pub(crate) use answer::{Answer, json_response};
+pub(crate) use error::{Refusal, envelope, refuse, set};
 pub(crate) use parameters::{Parameters, parse_body, parse_path, parse_query};
 
 /// Everything a handler works with.

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use domain::users::Role;
 use futures_util::future::BoxFuture;
-use http_body_util::BodyExt;
-use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use hyper::http::request;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use platform::manage::keys::authenticate;
@@ -22,7 +21,7 @@ use crate::door::Trusted;
 use crate::metrics::Metrics;
 use crate::plugin::Plugin;
 use crate::route::{Access, RequestBody, Route};
-use crate::{docs, openapi, progress, routes};
+use crate::{docs, openapi, progress, reading, routes};
 
 /// What an application is made of.
 pub struct Parts {
@@ -165,7 +164,7 @@ impl App {
     ) -> Result<Response<Body>, Response<Body>> {
         let caller = self.admit(route.access, &head).await?;
         let query = parse_query(head.uri.query().unwrap_or_default()).map_err(|refusal| self.refuse(refusal))?;
-        let body = self.read(Announced::of(&head.headers), body).await.map_err(|refusal| self.refuse(refusal))?;
+        let body = self.read(&head.headers, body).await.map_err(|refusal| self.refuse(refusal))?;
         let body = if head.method == Method::GET || head.method == Method::HEAD { None } else { body };
         let of_the_body = body.as_ref().filter(|_| !matches!(route.body, RequestBody::Any));
         let parameters = Parameters::new(query, of_the_body).map_err(|refusal| self.refuse(refusal))?;
@@ -205,15 +204,15 @@ impl App {
     }
 
     /// The JSON body, when there is one.
-    async fn read(&self, announced: Announced, body: Body) -> Result<Option<Value>, Refusal> {
-        let ApiLimits { body_bytes: limit_bytes, body_timeout } = self.parts.limits;
-        if announced.size_bytes.is_some_and(|size_bytes| size_bytes > limit_bytes) {
-            return Err(Refusal::TooLarge { limit_bytes });
-        }
-        let collected = tokio::time::timeout(body_timeout, collect(body, limit_bytes)).await;
-        let bytes = collected.unwrap_or(Err(Refusal::TooSlow))?;
-        if !bytes.is_empty() && !announced.is_json {
+    async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Option<Value>, Refusal> {
+        let ApiLimits { body_bytes: limit_bytes, body_timeout: timeout } = self.parts.limits;
+        let coding = reading::coding(headers)?;
+        let mut bytes = reading::read(headers, body, reading::Bounds { limit_bytes, timeout }).await?;
+        if !bytes.is_empty() && !is_json(headers) {
             return Err(Refusal::NotJsonType);
+        }
+        if let Some(coding) = coding {
+            bytes = reading::decode(coding, &bytes, limit_bytes).await?;
         }
         parse_body(&bytes)
     }
@@ -240,20 +239,6 @@ pub(crate) fn broken() -> Response<Body> {
     refuse(Refusal::Broken, 0)
 }
 
-async fn collect(mut body: Body, limit_bytes: usize) -> Result<Vec<u8>, Refusal> {
-    let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| Refusal::BrokenOff)?;
-        if let Ok(data) = frame.into_data() {
-            if bytes.len() + data.len() > limit_bytes {
-                return Err(Refusal::TooLarge { limit_bytes });
-            }
-            bytes.extend_from_slice(&data);
-        }
-    }
-    Ok(bytes)
-}
-
 fn presented_key(headers: &HeaderMap) -> Option<Secret<String>> {
     let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, key) = value.split_once(' ')?;
@@ -261,23 +246,9 @@ fn presented_key(headers: &HeaderMap) -> Option<Secret<String>> {
     (scheme.eq_ignore_ascii_case("bearer") && !key.is_empty()).then(|| Secret::new(key.to_owned()))
 }
 
-/// What the head says about the body.
-struct Announced {
-    size_bytes: Option<usize>,
-    is_json: bool,
-}
-
-// === impl Announced ===
-
-impl Announced {
-    fn of(headers: &HeaderMap) -> Self {
-        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let essence = text(CONTENT_TYPE).split(';').next().unwrap_or_default().trim();
-        Self {
-            size_bytes: text(CONTENT_LENGTH).parse().ok(),
-            is_json: essence.eq_ignore_ascii_case("application/json"),
-        }
-    }
+fn is_json(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
 /// Anybody can invent a method; the metrics know a few.

@@ -1,7 +1,7 @@
 //! The endpoints of sources: `/e/<key>/…`, and `<key>.<domain>/…` where the operator has a wildcard domain.
 //!
-//! Translation only: whether a request may run, and what it is answered, is for the data plane to say. Whoever asks for
-//! an endpoint that is not there is told so before the body is read.
+//! Translation only: whether a request may run, and what it is answered, is for the data plane to say. A request to an
+//! endpoint that does not exist is refused before its body is read. A host that names an endpoint serves nothing else.
 
 mod answer;
 mod client;
@@ -11,16 +11,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::http_event;
 use domain::json::Json;
-use http_body_util::BodyExt;
-use hyper::header::{CONTENT_LENGTH, HOST};
+use domain::respond::Origin;
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST};
 use hyper::http::request;
 use hyper::{Method, Request, Response};
-use platform::flow::Handle;
+use platform::flow::{Admitted, Handle};
 use platform::{Caller, Platform};
 
 use crate::api::{Refusal, refuse};
 use crate::body::{Body, Peer};
 use crate::plugin::Plugin;
+use crate::reading::{self, Coding};
 use crate::route::Access;
 
 pub use client::{ProxyError, TrustedProxy};
@@ -47,6 +48,13 @@ struct Target<'a> {
     path: &'a str,
     /// The host that names the endpoint; without one the path does.
     host: Option<&'a str>,
+}
+
+/// The body as the component gets it.
+struct Content {
+    bytes: Vec<u8>,
+    /// What it was sent in.
+    undone: Option<Coding>,
 }
 
 // === impl Config ===
@@ -84,24 +92,28 @@ impl Ingress {
         if head.method == Method::OPTIONS && !admitted.has_custom_response() {
             return Ok(answer::preflight(&head.headers));
         }
-        let body = self.read(head, body).await.map_err(|refusal| self.refuse(refusal))?;
-        let event = self.event(head, &target, &body);
+        let content = self.read(head, body, &admitted).await.map_err(|refusal| self.refuse(refusal))?;
+        let event = self.event(head, &target, &content, admitted.interface());
         let answered = self.handle.trigger(admitted, event).await;
-        Ok(answered.map_or_else(|refusal| answer::refused(refusal, now_ms), answer::answered))
+        let answered = answered.map(|answer| answer::answered(answer, target.origin()));
+        Ok(answered.unwrap_or_else(|refusal| answer::refused(refusal, now_ms)))
     }
 
     fn target<'a>(&self, head: &'a request::Parts) -> Option<Target<'a>> {
-        let path = head.uri.path();
-        if let Some(rest) = path.strip_prefix("/e/") {
+        self.target_by_host(head).or_else(|| {
+            let rest = head.uri.path().strip_prefix("/e/")?;
             let (key, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            return Some(Target { key, path: if path.is_empty() { "/" } else { path }, host: None });
-        }
+            Some(Target { key, path: if path.is_empty() { "/" } else { path }, host: None })
+        })
+    }
+
+    fn target_by_host<'a>(&self, head: &'a request::Parts) -> Option<Target<'a>> {
         let domain = self.config.wildcard_domain.as_deref()?;
         let host = head.uri.host().or_else(|| head.headers.get(HOST)?.to_str().ok())?;
         let name = host.split(':').next().unwrap_or_default();
         // Case is kept: keys tell upper from lower.
         let (key, rest) = name.split_once('.')?;
-        rest.eq_ignore_ascii_case(domain).then_some(Target { key, path, host: Some(host) })
+        rest.eq_ignore_ascii_case(domain).then_some(Target { key, path: head.uri.path(), host: Some(host) })
     }
 
     /// What the sender asked for, as it reaches this server.
@@ -114,19 +126,25 @@ impl Ingress {
         }
     }
 
-    async fn read(&self, head: &request::Parts, body: Body) -> Result<Vec<u8>, Refusal> {
+    async fn read(&self, head: &request::Parts, body: Body, admitted: &Admitted) -> Result<Content, Refusal> {
         let limit_bytes = self.platform.config.limits.body_bytes;
-        let announced = head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-        if announced.is_some_and(|size_bytes| size_bytes > limit_bytes) {
-            return Err(Refusal::TooLarge { limit_bytes });
-        }
-        let collected = tokio::time::timeout(self.config.body_timeout, collect(body, limit_bytes)).await;
-        collected.unwrap_or(Err(Refusal::TooSlow))
+        let bounds = reading::Bounds { limit_bytes, timeout: self.config.body_timeout };
+        let coding = if admitted.keeps_encoding() { None } else { reading::coding(&head.headers)? };
+        let sent = reading::read(&head.headers, body, bounds).await?;
+        let bytes = match coding {
+            None => sent,
+            Some(coding) => reading::decode(coding, &sent, limit_bytes).await?,
+        };
+        Ok(Content { bytes, undone: coding })
     }
 
-    fn event(&self, head: &request::Parts, target: &Target<'_>, body: &[u8]) -> Json {
-        let headers: Vec<(&str, &[u8])> =
-            head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+    fn event(&self, head: &request::Parts, target: &Target<'_>, content: &Content, interface: &str) -> Json {
+        let is_true = |name: &str| {
+            // They speak of bytes that the component does not get.
+            content.undone.is_none() || !(name == CONTENT_ENCODING.as_str() || name == CONTENT_LENGTH.as_str())
+        };
+        let headers = head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+        let headers: Vec<(&str, &[u8])> = headers.filter(|(name, _)| is_true(name)).collect();
         let peer = head.extensions.get::<Peer>().map(|Peer(address)| address.ip());
         let client = peer.map(|peer| client::client_ip(peer, &head.headers, &self.config.trusted_proxies).to_string());
         http_event::event(&http_event::Request {
@@ -134,29 +152,24 @@ impl Ingress {
             path: target.path,
             query: head.uri.query().unwrap_or_default(),
             headers: &headers,
-            body,
+            body: &content.bytes,
             url: &self.url(head, target),
             client_ip: client.as_deref().unwrap_or_default(),
+            interface,
         })
     }
 
     fn refuse(&self, refusal: Refusal) -> Response<Body> {
-        refuse(refusal, self.platform.clock.now_ms())
+        answer::readable_by_pages(refuse(refusal, self.platform.clock.now_ms()))
     }
 }
 
-async fn collect(mut body: Body, limit_bytes: usize) -> Result<Vec<u8>, Refusal> {
-    let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| Refusal::BrokenOff)?.into_data() else {
-            continue;
-        };
-        if bytes.len() + data.len() > limit_bytes {
-            return Err(Refusal::TooLarge { limit_bytes });
-        }
-        bytes.extend_from_slice(&data);
+// === impl Target ===
+
+impl Target<'_> {
+    fn origin(&self) -> Origin {
+        if self.host.is_some() { Origin::Own } else { Origin::Shared }
     }
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod body;
 mod metrics;
 mod plugin;
 mod progress;
+mod reading;
 
 pub mod ingress;
 pub mod stream;

@@ -155,6 +155,8 @@ fn limits(limits: &ports::RunLimits) -> Limits {
         event_bytes: limits.event_bytes,
         db_value_bytes: limits.db_value_bytes,
         reply_bytes: limits.reply_bytes,
+        reply_headers: domain::respond::HEADERS_MAXIMUM,
+        reply_header_bytes: domain::respond::HEADER_BYTES_MAXIMUM,
         ..Limits::default()
     }
 }

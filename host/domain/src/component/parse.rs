@@ -8,6 +8,9 @@ use crate::problem::{Problem, did_you_mean};
 use crate::props::{PropDefinition, PropType};
 use crate::raw::{Fields, is_function};
 
+/// Each has an endpoint of its own, which is kept outside of the source.
+pub(super) const HTTP_INTERFACES_MAXIMUM: usize = 16;
+
 pub(super) fn parse(exports: &Value) -> Result<Description, Vec<Problem>> {
     let Value::Object(object) = exports else {
         return Err(vec![Problem::new("", "module.exports must be an object")]);
@@ -68,6 +71,9 @@ fn parse_props(kind: Option<Kind>, fields: &mut Fields<'_>) -> Vec<PropDefinitio
             let message = format!("an action has no interfaces, remove {}", definition.kind.as_str());
             fields.problem(&format!("props.{}", definition.name), message);
         }
+    }
+    if definitions.iter().filter(|definition| definition.kind == PropType::Http).count() > HTTP_INTERFACES_MAXIMUM {
+        fields.problem("props", format!("has more than {HTTP_INTERFACES_MAXIMUM} HTTP interfaces"));
     }
     definitions
 }

@@ -110,14 +110,31 @@ fn an_action_has_no_interfaces_hooks_or_dedupe() {
 }
 
 #[test]
-fn a_custom_response_is_known_before_a_run() {
-    let http = |custom: bool| json!({"props": {"h": {"type": "$.interface.http", "customResponse": custom}}});
+fn what_an_http_interface_asks_for_is_known_before_a_run() {
+    let props = json!({
+        "plain": "$.interface.http",
+        "answers": {"type": "$.interface.http", "customResponse": true},
+        "verifies": {"type": "$.interface.http", "keepEncoding": true},
+        "other": {"type": "string", "customResponse": true, "keepEncoding": true},
+    });
 
-    let answers = Description::parse(&source(http(true))).unwrap();
-    let canned = Description::parse(&source(http(false))).unwrap();
+    let described = Description::parse(&source(json!({"props": props}))).unwrap();
 
-    assert!(answers.has_http_interface() && answers.has_custom_response());
-    assert!(canned.has_http_interface() && !canned.has_custom_response());
+    let flags: Vec<(bool, bool)> =
+        described.props.iter().map(|prop| (prop.has_custom_response, prop.keeps_encoding)).collect();
+    assert_eq!(flags, [(false, false), (true, false), (false, true), (false, false)]);
+}
+
+#[test]
+fn http_interfaces_are_bounded_in_number() {
+    let props = |count: usize| {
+        let props: serde_json::Map<_, _> =
+            (0..count).map(|number| (format!("h{number}"), json!("$.interface.http"))).collect();
+        source(json!({"props": props}))
+    };
+
+    check(&props(parse::HTTP_INTERFACES_MAXIMUM), &[]);
+    check(&props(17), &["props"]);
 }
 
 #[test]

@@ -10,7 +10,8 @@ fn event(request: &Request<'_>) -> Value {
 }
 
 fn request<'a>(headers: &'a [(&'a str, &'a [u8])], body: &'a [u8]) -> Request<'a> {
-    Request { method: "POST", path: "/a", query: "", headers, body, url: "http://x/a", client_ip: "10.0.0.1" }
+    let (url, client_ip, interface) = ("http://x/a", "10.0.0.1", "http");
+    Request { method: "POST", path: "/a", query: "", headers, body, url, client_ip, interface }
 }
 
 fn body_of(content_type: &str, body: &[u8]) -> Value {
@@ -28,6 +29,7 @@ fn a_request_becomes_an_event() {
             "method": "POST", "path": "/a", "query": {"a": ["1", "2"], "b": "x y"},
             "headers": {"content-type": "application/json", "x-id": "7"},
             "bodyRaw": "{\"n\": [1]}", "body": {"n": [1]}, "url": "http://x/a", "client_ip": "10.0.0.1",
+            "interface": "http",
         })
     );
 }

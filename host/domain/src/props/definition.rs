@@ -45,6 +45,9 @@ pub struct PropDefinition {
     /// `run` answers the request itself; on HTTP interfaces only.
     #[serde(rename = "customResponse", default, skip_serializing_if = "is_false")]
     pub has_custom_response: bool,
+    /// Bodies are handed over as they were sent, in their content encoding; on HTTP interfaces only.
+    #[serde(rename = "keepEncoding", default, skip_serializing_if = "is_false")]
+    pub keeps_encoding: bool,
     #[serde(rename = "propDefinition", skip_serializing_if = "Option::is_none")]
     pub reused: Option<ReusedProp>,
     /// What the component declared and we do not know: kept and returned.
@@ -112,7 +115,8 @@ impl PropDefinition {
             options,
             has_remote_options,
             has_label: fields.flag("withLabel"),
-            has_custom_response: parse_custom_response(&kind, &mut fields),
+            has_custom_response: parse_http_flag("customResponse", &kind, &mut fields),
+            keeps_encoding: parse_http_flag("keepEncoding", &kind, &mut fields),
             reused,
             extra: extra(&kind, fields),
             kind,
@@ -165,12 +169,12 @@ fn parse_app(kind: &PropType, fields: &mut Fields<'_>) -> Option<String> {
     fields.required_text("app")
 }
 
-fn parse_custom_response(kind: &PropType, fields: &mut Fields<'_>) -> bool {
+fn parse_http_flag(name: &str, kind: &PropType, fields: &mut Fields<'_>) -> bool {
     if *kind != PropType::Http {
-        fields.take("customResponse");
+        fields.take(name);
         return false;
     }
-    fields.flag("customResponse")
+    fields.flag(name)
 }
 
 fn parse_secret(kind: &PropType, fields: &mut Fields<'_>) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use domain::component::Description;
-use domain::ids::{AccountId, EndpointKey};
+use domain::ids::AccountId;
 use domain::props::PropType;
 use serde_json::{Map, Value, json};
 use store::{Lookup, Tenant};
@@ -29,7 +29,7 @@ pub(crate) fn secrets_context<'a>(tenant: &'a Tenant, source: &'a str) -> Contex
 impl Instance {
     pub async fn of_source(platform: &Platform, tenant: &Tenant, source: &Source) -> Result<Self, Error> {
         let values = open_props(platform, tenant, source.id.as_str(), &source.revision)?;
-        Self::new(platform, tenant, &source.revision.description, values, Some(&source.endpoint_key)).await
+        Self::new(platform, tenant, &source.revision.description, values, Some(source)).await
     }
 
     pub async fn new(
@@ -37,14 +37,15 @@ impl Instance {
         tenant: &Tenant,
         description: &Description,
         mut props: Map<String, Value>,
-        endpoint: Option<&EndpointKey>,
+        endpoints: Option<&Source>,
     ) -> Result<Self, Error> {
         let mut credentials = HashMap::new();
         for prop in &description.props {
             match prop.kind {
                 PropType::Http => {
-                    if let Some(key) = endpoint {
-                        props.insert(prop.name.clone(), json!({"endpoint_url": platform.endpoint_url(key)}));
+                    if let Some(source) = endpoints {
+                        let url = platform.endpoint_url(source.endpoint_of(&prop.name));
+                        props.insert(prop.name.clone(), json!({"endpoint_url": url}));
                     }
                 }
                 PropType::App => {

@@ -34,8 +34,16 @@ const REDO_AFTER_MS: u64 = 10_000;
 pub struct Admitted {
     tenant: Tenant,
     source: Arc<Source>,
+    interface: Interface,
     plan: Plan,
     place: OwnedSemaphorePermit,
+}
+
+/// What the component declared of the HTTP interface that a request came to.
+struct Interface {
+    name: String,
+    has_custom_response: bool,
+    keeps_encoding: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -70,9 +78,19 @@ type Waiting = oneshot::Sender<Result<Answer, Refusal>>;
 // === impl Admitted ===
 
 impl Admitted {
+    /// The prop whose endpoint the request is for.
+    pub fn interface(&self) -> &str {
+        &self.interface.name
+    }
+
     /// Whether the component answers itself, also `OPTIONS`.
     pub fn has_custom_response(&self) -> bool {
-        self.source.revision.description.has_custom_response()
+        self.interface.has_custom_response
+    }
+
+    /// Whether the component wants bodies as they were sent, in their content encoding.
+    pub fn keeps_encoding(&self) -> bool {
+        self.interface.keeps_encoding
     }
 }
 
@@ -86,9 +104,12 @@ impl Handle {
         let place = self.requests.clone().try_acquire_owned().map_err(|_| overloaded())?;
         let found = self.sources.at_endpoint(&*self.platform.store, &key).await.map_err(Refusal::Unavailable)?;
         let (tenant, source) = found.ok_or(Refusal::NotFound)?;
-        if !source.is_active || !source.revision.description.has_http_interface() {
-            return Err(Refusal::NotFound);
-        }
+        let prop = source.interface_at(&key).filter(|_| source.is_active).ok_or(Refusal::NotFound)?;
+        let interface = Interface {
+            name: prop.name.clone(),
+            has_custom_response: prop.has_custom_response,
+            keeps_encoding: prop.keeps_encoding,
+        };
         self.endpoint_rates.take(source.id.as_str(), now_ms).map_err(too_many)?;
         self.tenant_rates.take(tenant.as_str(), now_ms).map_err(too_many)?;
         let plan = match self.quota.check(&self.platform, &tenant).await {
@@ -99,7 +120,7 @@ impl Handle {
             }
             Err(error) => return Err(refusal(error)),
         };
-        Ok(Admitted { tenant, source, plan, place })
+        Ok(Admitted { tenant, source, interface, plan, place })
     }
 
     /// Runs an admitted request. Returns when the client can be answered; the run goes on by itself.
@@ -124,7 +145,7 @@ impl Handle {
 
 impl Flow {
     async fn answer(&self, admitted: Admitted, event: Json, waiting: Waiting) {
-        let Admitted { tenant, source, plan, place } = admitted;
+        let Admitted { tenant, source, interface, plan, place } = admitted;
         let turn = Turn {
             owner: Owner { tenant: &tenant, plan: &plan },
             source: &source,
@@ -134,7 +155,7 @@ impl Flow {
             operations: Vec::new(),
         };
         let mut waiting = Some(waiting);
-        if let Err(error) = self.run_request(&turn, &mut waiting).await {
+        if let Err(error) = self.run_request(&turn, interface.has_custom_response, &mut waiting).await {
             match waiting.take() {
                 Some(waiting) => drop(waiting.send(Err(refusal(error)))),
                 // It was accepted: the acceptance is still there, and is run again.
@@ -144,8 +165,12 @@ impl Flow {
         drop(place);
     }
 
-    async fn run_request(&self, turn: &Turn<'_>, waiting: &mut Option<Waiting>) -> Result<(), Error> {
-        let has_custom_response = turn.source.revision.description.has_custom_response();
+    async fn run_request(
+        &self,
+        turn: &Turn<'_>,
+        has_custom_response: bool,
+        waiting: &mut Option<Waiting>,
+    ) -> Result<(), Error> {
         let (sender, mut replies) = oneshot::channel();
         let mut running = pin!(execute(&self.platform, turn, has_custom_response.then_some(sender)));
         let mut ended = None;

@@ -7,6 +7,7 @@ use store::{Lookup, Op, Tenant};
 
 use super::code::{collect, collect_revision};
 use super::events::delete_step;
+use super::sources::endpoints;
 use super::subscriptions::unsubscribe_operations;
 use super::users::forget_step;
 use crate::records::{Job, Phase, Source, names, shelf};
@@ -60,7 +61,6 @@ async fn abandon(tenant: &Tenant, platform: &Platform, id: &str) -> Result<bool,
     batch.operations.extend(unsubscribe_operations(tenant, platform, id).await?);
     batch.operations.extend(collect_revision(platform, &kept.record.revision)?);
     platform.store.commit(batch).await?;
-    let key = names::endpoint(&kept.record.endpoint_key);
-    platform.store.write_directory(store::DirectoryWrite::Remove { key }).await?;
+    endpoints::remove(platform, kept.record.endpoint_keys()).await?;
     clear_party(tenant, platform, id).await
 }

@@ -109,7 +109,9 @@ pub(super) fn shown(platform: &Platform, source: &Source) -> Map<String, Value> 
     let mut shown = Map::new();
     for definition in &revision.description.props {
         let value = match definition.kind {
-            PropType::Http => Some(json!({"endpoint_url": platform.endpoint_url(&source.endpoint_key)})),
+            PropType::Http => {
+                Some(json!({"endpoint_url": platform.endpoint_url(source.endpoint_of(&definition.name))}))
+            }
             _ if revision.secret_props.contains(&definition.name) => Some(json!(props::REDACTED)),
             _ => revision.props.get(&definition.name).cloned(),
         };

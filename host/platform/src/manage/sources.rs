@@ -3,6 +3,7 @@
 mod change;
 mod create;
 mod delete;
+pub(super) mod endpoints;
 mod naming;
 mod run;
 mod update;

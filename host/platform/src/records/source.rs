@@ -1,7 +1,10 @@
 //! Sources: deployed components.
 
+use std::collections::{BTreeMap, HashSet};
+
 use domain::component::Description;
 use domain::ids::{ComponentId, EndpointKey, SourceId};
+use domain::props::{PropDefinition, PropType};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -15,7 +18,12 @@ pub struct Source {
     pub name: String,
     /// Unique in the account.
     pub slug: String,
+    /// The first endpoint it had, which stays with the source whatever its code becomes.
     pub endpoint_key: EndpointKey,
+    /// The endpoint of each HTTP interface, by prop. Where a prop is missing, and in records that were written when a
+    /// source had one endpoint, `endpoint_key` is meant.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub endpoints: BTreeMap<String, EndpointKey>,
     pub is_active: bool,
     pub phase: Phase,
     pub revision: Revision,
@@ -71,6 +79,47 @@ impl Stored for Source {
 
     fn alias(&self) -> Option<String> {
         Some(self.slug.clone())
+    }
+}
+
+// === impl Source ===
+
+impl Source {
+    pub fn endpoint_of(&self, prop: &str) -> &EndpointKey {
+        self.endpoints.get(prop).unwrap_or(&self.endpoint_key)
+    }
+
+    /// Every key that leads here.
+    pub fn endpoint_keys(&self) -> HashSet<&EndpointKey> {
+        self.endpoints.values().chain([&self.endpoint_key]).collect()
+    }
+
+    /// The HTTP interface that a key is for; none when the code has it no longer.
+    pub fn interface_at(&self, key: &EndpointKey) -> Option<&PropDefinition> {
+        self.revision.description.props_of(PropType::Http).find(|prop| self.endpoint_of(&prop.name) == key)
+    }
+
+    /// Gives every HTTP interface of the revision an endpoint of its own. A prop that had one keeps it; the source's
+    /// first endpoint goes to the first prop that has none, so that a prop can be renamed; others get `new` ones.
+    pub fn assign_endpoints(&mut self, before: &Self, mut new: impl FnMut() -> EndpointKey) {
+        let names = |source: &Self| -> Vec<String> {
+            source.revision.description.props_of(PropType::Http).map(|prop| prop.name.clone()).collect()
+        };
+        let (had, has) = (names(before), names(self));
+        // Two props of an older record share an endpoint: it is the first one's.
+        let mut taken = HashSet::new();
+        let kept = had.iter().filter(|name| has.contains(name)).map(|name| (name, before.endpoint_of(name)));
+        let mut endpoints: BTreeMap<String, EndpointKey> = kept
+            .filter(|(_, key)| taken.insert((*key).clone()))
+            .map(|(name, key)| (name.clone(), key.clone()))
+            .collect();
+        for name in has {
+            endpoints.entry(name).or_insert_with(|| match taken.insert(self.endpoint_key.clone()) {
+                true => self.endpoint_key.clone(),
+                false => new(),
+            });
+        }
+        self.endpoints = endpoints;
     }
 }
 

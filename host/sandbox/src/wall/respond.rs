@@ -10,6 +10,9 @@ use super::{Caller, Linker, Stop, within};
 use crate::limits::LimitKind;
 use crate::services::Reply;
 
+/// JSON of a head against its names and values: a byte may be written as `\u0000`, and an empty value takes some more.
+const MOST_JSON: usize = 8;
+
 #[derive(Deserialize)]
 struct Head {
     status: u16,
@@ -31,7 +34,9 @@ pub(super) fn add(linker: &mut Linker) -> wasmtime::Result<()> {
 
 fn respond(mut caller: Caller<'_>, head: u32, head_len: u32, body: u32, body_len: u32) -> wasmtime::Result<u32> {
     let (memory, run) = abi::split(&mut caller)?;
-    within(head_len as usize + body_len as usize, run.limits.reply_bytes, LimitKind::ReplyBytes)?;
+    let limits = run.limits;
+    within(body_len as usize, limits.reply_bytes, LimitKind::ReplyBytes)?;
+    within(head_len as usize, limits.reply_header_bytes.saturating_mul(MOST_JSON), LimitKind::ReplyHeaderBytes)?;
     let head: Head = Slice::new(head, head_len).json(memory, "respond")?;
     let body = Slice::new(body, body_len).bytes(memory, "respond")?;
     if !(100..=599).contains(&head.status) {
@@ -40,12 +45,15 @@ fn respond(mut caller: Caller<'_>, head: u32, head_len: u32, body: u32, body_len
     if run.has_replied {
         return Ok(0);
     }
-    run.has_replied = true;
     let headers = head.headers.into_iter().flat_map(|(name, values)| match values {
         Values::One(value) => vec![(name, value)],
         Values::Many(values) => values.into_iter().map(|value| (name.clone(), value)).collect(),
     });
-    let reply = Reply { status: head.status, headers: headers.collect(), body: Bytes::copy_from_slice(body) };
-    run.services.reply(reply);
+    let headers: Vec<(String, String)> = headers.collect();
+    within(headers.len(), limits.reply_headers, LimitKind::ReplyHeaders)?;
+    let header_bytes = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    within(header_bytes, limits.reply_header_bytes, LimitKind::ReplyHeaderBytes)?;
+    run.has_replied = true;
+    run.services.reply(Reply { status: head.status, headers, body: Bytes::copy_from_slice(body) });
     Ok(1)
 }

@@ -1,6 +1,6 @@
 //! The one mapping from what went wrong to HTTP. Codes are stable; messages are sentences for people.
 
-use hyper::header::{ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{ACCEPT_ENCODING, ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use platform::Error;
 use platform::ports::{Fault, SandboxError};
@@ -26,6 +26,12 @@ pub(crate) enum Refusal {
     TooSlow,
     #[error("the body did not arrive whole")]
     BrokenOff,
+    #[error("the content encoding of the body is not known: gzip, deflate and br are")]
+    UnknownCoding,
+    #[error("the body has several content encodings, send it with one at most")]
+    StackedCodings,
+    #[error("the body is not what its content encoding says: {message}")]
+    MalformedCoding { message: String },
     #[error("the body is not JSON: {message}")]
     MalformedJson { message: String, line: usize, column: usize },
     #[error("the body must be a JSON object")]
@@ -65,6 +71,10 @@ fn refused(refusal: &Refusal) -> Response<Body> {
         Refusal::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
         Refusal::TooSlow => (StatusCode::REQUEST_TIMEOUT, "request_timeout"),
         Refusal::BrokenOff => (StatusCode::BAD_REQUEST, "incomplete_body"),
+        Refusal::UnknownCoding | Refusal::StackedCodings => {
+            (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_content_encoding")
+        }
+        Refusal::MalformedCoding { .. } => (StatusCode::BAD_REQUEST, "malformed_content_encoding"),
         Refusal::MalformedJson { .. } => (StatusCode::BAD_REQUEST, "malformed_json"),
         Refusal::NotAnObject => (StatusCode::BAD_REQUEST, "not_an_object"),
         Refusal::NotUtf8 { .. } => (StatusCode::BAD_REQUEST, "invalid_utf8"),
@@ -78,6 +88,7 @@ fn refused(refusal: &Refusal) -> Response<Body> {
     match refusal {
         Refusal::Unauthenticated => set(&mut response, WWW_AUTHENTICATE, "Bearer"),
         Refusal::Method { allowed } => set(&mut response, ALLOW, allowed),
+        Refusal::UnknownCoding | Refusal::StackedCodings => set(&mut response, ACCEPT_ENCODING, "gzip, deflate, br"),
         _ => {}
     }
     response
@@ -176,7 +187,8 @@ fn fault_details(fault: &Fault) -> Value {
     })
 }
 
-fn envelope(status: StatusCode, message: &str, code: &str, details: Value) -> Response<Body> {
+/// Every error looks like this, whoever tells it.
+pub(crate) fn envelope(status: StatusCode, message: &str, code: &str, details: Value) -> Response<Body> {
     let mut body = json!({"error": message, "code": code});
     if let (Some(fields), false) = (body.as_object_mut(), details.is_null()) {
         fields.insert("details".to_owned(), details);
@@ -184,7 +196,7 @@ fn envelope(status: StatusCode, message: &str, code: &str, details: Value) -> Re
     json_response(status, &body)
 }
 
-fn set(response: &mut Response<Body>, name: hyper::header::HeaderName, value: &str) {
+pub(crate) fn set(response: &mut Response<Body>, name: hyper::header::HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);
     }

@@ -1,28 +1,30 @@
 //! What the outside is answered.
 
+use domain::respond::{self, Origin};
 use hyper::Response;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,
-    ACCESS_CONTROL_REQUEST_HEADERS, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, VARY,
+    ACCESS_CONTROL_REQUEST_HEADERS, HeaderMap, HeaderValue, RETRY_AFTER, VARY,
 };
 use hyper::http::{HeaderName, StatusCode};
 use platform::flow::{Answer, Refusal};
 use platform::ports::Reply;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::api::refuse;
+use crate::api::{envelope, json_response, refuse, set};
 use crate::body::{Body, empty, full};
 
-pub(super) fn answered(answer: Answer) -> Response<Body> {
+pub(super) fn answered(answer: Answer, origin: Origin) -> Response<Body> {
     match answer {
-        Answer::Accepted => {
-            let mut response = json_response(StatusCode::OK, json!({"success": true}).to_string());
-            // Pages of any origin may post to an endpoint: its key is what protects it.
-            response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-            response
-        }
-        Answer::Replied(reply) => replied(reply),
+        Answer::Accepted => readable_by_pages(json_response(StatusCode::OK, &json!({"success": true}))),
+        Answer::Replied(reply) => replied(reply, origin),
     }
+}
+
+/// Pages of any origin may post to an endpoint, and see how that went: its key is what protects it.
+pub(super) fn readable_by_pages(mut response: Response<Body>) -> Response<Body> {
+    response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    response
 }
 
 /// A preflight is allowed whatever it asks for.
@@ -46,7 +48,7 @@ pub(super) fn refused(refusal: Refusal, now_ms: u64) -> Response<Body> {
             (StatusCode::TOO_MANY_REQUESTS, "too_many_requests", Some(*retry_after_seconds))
         }
         Refusal::OverQuota { retry_after_seconds, .. } => {
-            (StatusCode::TOO_MANY_REQUESTS, "quota_used_up", Some(*retry_after_seconds))
+            (StatusCode::TOO_MANY_REQUESTS, "quota_exceeded", Some(*retry_after_seconds))
         }
         Refusal::Overloaded { retry_after_seconds } => {
             (StatusCode::SERVICE_UNAVAILABLE, "overloaded", Some(*retry_after_seconds))
@@ -57,38 +59,30 @@ pub(super) fn refused(refusal: Refusal, now_ms: u64) -> Response<Body> {
     };
     let message = refusal.to_string();
     if let Refusal::Unavailable(error) = refusal {
-        return refuse(error, now_ms);
+        return readable_by_pages(refuse(error, now_ms));
     }
-    let mut response = json_response(status, json!({"error": message, "code": code}).to_string());
+    let mut response = envelope(status, &message, code, Value::Null);
     if let Some(seconds) = retry_after_seconds {
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        set(&mut response, RETRY_AFTER, &seconds.to_string());
     }
-    response
+    readable_by_pages(response)
 }
 
-fn replied(reply: Reply) -> Response<Body> {
-    let status = StatusCode::from_u16(reply.status).ok().filter(|status| !status.is_informational());
-    let Some(status) = status else {
-        // What announces a response is none, and nothing would follow.
-        let message = format!("the source responded with status {}, which is not a final one", reply.status);
-        let body = json!({"error": message, "code": "invalid_response"}).to_string();
-        return json_response(StatusCode::INTERNAL_SERVER_ERROR, body);
+/// The one place where what a component replied becomes an answer; what may leave is for the domain to say.
+fn replied(reply: Reply, origin: Origin) -> Response<Body> {
+    let head = match respond::head(reply.status, reply.headers, origin) {
+        Ok(head) => head,
+        Err(error) => {
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            return readable_by_pages(envelope(status, &error.to_string(), "invalid_response", Value::Null));
+        }
     };
-    let has_body = !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-    let mut response = Response::new(if has_body { full(reply.body) } else { empty() });
-    *response.status_mut() = status;
-    for (name, value) in reply.headers {
-        // They were checked when the component gave them; what is still not a header is left out.
+    let mut response = Response::new(if head.has_body { full(reply.body) } else { empty() });
+    *response.status_mut() = StatusCode::from_u16(head.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    for (name, value) in head.headers {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             response.headers_mut().append(name, value);
         }
     }
-    response
-}
-
-fn json_response(status: StatusCode, body: String) -> Response<Body> {
-    let mut response = Response::new(full(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

@@ -11,6 +11,7 @@ use platform::manage::sources::{CreateSource, create};
 use platform::ports::Reply;
 use platform::records::Source;
 use serde_json::{Map, Value, json};
+use tokio::io::AsyncWriteExt;
 
 use super::{Config, Ingress};
 use crate::body::{Body, Peer, empty, full};
@@ -27,8 +28,12 @@ async fn stage(prop: Value) -> Stage {
 }
 
 async fn stage_in(world: World, prop: Value) -> Stage {
+    stage_with(world, prop, flow::Config::default()).await
+}
+
+async fn stage_with(world: World, prop: Value, config: flow::Config) -> Stage {
     let caller = world.admin().await;
-    let (handle, _) = Flow::new(world.platform.clone(), flow::Config::default());
+    let (handle, _) = Flow::new(world.platform.clone(), config);
     let component_code = Some(component("a", json!({"props": {"http": prop}})));
     let component = CodeRequest { component_code, ..CodeRequest::default() };
     let request = CreateSource { component, name: None, configured_props: Map::new() };
@@ -114,13 +119,115 @@ async fn other_paths_and_other_hosts_are_left_to_others() {
 }
 
 #[tokio::test]
-async fn an_unknown_endpoint_is_not_found() {
+async fn a_host_that_names_an_endpoint_serves_no_other_by_its_path() {
+    let stage = stage(plain()).await;
+    let host = format!("{}.hooks.example.com", stage.source.endpoint_key);
+
+    let response = stage.ask("POST", "/e/0123456789012345678901", &host, empty()).await;
+
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(stage.event()["path"], "/e/0123456789012345678901");
+}
+
+#[tokio::test]
+async fn an_event_names_the_interface_it_came_through() {
     let stage = stage(plain()).await;
 
-    let response = stage.ask("POST", "/e/0123456789012345678901", "wellspring.test", empty()).await;
+    stage.ask("POST", &stage.path(""), "wellspring.test", empty()).await;
 
-    assert_eq!(response.status(), StatusCode::NOT_FOUND);
-    assert!(text(response).await.contains("endpoint_not_found"));
+    assert_eq!(stage.event()["interface"], "http");
+}
+
+/// An error as the API's: its envelope, its content type, and readable by pages of any origin.
+async fn check_error(response: Response<Body>, status: u16, code: &str) {
+    assert_eq!(response.status().as_u16(), status, "{code}");
+    assert_eq!(response.headers()["content-type"], "application/json", "{code}");
+    assert_eq!(response.headers()["access-control-allow-origin"], "*", "{code}");
+    let body: Value = serde_json::from_str(&text(response).await).unwrap();
+    assert!(body["error"].is_string(), "{body}");
+    assert_eq!(body["code"], code);
+}
+
+#[tokio::test]
+async fn whatever_goes_wrong_at_an_endpoint_is_told_as_the_api_tells_it() {
+    let world = World::new(|config| config.limits.body_bytes = 4);
+    let stage = stage_in(world, custom()).await;
+    let host = "wellspring.test";
+
+    check_error(stage.ask("POST", "/e/0123456789012345678901", host, empty()).await, 404, "endpoint_not_found").await;
+    check_error(stage.ask("POST", &stage.path(""), host, full("12345")).await, 413, "body_too_large").await;
+    check_error(stage.ask("POST", &stage.path(""), host, empty()).await, 500, "no_response").await;
+    stage.world.sandbox.script_async("a", |_, services| async move {
+        services.reply(Reply { status: 101, headers: Vec::new(), body: "x".into() });
+        returned(&json!(null))
+    });
+    check_error(stage.ask("POST", &stage.path(""), host, empty()).await, 500, "invalid_response").await;
+}
+
+#[tokio::test]
+async fn too_many_requests_are_told_as_the_api_tells_it() {
+    let config = flow::Config { endpoint_rate: flow::Rate { per_second: 1, burst: 1 }, ..flow::Config::default() };
+    let stage = stage_with(World::default(), plain(), config).await;
+    stage.ask("POST", &stage.path(""), "wellspring.test", empty()).await;
+
+    let response = stage.ask("POST", &stage.path(""), "wellspring.test", empty()).await;
+
+    assert_eq!(response.headers()["retry-after"], "1");
+    check_error(response, 429, "too_many_requests").await;
+}
+
+async fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = async_compression::tokio::write::GzipEncoder::new(Vec::new());
+    encoder.write_all(content).await.unwrap();
+    encoder.shutdown().await.unwrap();
+    encoder.into_inner()
+}
+
+impl Stage {
+    async fn post_encoded(&self, encoding: &'static str, body: Vec<u8>) -> Response<Body> {
+        let request = Request::builder().method("POST").uri(self.path("")).header("content-type", "application/json");
+        let request = request.header("content-encoding", encoding).header("content-length", body.len());
+        self.ingress.handle(request.body(full(body)).unwrap(), None).await
+    }
+}
+
+#[tokio::test]
+async fn an_encoded_body_is_decoded_and_the_event_speaks_of_what_it_holds() {
+    let stage = stage(plain()).await;
+
+    let response = stage.post_encoded("gzip", gzip(br#"{"n":1}"#).await).await;
+
+    assert_eq!(response.status(), StatusCode::OK);
+    let event = stage.event();
+    assert_eq!((&event["body"], &event["bodyRaw"]), (&json!({"n": 1}), &json!(r#"{"n":1}"#)));
+    assert_eq!(event["headers"], json!({"content-type": "application/json"}));
+}
+
+#[tokio::test]
+async fn a_decoded_body_is_bounded_and_what_cannot_be_decoded_is_refused() {
+    let world = World::new(|config| config.limits.body_bytes = 1000);
+    let stage = stage_in(world, plain()).await;
+
+    assert_eq!(stage.post_encoded("gzip", gzip(&[b' '; 1000]).await).await.status(), StatusCode::OK);
+    check_error(stage.post_encoded("gzip", gzip(&[b' '; 1001]).await).await, 413, "body_too_large").await;
+    check_error(stage.post_encoded("gzip", b"plain".to_vec()).await, 400, "malformed_content_encoding").await;
+    let unknown = stage.post_encoded("zstd", Vec::new()).await;
+    assert_eq!(unknown.headers()["accept-encoding"], "gzip, deflate, br");
+    check_error(unknown, 415, "unsupported_content_encoding").await;
+    check_error(stage.post_encoded("gzip, br", Vec::new()).await, 415, "unsupported_content_encoding").await;
+}
+
+#[tokio::test]
+async fn a_component_that_asks_for_it_gets_the_body_as_it_was_sent() {
+    let stage = stage(json!({"type": "$.interface.http", "keepEncoding": true})).await;
+    let sent = gzip(b"signed").await;
+
+    stage.post_encoded("gzip", sent.clone()).await;
+
+    let event = stage.event();
+    assert_eq!((&event["headers"]["content-encoding"], &event["is_base64"]), (&json!("gzip"), &json!(true)));
+    let raw = event["bodyRaw"].as_str().unwrap();
+    assert_eq!(base64::Engine::decode(&base64::engine::general_purpose::STANDARD, raw).unwrap(), sent);
 }
 
 #[tokio::test]
@@ -162,11 +269,23 @@ async fn a_component_that_responds_answers_also_the_preflight() {
 }
 
 #[tokio::test]
-async fn a_component_that_does_not_respond_is_a_500_with_a_reason() {
+async fn an_answer_on_the_origin_of_the_api_says_nothing_about_that_origin() {
     let stage = stage(custom()).await;
+    stage.world.sandbox.script_async("a", |_, services| async move {
+        let headers = [("set-cookie", "a=1"), ("Content-Length", "1"), ("x-mine", "1")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        services.reply(Reply { status: 200, headers, body: "<script>".into() });
+        returned(&json!(null))
+    });
+    let own_host = format!("{}.hooks.example.com", stage.source.endpoint_key);
+    let names = |response: &Response<Body>| -> Vec<String> {
+        response.headers().keys().map(|name| name.as_str().to_owned()).collect()
+    };
 
-    let response = stage.ask("POST", &stage.path(""), "wellspring.test", empty()).await;
+    let shared = stage.ask("GET", &stage.path(""), "wellspring.test", empty()).await;
+    let own = stage.ask("GET", "/", &own_host, empty()).await;
 
-    assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
-    assert!(text(response).await.contains("no_response"));
+    assert_eq!(names(&shared), ["x-mine", "content-security-policy"]);
+    assert_eq!(shared.headers()["content-security-policy"], "sandbox");
+    assert_eq!(names(&own), ["set-cookie", "x-mine"]);
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use platform::fake::{World, component};
 use serde_json::json;
+use tokio::io::AsyncWriteExt;
 
 use super::wire::{Wire, id, wire};
 use crate::ApiLimits;
@@ -84,6 +85,29 @@ async fn a_body_at_the_limit_is_read_and_one_byte_more_is_413() {
     assert_eq!(at_the_bound.status, 200);
     assert_eq!(announced.refusal(), (413, "body_too_large".into()));
     assert_eq!(chunked.refusal(), (413, "body_too_large".into()));
+}
+
+#[tokio::test]
+async fn an_encoded_body_of_the_api_is_decoded() {
+    let limits = ApiLimits { body_bytes: 1000, ..ApiLimits::default() };
+    let wire = Wire::start(World::default(), limits, Config::default(), Vec::new()).await;
+    let send = async |encoding: &str, content: &str| {
+        let key = wire.admin.presented_key.expose();
+        let headers = format!(
+            "authorization: Bearer {key}\r\ncontent-type: application/json\r\ncontent-encoding: {encoding}\r\n"
+        );
+        let mut encoder = async_compression::tokio::write::GzipEncoder::new(Vec::new());
+        encoder.write_all(content.as_bytes()).await.unwrap();
+        encoder.shutdown().await.unwrap();
+        wire.send("POST", "/v1/webhooks", &headers, &encoder.into_inner()).await
+    };
+    let padded = |size: usize| format!("{:<size$}", r#"{"url": "https://example.com"}"#);
+
+    assert_eq!(send("gzip", &padded(1000)).await.data()["url"], "https://example.com");
+    assert_eq!(send("gzip", &padded(1001)).await.refusal(), (413, "body_too_large".into()));
+    assert_eq!(send("br", &padded(9)).await.refusal(), (400, "malformed_content_encoding".into()));
+    assert_eq!(send("zstd", &padded(9)).await.refusal(), (415, "unsupported_content_encoding".into()));
+    assert_eq!(send("gzip, gzip", &padded(9)).await.refusal(), (415, "unsupported_content_encoding".into()));
 }
 
 #[tokio::test]

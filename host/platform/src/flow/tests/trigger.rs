@@ -39,6 +39,26 @@ async fn a_short_run_is_its_own_acceptance() {
 }
 
 #[tokio::test]
+async fn each_interface_answers_in_its_own_way() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script_async("both", |_, services| async move {
+        services.reply(reply(418));
+        returned(&json!(null))
+    });
+    let answers = json!({"type": "$.interface.http", "customResponse": true});
+    let props = json!({"props": {"accepts": {"type": "$.interface.http"}, "answers": answers}});
+    let source = stage.deploy("both", props).await;
+    let post = async |prop: &str| {
+        let admitted = stage.handle.admit(source.endpoint_of(prop).as_str()).await.unwrap();
+        assert_eq!(admitted.interface(), prop);
+        stage.handle.trigger(admitted, json!(null)).await.unwrap()
+    };
+
+    assert_eq!(post("accepts").await, Answer::Accepted);
+    assert_eq!(post("answers").await, Answer::Replied(reply(418)));
+}
+
+#[tokio::test]
 async fn a_slow_run_is_accepted_answered_and_goes_on() {
     let stage = Stage::new().await;
     let held = Hold::default();

@@ -1,16 +1,18 @@
 //! Deploying: the source exists, then `deploy` runs, then `activate`; when one of them fails it never was.
 
+use std::collections::BTreeMap;
+
 use domain::component::{Hook, Kind};
-use domain::ids::{EmitterId, EndpointKey, SourceId};
-use serde_json::{Map, Value, json};
-use store::{Batch, CommitError, DirectoryWrite, Enqueue, Op};
+use domain::ids::{EmitterId, SourceId};
+use serde_json::{Map, Value};
+use store::{Batch, CommitError, Enqueue, Op};
 
 use super::delete::forget;
-use super::naming;
+use super::{endpoints, naming};
 use crate::manage::code::{self, CodeRequest, Resolved};
 use crate::manage::paging::count;
 use crate::manage::{configure, hooks, subscriptions};
-use crate::records::{Job, Phase, Revision, Source, names, shelf};
+use crate::records::{Job, Phase, Revision, Source, shelf};
 use crate::{Caller, Error, Noun, Platform};
 
 #[derive(Clone, Debug, Default)]
@@ -62,17 +64,20 @@ pub(super) fn unsaved_component(resolved: &Resolved) -> Vec<Op> {
 fn new_source(platform: &Platform, id: SourceId, name: String, revision: Revision) -> Source {
     let now = platform.clock.now_seconds();
     let until_ms = platform.clock.now_ms().saturating_add(change_ms(platform));
-    Source {
+    let mut source = Source {
         id,
         name,
         slug: String::new(),
-        endpoint_key: EndpointKey::from_random(platform.entropy.bytes()),
+        endpoint_key: endpoints::new_key(platform),
+        endpoints: BTreeMap::new(),
         is_active: true,
         phase: Phase::Deploying { until_ms },
         revision,
         created_at: now,
         updated_at: now,
-    }
+    };
+    source.assign_endpoints(&source.clone(), || endpoints::new_key(platform));
+    source
 }
 
 /// The longest a change can take: three hooks, one after the other, and the time around them.
@@ -88,7 +93,7 @@ async fn put_new(
     mut source: Source,
 ) -> Result<Source, Error> {
     const TRIES: usize = 16;
-    register_endpoint(caller, platform, &source).await?;
+    endpoints::register(caller, platform, &source.id, source.endpoint_keys()).await?;
     for _ in 0..TRIES {
         source.slug = naming::free_slug(&caller.tenant, platform, &source.name, None).await?;
         let batch = creation(caller, platform, resolved, &source).await?;
@@ -119,14 +124,6 @@ async fn creation(caller: &Caller, platform: &Platform, resolved: &Resolved, sou
     let payload = Job::AbandonDeploy { source: source.id.clone() }.encode()?;
     let (due_ms, held_until_ms) = (batch.now_ms, Some(until_ms));
     Ok(batch.then(Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms })))
-}
-
-/// Before the batch that makes it true: an endpoint whose source is not there is not found.
-async fn register_endpoint(caller: &Caller, platform: &Platform, source: &Source) -> Result<(), Error> {
-    let key = names::endpoint(&source.endpoint_key);
-    let value = json!({"tenant": caller.tenant.as_str(), "source": source.id}).to_string().into();
-    platform.store.write_directory(DirectoryWrite::Put { key, value }).await?;
-    Ok(())
 }
 
 async fn run_hooks(caller: &Caller, platform: &Platform, source: &Source) -> Result<(), Error> {

@@ -1,11 +1,11 @@
 //! Deleting: `deactivate` runs first, and blocks when it fails unless its errors are to be ignored.
 
 use domain::component::Hook;
-use store::{DirectoryWrite, Enqueue, Op};
+use store::{Enqueue, Op};
 
-use super::{change, kept};
+use super::{change, endpoints, kept};
 use crate::manage::{code, hooks, subscriptions};
-use crate::records::{Job, Source, names, shelf};
+use crate::records::{Job, Source, shelf};
 use crate::{Caller, Error, Platform};
 
 pub async fn delete(caller: &Caller, platform: &Platform, id: &str, ignore_hook_errors: bool) -> Result<(), Error> {
@@ -44,7 +44,5 @@ pub(in crate::manage) async fn forget(
         batch.operations.push(Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms: None }));
     }
     platform.store.commit(batch).await?;
-    let key = names::endpoint(&source.endpoint_key);
-    platform.store.write_directory(DirectoryWrite::Remove { key }).await?;
-    Ok(())
+    endpoints::remove(platform, source.endpoint_keys()).await
 }

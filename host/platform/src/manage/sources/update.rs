@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use store::{CommitError, Op, Precondition};
 
 use super::create::{change_ms, require_source, unsaved_component};
-use super::{change, kept, naming};
+use super::{change, endpoints, kept, naming};
 use crate::flow::open_props;
 use crate::manage::code::{self, CodeRequest, Resolved};
 use crate::manage::{components, configure, hooks};
@@ -32,6 +32,8 @@ pub async fn update(caller: &Caller, platform: &Platform, id: &str, request: Upd
     let mut replacement = replacement(caller, platform, &before.record, &request).await?;
     let after = plan(caller, platform, &before.record, &request, replacement.as_ref()).await?;
     let steps = Steps::new(&before.record, &after, replacement.is_some());
+    let endpoints = endpoints::Change::new(&before.record, &after);
+    endpoints.begin(caller, platform, &after.id).await?;
     let updated = if steps.has_hooks() {
         change::claim(caller, platform, &before).await?;
         let ignore_hook_errors = request.ignore_hook_errors;
@@ -40,6 +42,7 @@ pub async fn update(caller: &Caller, platform: &Platform, id: &str, request: Upd
     } else {
         change_quietly(caller, platform, &before, after, replacement.as_ref()).await
     };
+    endpoints.end(platform, updated.is_ok()).await;
     let collecting = collect_unused(caller, platform, &before.record, replacement.as_ref(), updated.is_ok());
     if let Err(error) = collecting.await {
         tracing::warn!(source.id = id, %error, "code that is out of use was not queued to be removed");
@@ -131,6 +134,7 @@ async fn plan(
     }
     if let Some(Replacement { revision, .. }) = replacement {
         after.revision = revision.clone();
+        after.assign_endpoints(before, || endpoints::new_key(platform));
     }
     Ok(after)
 }

@@ -1,12 +1,15 @@
 //! Tests of sources.
 
-use serde_json::json;
+use domain::ids::EndpointKey;
+use serde_json::{Map, Value, json};
+use store::Directory;
 
 use super::{code, deploy, object, world};
 use crate::Error;
-use crate::fake::component;
+use crate::fake::{World, component, threw};
 use crate::manage::components;
 use crate::manage::sources::{self, CreateSource, UpdateSource, view};
+use crate::records::{Source, decode, encode, names};
 
 #[tokio::test]
 async fn a_source_without_a_name_takes_the_slug_of_the_component() {
@@ -33,6 +36,81 @@ async fn an_update_with_a_component_and_without_a_name_takes_the_slug_of_the_com
     let updated = sources::update(&caller, &world.platform, source.id.as_str(), request).await.unwrap();
 
     assert_eq!((updated.name.as_str(), updated.slug.as_str()), ("second", "second"));
+}
+
+/// What the API shows as the endpoint of each interface.
+fn endpoints(world: &World, source: &Source) -> Vec<(String, String)> {
+    let shown = view(&world.platform, source.clone()).configured_props;
+    let url = |value: &Value| value["endpoint_url"].as_str().unwrap().to_owned();
+    shown.into_iter().map(|(prop, value)| (prop, url(&value))).collect()
+}
+
+fn with_interfaces(props: &[&str]) -> String {
+    let props: Map<String, Value> =
+        props.iter().map(|name| ((*name).to_owned(), json!({"type": "$.interface.http"}))).collect();
+    component("Hooks", json!({"props": props}))
+}
+
+#[tokio::test]
+async fn each_http_interface_has_an_endpoint_of_its_own_and_keeps_it() {
+    let (world, caller) = world().await;
+    let source = deploy(&world, &caller, &with_interfaces(&["one", "two"]), json!({})).await.unwrap();
+    let update = async |props: &[&str]| {
+        let request = UpdateSource { component: code(&with_interfaces(props)), ..UpdateSource::default() };
+        sources::update(&caller, &world.platform, source.id.as_str(), request).await.unwrap()
+    };
+    let is_found = async |url: &str| {
+        let key = EndpointKey::parse(url.rsplit('/').next().unwrap()).unwrap();
+        world.store.look_up(&names::endpoint(&key)).await.unwrap().is_some()
+    };
+
+    let first = endpoints(&world, &source);
+    let [(_, one), (_, two)] = &first[..] else { panic!("two endpoints") };
+    assert_ne!(one, two);
+    assert!(one.ends_with(source.endpoint_key.as_str()));
+
+    let turned = endpoints(&world, &update(&["two", "one"]).await);
+    assert_eq!(turned, [("two".to_owned(), two.clone()), ("one".to_owned(), one.clone())]);
+
+    let renamed = endpoints(&world, &update(&["first", "three"]).await);
+    assert_eq!(renamed[0], ("first".to_owned(), one.clone()), "the first endpoint stays with the source");
+    assert!(renamed[1].1 != *two && is_found(&renamed[1].1).await);
+    assert!(!is_found(two).await, "what no interface has is gone");
+
+    sources::delete(&caller, &world.platform, source.id.as_str(), false).await.unwrap();
+    assert!(!is_found(one).await && !is_found(&renamed[1].1).await);
+}
+
+#[tokio::test]
+async fn an_update_that_fails_leaves_the_endpoints_as_they_were() {
+    let (world, caller) = world().await;
+    let source = deploy(&world, &caller, &with_interfaces(&["one"]), json!({})).await.unwrap();
+    let http = json!({"type": "$.interface.http"});
+    let more = json!({"props": {"one": http, "two": http}, "hooks": {"activate": {"$fn": true}}});
+    world.sandbox.script("Failing", |_| threw("no"));
+
+    let request = UpdateSource { component: code(&component("Failing", more)), ..UpdateSource::default() };
+    sources::update(&caller, &world.platform, source.id.as_str(), request).await.unwrap_err();
+
+    let now = sources::find(&caller, &world.platform, source.id.as_str()).await.unwrap();
+    assert_eq!(endpoints(&world, &now), endpoints(&world, &source));
+}
+
+#[tokio::test]
+async fn a_source_of_a_time_with_one_endpoint_is_read_and_keeps_it() {
+    let (world, caller) = world().await;
+    let source = deploy(&world, &caller, &with_interfaces(&["one", "two"]), json!({})).await.unwrap();
+    let mut old: Value = serde_json::from_slice(&encode(&source).unwrap()).unwrap();
+    old["data"].as_object_mut().unwrap().remove("endpoints").unwrap();
+
+    let mut old: Source = decode(old.to_string().as_bytes()).unwrap();
+    assert!(endpoints(&world, &old).iter().all(|(_, url)| url.ends_with(source.endpoint_key.as_str())));
+    assert_eq!(old.interface_at(&source.endpoint_key).unwrap().name, "one");
+
+    let before = old.clone();
+    old.assign_endpoints(&before, || EndpointKey::from_random([7; 32]));
+    assert_eq!(old.endpoint_of("one"), &source.endpoint_key);
+    assert_eq!(old.endpoint_of("two"), &EndpointKey::from_random([7; 32]));
 }
 
 #[tokio::test]
@@ -133,7 +211,7 @@ async fn props_that_do_not_fit_change_nothing() {
 
 #[tokio::test]
 async fn an_account_has_at_most_so_many_sources() {
-    let world = crate::fake::World::new(|config| config.sources_per_account = 2);
+    let world = World::new(|config| config.sources_per_account = 2);
     let caller = world.admin().await;
     for _ in 0..2 {
         deploy(&world, &caller, &component("Many", json!({})), json!({})).await.unwrap();
@@ -150,7 +228,7 @@ async fn sources_are_listed_newest_first_and_the_cursor_outlives_its_source() {
     for name in ["a", "b", "c"] {
         deploy(&world, &caller, &component(name, json!({})), json!({})).await.unwrap();
     }
-    let names = |page: &crate::manage::paging::PageOf<crate::records::Source>| {
+    let names = |page: &crate::manage::paging::PageOf<Source>| {
         page.items.iter().map(|source| source.name.clone()).collect::<Vec<_>>()
     };
     let query = |after: Option<String>| domain::paging::PageQuery {

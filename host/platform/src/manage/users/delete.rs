@@ -9,7 +9,7 @@ use store::{DirectoryWrite, Enqueue, Lookup, Op, Page, Tenant};
 
 use crate::manage::chores::clear_party;
 use crate::manage::hooks::stop_timers;
-use crate::manage::sources::change_ms;
+use crate::manage::sources::{change_ms, endpoints};
 use crate::records::{
     Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Source, Stored, Subscription, User, Webhook,
     Workflow, names, shelf,
@@ -85,8 +85,7 @@ async fn forget_sources(platform: &Platform, tenant: &Tenant) -> Result<bool, Er
         batch.operations.extend(stop_timers(source));
         platform.store.commit(batch).await?;
         while !clear_party(tenant, platform, source.id.as_str()).await? {}
-        let key = names::endpoint(&source.endpoint_key);
-        platform.store.write_directory(DirectoryWrite::Remove { key }).await?;
+        endpoints::remove(platform, source.endpoint_keys()).await?;
         platform.store.commit(platform.batch(tenant).then(shelf::delete(source))).await?;
     }
     Ok(listed.items.is_empty())

@@ -10,6 +10,8 @@ export interface HttpProp {
   type: "$.interface.http";
   /** `run` answers the request itself, with `respond`. Otherwise it is answered with 200 as soon as it is safe. */
   customResponse?: boolean;
+  /** Bodies arrive as they were sent, in their content encoding: for checking a signature over those bytes. */
+  keepEncoding?: boolean;
   label?: string;
   description?: string;
 }
@@ -102,7 +104,7 @@ export type Props = Record<string, Prop>;
 
 /** `this.http` */
 export interface Http {
-  /** The URL of this source. */
+  /** The URL of this interface. */
   readonly endpoint: string;
   /** Answers the request; with `customResponse` only. */
   respond(response: { status: number; headers?: Record<string, string>; body?: unknown }): void;
@@ -164,11 +166,13 @@ export interface HttpEvent {
   query: Record<string, any>;
   /** Names in lower case. */
   headers: Record<string, string>;
-  /** As it came; base64 when `is_base64`. */
+  /** As it came, without its content encoding; base64 when `is_base64`. */
   bodyRaw: string;
   /** JSON and forms are parsed; anything else is the text. */
   body: any;
   client_ip: string;
+  /** The prop whose endpoint the request was sent to. */
+  interface: string;
   is_base64?: boolean;
 }
 
