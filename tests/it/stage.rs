@@ -128,7 +128,7 @@ impl Services for Stage {
         Ok(self.stored.lock().unwrap().get(key).cloned())
     }
 
-    async fn flush(&self, writes: Vec<Write>) -> Result<(), ServiceError> {
+    async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
         let mut stored = self.stored.lock().unwrap();
         for Write { key, value } in &writes {
             match value {
@@ -137,7 +137,7 @@ impl Services for Stage {
             };
         }
         self.flushed.lock().unwrap().extend(writes);
-        Ok(())
+        Ok(Vec::new())
     }
 
     fn credentials(&self, prop: &str) -> Option<String> {

@@ -46,7 +46,7 @@ impl Services for LocalServices {
         Ok(self.stored.lock().ok().and_then(|stored| stored.get(key).cloned()))
     }
 
-    async fn flush(&self, writes: Vec<Write>) -> Result<(), ServiceError> {
+    async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
         if let Ok(mut stored) = self.stored.lock() {
             for Write { key, value } in writes {
                 match value {
@@ -55,7 +55,7 @@ impl Services for LocalServices {
                 };
             }
         }
-        Ok(())
+        Ok(Vec::new())
     }
 
     fn credentials(&self, _prop: &str) -> Option<String> {

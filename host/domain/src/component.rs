@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::dedupe::Strategy;
 use crate::problem::Problem;
-use crate::props::{PropDefinition, PropType};
+use crate::props::{Isolation, PropDefinition, PropType};
 
 /// The description the platform stores with a component.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Description {
     pub methods: Vec<String>,
     /// Without it a source with a timer emits the tick itself.
     pub has_run: bool,
+    /// Nothing a run did counts unless it returns.
+    #[serde(rename = "atomic", default, skip_serializing_if = "is_false")]
+    pub is_atomic: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +88,12 @@ impl Description {
         self.hooks.contains(&hook)
     }
 
+    /// A component has one store, so one prop that opts out decides.
+    pub fn isolation(&self) -> Isolation {
+        let opts_out = self.props_of(PropType::Db).any(|prop| prop.isolation == Some(Isolation::None));
+        if opts_out { Isolation::None } else { Isolation::Serializable }
+    }
+
     pub fn props_of(&self, kind: PropType) -> impl Iterator<Item = &PropDefinition> {
         self.props.iter().filter(move |prop| prop.kind == kind)
     }
@@ -119,6 +128,10 @@ impl Hook {
             Self::Deactivate => "deactivate",
         }
     }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// App slugs, unlike others, contain underscores: `google_drive`.

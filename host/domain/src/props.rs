@@ -4,6 +4,7 @@
 //! and to read back.
 
 mod definition;
+mod isolation;
 mod kind;
 mod redact;
 mod validate;
@@ -11,6 +12,7 @@ mod value;
 mod vendor;
 
 pub use definition::{PropDefinition, ReusedProp, configurable_props};
+pub use isolation::Isolation;
 pub use kind::{PropType, Scalar};
 pub use redact::{REDACTED, redact, restore_redacted, secret_names};
 pub use validate::{Configured, validate};

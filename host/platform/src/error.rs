@@ -65,6 +65,8 @@ pub enum Error {
     Quota(#[from] QuotaError),
     #[error("the state changed while this was done; read it again and retry")]
     Changed,
+    #[error("other runs kept changing the values this run had read; retry when there are fewer of them")]
+    Contended,
     #[error("the store is unavailable")]
     Store(#[source] store::Error),
     #[error("the store refused a batch")]

@@ -3,10 +3,14 @@
 //! Everything a run did becomes one batch; what left the building happened after a commit.
 
 mod instance;
+mod invocation;
 mod job;
+mod key_queues;
 mod plan;
+mod reply;
 mod routes;
 mod services;
+mod transaction;
 mod turn;
 
 mod lookup;
@@ -43,9 +47,12 @@ pub use follow::{End, Follower, Following, Next};
 pub use handle::{Config, Flow, Handle};
 pub use instance::Instance;
 pub(crate) use instance::{open_props, secrets_context};
+pub(crate) use invocation::Invocation;
+pub use key_queues::KeyQueues;
 pub use rate::Rate;
+#[cfg(test)]
 pub(crate) use services::write_operations;
-pub use services::{RunContext, Services};
+pub(crate) use transaction::{Terms, Transaction, new_run_id};
 pub use trigger::{Admitted, Answer, Refusal};
 pub(crate) use turn::usage_operations;
 pub use turn::{Emitted, Owner, Ran, Turn, take_turn};

@@ -8,13 +8,17 @@ use domain::limits::Limits;
 use domain::users::Quotas;
 use store::{Batch, Store, Tenant};
 
+use crate::flow::KeyQueues;
 use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox};
 use crate::programs::Programs;
 use crate::vault::Vault;
 
 /// Cheap to clone.
 #[derive(Clone)]
-pub struct Platform(Arc<Parts>);
+pub struct Platform {
+    parts: Arc<Parts>,
+    key_queues: Arc<KeyQueues>,
+}
 
 pub struct Parts {
     pub store: Arc<dyn Store>,
@@ -49,7 +53,12 @@ pub struct Config {
 
 impl Platform {
     pub fn new(parts: Parts) -> Self {
-        Self(Arc::new(parts))
+        Self { parts: Arc::new(parts), key_queues: Arc::default() }
+    }
+
+    /// Runs of this host that want the same keys of `db`.
+    pub(crate) fn key_queues(&self) -> &Arc<KeyQueues> {
+        &self.key_queues
     }
 }
 
@@ -57,7 +66,7 @@ impl Deref for Platform {
     type Target = Parts;
 
     fn deref(&self) -> &Parts {
-        &self.0
+        &self.parts
     }
 }
 

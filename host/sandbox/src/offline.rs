@@ -25,8 +25,8 @@ impl Services for Offline {
         Ok(None)
     }
 
-    async fn flush(&self, _writes: Vec<Write>) -> Result<(), ServiceError> {
-        Ok(())
+    async fn before_request(&self, _writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
+        Ok(Vec::new())
     }
 
     fn credentials(&self, _prop: &str) -> Option<String> {

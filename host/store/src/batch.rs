@@ -27,6 +27,8 @@ pub struct Batch {
     pub tenant: Tenant,
     /// The caller's clock: stamps entries and ages counters.
     pub now_ms: u64,
+    /// Whose locks on values do not stand in the way: those of other owners refuse the batch with `Locked`.
+    pub lock_owner: Option<String>,
     pub preconditions: Vec<Precondition>,
     pub operations: Vec<Op>,
 }
@@ -52,6 +54,13 @@ pub enum Precondition {
     CounterBelow {
         counter: String,
         limit: i64,
+    },
+    /// The value is still what was read; `None` is a key that is not there. Compared by content, so that a value which
+    /// was changed and changed back holds: what was computed from it is still right.
+    ValueIs {
+        scope: String,
+        key: String,
+        value: Option<Bytes>,
     },
 }
 
@@ -107,6 +116,18 @@ pub enum Op {
     ClearScope {
         scope: String,
         max: u32,
+    },
+    /// Locks a key of a scope for `lock_owner`, present or not: until `until_ms` or its `Unlock`, batches of other
+    /// owners can neither write nor lock it. Reads and `ClearScope` ignore locks. A lock is an aid to progress and not
+    /// durable: an engine may forget it when it restarts.
+    Lock {
+        scope: String,
+        key: String,
+        until_ms: u64,
+    },
+    /// Gives up every lock of `lock_owner` in the scope.
+    Unlock {
+        scope: String,
     },
     /// Adds, saturating at plus and minus 2^53 - 1. From `expires_ms` on the counter may be forgotten; a counter has one
     /// such time, given with each `Count`.
@@ -204,6 +225,8 @@ pub enum Invalid {
     ClearIsNotAlone,
     #[error("a job of a lane cannot be held by its host")]
     HeldInLane,
+    #[error("a batch that locks or unlocks does not say for whom")]
+    NoLockOwner,
 }
 
 pub(crate) fn counter_range(amount: i64) -> i64 {
@@ -214,7 +237,7 @@ pub(crate) fn counter_range(amount: i64) -> i64 {
 
 impl Batch {
     pub fn new(tenant: &Tenant, now_ms: u64) -> Self {
-        Self { tenant: tenant.clone(), now_ms, preconditions: Vec::new(), operations: Vec::new() }
+        Self { tenant: tenant.clone(), now_ms, lock_owner: None, preconditions: Vec::new(), operations: Vec::new() }
     }
 
     #[must_use]
@@ -239,6 +262,7 @@ impl Batch {
             return Err(Invalid::TooManyOperations { found });
         }
         time(Some(self.now_ms))?;
+        names(self.lock_owner.as_slice())?;
         for precondition in &self.preconditions {
             precondition.check()?;
         }
@@ -250,6 +274,7 @@ impl Batch {
                 Op::Enqueue(Enqueue { entry: Some(EntryRef::InBatch(index)), .. }) if *index >= appends => {
                     return Err(Invalid::DanglingEntry { index: *index });
                 }
+                Op::Lock { .. } | Op::Unlock { .. } if self.lock_owner.is_none() => return Err(Invalid::NoLockOwner),
                 _ => {}
             }
         }
@@ -303,6 +328,10 @@ impl Precondition {
             Self::LeaseHeld(Lease::Timer(lease)) => names(&[&lease.timer]),
             Self::LeaseHeld(Lease::Job(_)) => Ok(()),
             Self::CounterBelow { counter, .. } => names(&[counter]),
+            Self::ValueIs { scope, key, value } => {
+                names(&[scope, key])?;
+                value.as_ref().map_or(Ok(()), length)
+            }
         }
     }
 }
@@ -327,7 +356,11 @@ impl Op {
                 length(value)
             }
             Self::RemoveValue { scope, key } => names(&[scope, key]),
-            Self::ClearScope { scope, .. } => names(&[scope]),
+            Self::ClearScope { scope, .. } | Self::Unlock { scope } => names(&[scope]),
+            Self::Lock { scope, key, until_ms } => {
+                names(&[scope, key])?;
+                time(Some(*until_ms))
+            }
             Self::Count { counter, expires_ms, .. } => {
                 names(&[counter])?;
                 time(*expires_ms)

@@ -20,6 +20,9 @@ pub enum CommitError {
     Conflict { at: At },
     #[error("the lease was given to somebody else or its job is gone")]
     LeaseLost,
+    /// A value that the batch writes or locks is locked by another owner: try again when it is free.
+    #[error("operation {operation} is about a value that is locked")]
+    Locked { operation: usize },
     #[error("operation {operation} would make its scope {size_bytes} bytes, {cap_bytes} are allowed")]
     OverCap { operation: usize, size_bytes: u64, cap_bytes: u64 },
     #[error("not a batch: {0}")]

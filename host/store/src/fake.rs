@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::feed::{Bounds, Feed};
+use crate::locks::Locks;
 use crate::pulse::makes_work;
 use crate::queue::index::Index;
 use crate::{
@@ -29,6 +30,7 @@ pub struct Memory {
 struct State {
     tenants: HashMap<Tenant, Owned>,
     index: Index,
+    locks: Locks,
     directory: HashMap<String, Bytes>,
     last_position: u64,
 }
@@ -70,7 +72,8 @@ struct StoredTimer {
 impl Default for Memory {
     fn default() -> Self {
         let index = Index::new(PARTITIONS, 0);
-        let state = State { tenants: HashMap::new(), index, directory: HashMap::new(), last_position: 0 };
+        let (tenants, directory) = (HashMap::new(), HashMap::new());
+        let state = State { tenants, index, locks: Locks::default(), directory, last_position: 0 };
         Self { state: Mutex::new(state), pulse: Pulse::new(), feed: Feed::new(Bounds::default()) }
     }
 }

@@ -19,6 +19,7 @@ mod store;
 mod tenant;
 mod work;
 
+mod locks;
 mod queue;
 
 pub mod bench;

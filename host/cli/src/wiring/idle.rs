@@ -20,7 +20,7 @@ impl Sandbox for NoSandbox {
     async fn run(
         &self,
         _program: &Arc<Program>,
-        _task: Task,
+        _task: &Task,
         _services: Arc<dyn RunServices>,
     ) -> Result<Outcome, SandboxError> {
         Err(SandboxError::Failed(NothingRuns.into()))

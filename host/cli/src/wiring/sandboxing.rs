@@ -69,7 +69,7 @@ impl ports::Sandbox for Sandboxing {
     async fn run(
         &self,
         program: &Arc<ports::Program>,
-        task: ports::Task,
+        task: &ports::Task,
         services: Arc<dyn RunServices>,
     ) -> Result<ports::Outcome, SandboxError> {
         let image = match self.image(program).await? {
@@ -105,9 +105,11 @@ impl Services for Bridge {
         self.services.db_get(key).await.map_err(|error| sandbox::ServiceError(error.into()))
     }
 
-    async fn flush(&self, writes: Vec<sandbox::Write>) -> Result<(), sandbox::ServiceError> {
+    async fn before_request(&self, writes: Vec<sandbox::Write>) -> Result<Vec<sandbox::Write>, sandbox::ServiceError> {
         let writes = writes.into_iter().map(write).collect();
-        self.services.flush(writes).await.map_err(|error| sandbox::ServiceError(error.into()))
+        let kept = self.services.before_request(writes).await;
+        let kept = kept.map_err(|error| sandbox::ServiceError(error.into()))?;
+        Ok(kept.into_iter().map(|ports::Write { key, value }| sandbox::Write { key, value }).collect())
     }
 
     fn credentials(&self, prop: &str) -> Option<String> {

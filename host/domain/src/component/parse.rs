@@ -42,8 +42,9 @@ fn parse_fields(mut fields: Fields<'_>) -> Option<Description> {
     let hooks = parse_hooks(kind, &mut fields);
     let dedupe = parse_dedupe(kind, &mut fields);
     let has_run = parse_run(kind, &props, &mut fields);
+    let is_atomic = fields.flag("atomic");
     let (name, version, kind) = (name?, version?, kind?);
-    Some(Description { name, key, kind, version, description, props, hooks, dedupe, methods, has_run })
+    Some(Description { name, key, kind, version, description, props, hooks, dedupe, methods, has_run, is_atomic })
 }
 
 fn parse_kind(fields: &mut Fields<'_>) -> Option<Kind> {

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::isolation::Isolation;
 use super::kind::{PropType, Scalar};
 use super::vendor;
 use crate::problem::{Problem, did_you_mean};
@@ -48,6 +49,9 @@ pub struct PropDefinition {
     /// Bodies are handed over as they were sent, in their content encoding; on HTTP interfaces only.
     #[serde(rename = "keepEncoding", default, skip_serializing_if = "is_false")]
     pub keeps_encoding: bool,
+    /// What concurrent runs see of each other; on `$.service.db` props only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     #[serde(rename = "propDefinition", skip_serializing_if = "Option::is_none")]
     pub reused: Option<ReusedProp>,
     /// What the component declared and we do not know: kept and returned.
@@ -117,6 +121,7 @@ impl PropDefinition {
             has_label: fields.flag("withLabel"),
             has_custom_response: parse_http_flag("customResponse", &kind, &mut fields),
             keeps_encoding: parse_http_flag("keepEncoding", &kind, &mut fields),
+            isolation: Isolation::parse(&kind, &mut fields),
             reused,
             extra: extra(&kind, fields),
             kind,

@@ -81,7 +81,7 @@ impl Sandbox for ScriptedSandbox {
     async fn run(
         &self,
         program: &Arc<Program>,
-        task: Task,
+        task: &Task,
         services: Arc<dyn RunServices>,
     ) -> Result<Outcome, SandboxError> {
         let call: Value = serde_json::from_str(&task.call).map_err(|error| SandboxError::Failed(Box::new(error)))?;

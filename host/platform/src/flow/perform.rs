@@ -192,7 +192,7 @@ impl Flow {
             reply: None,
             operations: Vec::new(),
         };
-        let executed = execute(&self.platform, &turn, None).await?;
+        let executed = execute(&self.platform, &turn, turn.transaction(&self.platform)).await?;
         let mut frame = self.frame(depth);
         frame.preconditions = preconditions;
         frame.operations = settlement(self.platform.clock.instant_ms());

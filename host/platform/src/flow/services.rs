@@ -1,47 +1,34 @@
 //! What a run finds behind the wall.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
-use store::{Batch, CommitError, Op, Tenant};
-use tokio::sync::oneshot;
+use store::Op;
 
+use super::reply::ReplySlot;
+use super::transaction::Transaction;
 use crate::ports::{LogLine, Reply, RunServices, ServiceError, Write};
 use crate::{Platform, Secret};
 
-/// What is particular to one run.
-pub struct RunContext {
-    pub tenant: Tenant,
-    /// Where `$.service.db` keeps its values.
-    pub scope: String,
-    pub credentials: HashMap<String, Secret<String>>,
-    /// Who waits for the answer; nobody when the trigger was no request.
-    pub reply: Option<oneshot::Sender<Reply>>,
+/// What is particular to one attempt of a run.
+pub(crate) struct RunContext {
+    pub(crate) transaction: Arc<Transaction>,
+    pub(crate) credentials: Arc<HashMap<String, Secret<String>>>,
+    /// Where the answer is waited for, when the trigger was a request.
+    pub(crate) reply: Option<Arc<ReplySlot>>,
 }
 
-pub struct Services {
+pub(crate) struct Services {
     platform: Platform,
-    tenant: Tenant,
-    scope: String,
-    credentials: HashMap<String, Secret<String>>,
-    reply: Mutex<Option<oneshot::Sender<Reply>>>,
-    /// A flush was refused because the source's store is full: the component's failure, not ours.
-    is_full: AtomicBool,
+    context: RunContext,
 }
 
 // === impl Services ===
 
 impl Services {
-    pub fn new(platform: &Platform, context: RunContext) -> Self {
-        let RunContext { tenant, scope, credentials, reply } = context;
-        let reply = Mutex::new(reply);
-        Self { platform: platform.clone(), tenant, scope, credentials, reply, is_full: AtomicBool::new(false) }
-    }
-
-    pub fn is_full(&self) -> bool {
-        self.is_full.load(Ordering::Relaxed)
+    pub(crate) fn new(platform: &Platform, context: RunContext) -> Self {
+        Self { platform: platform.clone(), context }
     }
 }
 
@@ -56,33 +43,21 @@ impl RunServices for Services {
     }
 
     async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError> {
-        let keys = [stored_key(key)];
-        let values = self.platform.store.values(&self.tenant, &self.scope, &keys).await.map_err(service_error)?;
-        let found = values.found.into_iter().next().flatten();
+        let found = self.context.transaction.read(key).await?;
         Ok(found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    async fn flush(&self, writes: Vec<Write>) -> Result<(), ServiceError> {
-        let mut batch = Batch::new(&self.tenant, self.platform.clock.now_ms());
-        batch.operations = write_operations(&self.scope, writes, self.platform.config.limits.db_source_bytes);
-        match self.platform.store.commit(batch).await {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                self.is_full.store(matches!(error, CommitError::OverCap { .. }), Ordering::Relaxed);
-                Err(service_error(error))
-            }
-        }
+    async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
+        self.context.transaction.before_request(writes).await
     }
 
     fn credentials(&self, prop: &str) -> Option<String> {
-        self.credentials.get(prop).map(|credentials| credentials.expose().clone())
+        self.context.credentials.get(prop).map(|credentials| credentials.expose().clone())
     }
 
     fn reply(&self, reply: Reply) {
-        let waiting = self.reply.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(waiting) = waiting {
-            // A client that went away does not concern the run.
-            let _ = waiting.send(reply);
+        if let Some(slot) = &self.context.reply {
+            slot.put(reply);
         }
     }
 
@@ -110,10 +85,6 @@ pub(crate) fn write_operations(scope: &str, writes: Vec<Write>, cap_bytes: usize
 }
 
 /// The store has no empty names, and JavaScript has.
-fn stored_key(key: &str) -> String {
+pub(super) fn stored_key(key: &str) -> String {
     if key.is_empty() || key.starts_with('\0') { format!("\0{key}") } else { key.to_owned() }
-}
-
-fn service_error(error: impl std::error::Error + Send + Sync + 'static) -> ServiceError {
-    ServiceError(Box::new(error))
 }

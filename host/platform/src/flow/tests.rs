@@ -5,6 +5,7 @@ mod deliver;
 mod follow;
 mod recover;
 mod schedule;
+mod transaction;
 mod trigger;
 mod work;
 mod workflow;

@@ -19,6 +19,7 @@ use super::handle::{Flow, Handle};
 use super::job::{Acceptance, Work};
 use super::outlive::Outliving;
 use super::quota::resets_at_ms;
+use super::transaction::Transaction;
 use super::turn::{Executed, Frame, Owner, Ran, Turn, execute, settle};
 use crate::Error;
 use crate::ports::{Call, Fault, Reply, RunLimits, SandboxError};
@@ -71,6 +72,15 @@ pub enum Refusal {
     TimedOut,
     #[error("the request could not be accepted")]
     Unavailable(#[source] Error),
+}
+
+/// Whether a request can be answered before its run has ended.
+enum Early {
+    Accepted(Acceptance),
+    /// Not without waiting for another run.
+    Later,
+    /// What the component responded rests on values that have changed.
+    Stale,
 }
 
 type Waiting = oneshot::Sender<Result<Answer, Refusal>>;
@@ -151,11 +161,11 @@ impl Flow {
             source: &source,
             call: Call::Run { event },
             limits: RunLimits::interactive(&self.platform.config.limits),
-            reply: None,
+            reply: interface.has_custom_response.then(Arc::default),
             operations: Vec::new(),
         };
         let mut waiting = Some(waiting);
-        if let Err(error) = self.run_request(&turn, interface.has_custom_response, &mut waiting).await {
+        if let Err(error) = self.run_request(&turn, &mut waiting).await {
             match waiting.take() {
                 Some(waiting) => drop(waiting.send(Err(refusal(error)))),
                 // It was accepted: the acceptance is still there, and is run again.
@@ -165,51 +175,53 @@ impl Flow {
         drop(place);
     }
 
-    async fn run_request(
+    async fn run_request(&self, turn: &Turn<'_>, waiting: &mut Option<Waiting>) -> Result<(), Error> {
+        let (executed, accepted) = self.execute_request(turn, waiting).await?;
+        let ran = self.settle_request(turn, executed, accepted).await?;
+        send(waiting, answer(turn).ok_or_else(|| unanswered(&ran)));
+        Ok(())
+    }
+
+    /// Executes, and answers before the run has ended when that takes longer than the grace.
+    async fn execute_request(
         &self,
         turn: &Turn<'_>,
-        has_custom_response: bool,
         waiting: &mut Option<Waiting>,
-    ) -> Result<(), Error> {
-        let (sender, mut replies) = oneshot::channel();
-        let mut running = pin!(execute(&self.platform, turn, has_custom_response.then_some(sender)));
-        let mut ended = None;
-        let mut answer = (!has_custom_response).then_some(Answer::Accepted);
-        if has_custom_response {
-            // Both are cancel-safe: the run is pinned outside, a reply is taken only when it is there.
+    ) -> Result<(Executed, Option<Acceptance>), Error> {
+        let transaction = turn.transaction(&self.platform);
+        loop {
+            let mut running = pin!(execute(&self.platform, turn, transaction.clone()));
+            // Both are cancel-safe: the run is pinned outside, the other only looks.
             tokio::select! {
                 biased;
-                reply = &mut replies => answer = reply.ok().map(Answer::Replied),
-                executed = &mut running => ended = Some(executed),
+                executed = &mut running => return Ok((executed?, None)),
+                () = self.is_slow(turn) => {}
+            }
+            match self.accept(turn, &transaction).await? {
+                Early::Accepted(acceptance) => {
+                    send(waiting, answer(turn).ok_or(Refusal::NoResponse));
+                    return Ok((running.await?, Some(acceptance)));
+                }
+                Early::Later => return Ok((running.await?, None)),
+                Early::Stale => {}
+            }
+            if !transaction.begin_again(&[]).await? {
+                transaction.release().await;
+                return Err(Error::Contended);
             }
         }
-        if ended.is_none() && answer.is_some() {
-            let grace_ms = self.platform.clock.now_ms().saturating_add(self.config.grace_ms);
-            tokio::select! {
-                biased;
-                executed = &mut running => ended = Some(executed),
-                () = self.platform.clock.sleep_until(grace_ms) => {}
-            }
+    }
+
+    /// Returns when there is an answer that should not wait for the end of the run any longer.
+    async fn is_slow(&self, turn: &Turn<'_>) {
+        match &turn.reply {
+            // What an atomic run responds counts when it has returned.
+            Some(_) if turn.source.revision.description.is_atomic => return std::future::pending().await,
+            Some(slot) => slot.arrived().await,
+            None => {}
         }
-        let accepted = match (&ended, answer.take()) {
-            (None, Some(answer)) => {
-                let acceptance = self.accept(turn).await?;
-                send(waiting, Ok(answer));
-                Some(acceptance)
-            }
-            (_, unsent) => {
-                answer = unsent;
-                None
-            }
-        };
-        let executed = match ended {
-            Some(executed) => executed?,
-            None => running.await?,
-        };
-        let ran = self.settle_request(turn, executed, accepted).await?;
-        let answer = answer.or_else(|| replies.try_recv().ok().map(Answer::Replied));
-        send(waiting, answer.ok_or_else(|| unanswered(&ran)));
-        Ok(())
+        let grace_ms = self.platform.clock.now_ms().saturating_add(self.config.grace_ms);
+        self.platform.clock.sleep_until(grace_ms).await;
     }
 
     async fn settle_request(
@@ -227,7 +239,7 @@ impl Flow {
     }
 
     /// Makes a request durable before its run has ended.
-    async fn accept(&self, turn: &Turn<'_>) -> Result<Acceptance, Error> {
+    async fn accept(&self, turn: &Turn<'_>, transaction: &Transaction) -> Result<Early, Error> {
         let platform = &self.platform;
         let id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
         let event = match &turn.call {
@@ -240,15 +252,20 @@ impl Flow {
         // This host runs it: until its run must be over, or its process has ended, nobody else does.
         let held_until_ms = Some(due_ms.saturating_add(deadline_ms).saturating_add(REDO_AFTER_MS));
         let payload = Work::Accepted { acceptance: id }.encode()?;
-        let batch = platform.batch(turn.owner.tenant).then(shelf::put(&acceptance)?).then(Op::Enqueue(Enqueue {
-            lane: None,
-            due_ms,
-            payload,
-            entry: None,
-            held_until_ms,
-        }));
-        platform.store.commit(batch).await?;
-        Ok(acceptance)
+        let redo = Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms });
+        let operations = vec![shelf::put(&acceptance)?, redo];
+        if turn.reply.is_none() {
+            let mut batch = platform.batch(turn.owner.tenant);
+            batch.operations = operations;
+            platform.store.commit(batch).await?;
+            return Ok(Early::Accepted(acceptance));
+        }
+        match transaction.before_early_answer(operations).await {
+            Ok(true) => Ok(Early::Accepted(acceptance)),
+            Ok(false) => Ok(Early::Later),
+            Err(_) if transaction.refusal().is_some() => Ok(Early::Stale),
+            Err(error) => Err(SandboxError::Failed(error.into()).into()),
+        }
     }
 
     pub(super) fn frame(&self, depth: u32) -> Frame<'_> {
@@ -276,6 +293,14 @@ fn send(waiting: &mut Option<Waiting>, answer: Result<Answer, Refusal>) {
     }
 }
 
+/// What the client is told: that the request is durable, or what the component responded.
+fn answer(turn: &Turn<'_>) -> Option<Answer> {
+    match &turn.reply {
+        None => Some(Answer::Accepted),
+        Some(slot) => slot.take().map(Answer::Replied),
+    }
+}
+
 fn unanswered(ran: &Ran) -> Refusal {
     match ran.fault {
         Some(Fault::Deadline { .. }) => Refusal::TimedOut,
@@ -285,7 +310,7 @@ fn unanswered(ran: &Ran) -> Refusal {
 
 fn refusal(error: Error) -> Refusal {
     match error {
-        Error::Sandbox(SandboxError::Overloaded) => overloaded(),
+        Error::Sandbox(SandboxError::Overloaded) | Error::Contended => overloaded(),
         Error::NotFound { .. } => Refusal::NotFound,
         error => Refusal::Unavailable(error),
     }

@@ -1,28 +1,31 @@
 //! One run and its commit: the transaction everything else is built from.
 //!
-//! The sandbox is run once; only the commit is tried again when another run of the same source was faster, because
-//! what the source remembers for deduplication is judged anew against the state that won.
+//! A commit can lose against another run of the same source in two ways. What the source remembers for deduplication is
+//! judged anew against the state that won, without running again. Values of `db` that were read and have changed make
+//! the run itself wrong: it is executed again, see `transaction.rs`.
 
 use std::sync::Arc;
 
 use domain::dedupe::DedupeState;
-use domain::ids::{EmitId, EmitterId};
+use domain::ids::EmitterId;
 use domain::json::Json;
 use domain::users::{Plan as UserPlan, day_start_ms};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use store::{At, Batch, CommitError, Committed, EntryId, Invalid, Lookup, MAX_OPERATIONS, Op, Precondition, Tenant};
-use tokio::sync::oneshot;
+use store::{At, Batch, CommitError, Committed, EntryId, Invalid, Lookup, Op, Precondition, Tenant};
 
 use super::instance::Instance;
+use super::invocation::{Invocation, discard, over_cap, over_operations};
 use super::plan::{About, Dedupe, Plan};
+use super::reply::ReplySlot;
 use super::routes::{Outgoing, Routes, Sender, deliveries};
-use super::services::{RunContext, Services, write_operations};
-use crate::ports::{Call, Emit, Fault, Outcome, Reply, RunLimits, RunServices, Task, Usage, Write};
+use super::services::write_operations;
+use super::transaction::{Terms, Transaction, Waited, new_run_id};
+use crate::ports::{Call, Emit, Fault, Outcome, RunLimits, Task, Usage, Write};
 use crate::records::{Event, LogEntry, Source, Stored, names, shelf};
 use crate::{Error, Platform};
 
-/// Runs of one source that end in the same instant; each try lets one of them through.
+/// Maximum attempts on conflicts about what a source remembers for deduplication: each lets one run through.
 const COMMIT_TRIES: usize = 64;
 
 /// Who pays.
@@ -37,8 +40,8 @@ pub struct Turn<'a> {
     pub source: &'a Source,
     pub call: Call,
     pub limits: RunLimits,
-    /// Who waits for `respond`; nobody when the trigger was no request.
-    pub reply: Option<oneshot::Sender<Reply>>,
+    /// Where `respond` is waited for, when the trigger was a request.
+    pub(crate) reply: Option<Arc<ReplySlot>>,
     /// What happens in the same batch, such as the acknowledgement of the trigger.
     pub operations: Vec<Op>,
 }
@@ -64,8 +67,21 @@ pub struct Emitted {
 
 /// A run that ended, and is not committed yet.
 pub(super) struct Executed {
-    run_id: String,
+    transaction: Arc<Transaction>,
     outcome: Outcome,
+}
+
+/// Why a run could not be committed as it is.
+enum Unsettled {
+    /// Values that it read have changed.
+    Stale,
+    Failed(Error),
+}
+
+impl<Failure: Into<Error>> From<Failure> for Unsettled {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure.into())
+    }
 }
 
 /// What a turn is part of.
@@ -81,8 +97,8 @@ pub(super) struct Frame<'a> {
 
 /// Runs the component and commits everything it did.
 pub async fn take_turn(platform: &Platform, mut turn: Turn<'_>) -> Result<Ran, Error> {
-    let (reply, operations) = (turn.reply.take(), std::mem::take(&mut turn.operations));
-    let executed = execute(platform, &turn, reply).await?;
+    let operations = std::mem::take(&mut turn.operations);
+    let executed = execute(platform, &turn, turn.transaction(platform)).await?;
     let frame = Frame { routes: &Routes::default(), depth: 0, preconditions: Vec::new(), operations };
     settle(platform, &turn, executed, frame).await
 }
@@ -91,46 +107,86 @@ pub async fn take_turn(platform: &Platform, mut turn: Turn<'_>) -> Result<Ran, E
 pub(super) async fn execute(
     platform: &Platform,
     turn: &Turn<'_>,
-    reply: Option<oneshot::Sender<Reply>>,
+    transaction: Arc<Transaction>,
 ) -> Result<Executed, Error> {
-    let run_id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
-    let outcome = match &turn.call {
+    let description = &turn.source.revision.description;
+    let mut outcome = match &turn.call {
         // Design: "a source without `run` but with a timer emits the tick itself".
-        Call::Run { event } if !turn.source.revision.description.has_run => emit_as_it_is(event),
-        _ => run(platform, turn, reply).await?,
+        Call::Run { event } if !description.has_run => emit_as_it_is(event),
+        _ => prepare(platform, turn, transaction.clone()).await?.execute(platform).await?,
     };
-    Ok(Executed { run_id, outcome })
+    if description.is_atomic && outcome.fault.is_some() {
+        discard(&mut outcome);
+        if let Some(slot) = &turn.reply {
+            slot.take();
+        }
+    }
+    Ok(Executed { transaction, outcome })
 }
 
 /// The second half: everything the run did, in one batch.
 pub(super) async fn settle(
     platform: &Platform,
     turn: &Turn<'_>,
-    executed: Executed,
-    mut frame: Frame<'_>,
+    mut executed: Executed,
+    frame: Frame<'_>,
 ) -> Result<Ran, Error> {
-    let Executed { run_id, mut outcome } = executed;
-    let original_event = match &turn.call {
-        Call::Run { event } => Some(event),
-        _ => None,
-    };
-    let about = About { platform, source: turn.source, run_id: &run_id, original_event };
-    let counts_as_invocation = matches!(turn.call, Call::Run { .. });
-    frame.operations.extend(usage_operations(platform, turn.owner, &outcome.usage, counts_as_invocation));
-    let (plan, committed) = loop {
-        match commit(platform, turn, &about, &outcome, &frame).await {
-            Err(Error::Batch(CommitError::OverCap { cap_bytes, .. })) => over_cap(&mut outcome, cap_bytes),
-            Err(Error::Batch(CommitError::Invalid(Invalid::TooManyOperations { .. }))) if has_output(&outcome) => {
-                over_operations(&mut outcome);
+    loop {
+        match commit_outcome(platform, turn, &mut executed, &frame).await {
+            Ok((plan, committed)) => return Ok(ran(executed, plan, committed)),
+            Err(Unsettled::Failed(error)) => {
+                executed.transaction.release().await;
+                return Err(error);
             }
-            settled => break settled?,
+            Err(Unsettled::Stale) => {
+                let Executed { transaction, outcome } = executed;
+                if !transaction.begin_again(&outcome.writes).await? {
+                    transaction.release().await;
+                    return Err(Error::Contended);
+                }
+                executed = execute(platform, turn, transaction).await?;
+                executed.outcome.usage = executed.outcome.usage.plus(outcome.usage);
+            }
         }
-    };
+    }
+}
+
+fn ran(executed: Executed, plan: Plan, committed: Committed) -> Ran {
+    let Executed { transaction, outcome } = executed;
     let Plan { events, logs, .. } = plan;
     let emitted = events.into_iter().zip(committed.entries);
     let emitted = emitted.map(|(planned, id)| Emitted { id, stream: planned.stream, event: planned.event }).collect();
     let Outcome { returned, usage, has_replied, fault, .. } = outcome;
-    Ok(Ran { run_id, emitted, logs, returned, usage, has_replied, fault })
+    Ran { run_id: transaction.run_id().to_owned(), emitted, logs, returned, usage, has_replied, fault }
+}
+
+/// What would not fit into its store or into one batch is committed as a failure instead.
+async fn commit_outcome(
+    platform: &Platform,
+    turn: &Turn<'_>,
+    executed: &mut Executed,
+    frame: &Frame<'_>,
+) -> Result<(Plan, Committed), Unsettled> {
+    let Executed { transaction, outcome } = executed;
+    let mut waited = Waited::default();
+    loop {
+        match commit(platform, turn, transaction, outcome, frame).await {
+            Err(Unsettled::Failed(Error::Batch(CommitError::OverCap { cap_bytes, .. }))) => {
+                over_cap(outcome, cap_bytes)
+            }
+            Err(Unsettled::Failed(Error::Batch(CommitError::Invalid(Invalid::TooManyOperations { .. }))))
+                if has_output(outcome) =>
+            {
+                over_operations(outcome);
+            }
+            Err(Unsettled::Failed(Error::Batch(CommitError::Locked { .. }))) => {
+                if !transaction.wait(&outcome.writes, &mut waited).await {
+                    return Err(Error::Contended.into());
+                }
+            }
+            settled => return settled,
+        }
+    }
 }
 
 fn emit_as_it_is(event: &Json) -> Outcome {
@@ -138,80 +194,56 @@ fn emit_as_it_is(event: &Json) -> Outcome {
     Outcome { emits: vec![Emit { event: event.clone(), metadata }], ..Outcome::default() }
 }
 
-async fn run(platform: &Platform, turn: &Turn<'_>, reply: Option<oneshot::Sender<Reply>>) -> Result<Outcome, Error> {
+async fn prepare(platform: &Platform, turn: &Turn<'_>, transaction: Arc<Transaction>) -> Result<Invocation, Error> {
     let (tenant, source) = (turn.owner.tenant, turn.source);
     let program = platform.programs.of_source(&*platform.store, tenant, source).await?;
     let instance = Instance::of_source(platform, tenant, source).await?;
     let call = turn.call.to_json(source.id.as_str(), instance.props.expose());
-    let scope = names::db(&source.id);
-    let context = RunContext { tenant: tenant.clone(), scope, credentials: instance.credentials, reply };
-    let services = Arc::new(Services::new(platform, context));
     let task = Task { lane: tenant.to_string(), call, limits: turn.limits };
-    let ran = platform.sandbox.run(&program, task, services.clone() as Arc<dyn RunServices>).await;
-    match ran {
-        Err(_) if services.is_full() => {
-            let mut outcome = Outcome::default();
-            over_cap(&mut outcome, platform.config.limits.db_source_bytes as u64);
-            Ok(outcome)
-        }
-        ran => Ok(ran?),
-    }
-}
-
-/// A run that outgrew its store did not happen, but for the error.
-fn over_cap(outcome: &mut Outcome, cap_bytes: u64) {
-    let limit = usize::try_from(cap_bytes).unwrap_or(usize::MAX);
-    fail(outcome, "bytes stored by one source", limit);
-}
-
-/// Nor did one whose events have too many listeners for one batch.
-fn over_operations(outcome: &mut Outcome) {
-    outcome.logs.clear();
-    fail(outcome, "events, log lines, writes and deliveries of one run", MAX_OPERATIONS);
+    let credentials = Arc::new(instance.credentials);
+    Ok(Invocation { program, task, credentials, reply: turn.reply.clone(), transaction })
 }
 
 fn has_output(outcome: &Outcome) -> bool {
     !(outcome.emits.is_empty() && outcome.logs.is_empty() && outcome.writes.is_empty())
 }
 
-fn fail(outcome: &mut Outcome, what: &str, limit: usize) {
-    let fault = Fault::TooMuchOutput { what: what.to_owned(), limit };
-    let logs = std::mem::take(&mut outcome.logs);
-    *outcome = Outcome {
-        logs,
-        usage: outcome.usage,
-        has_replied: outcome.has_replied,
-        fault: Some(fault),
-        ..Outcome::default()
-    };
-}
-
-/// Tries again only when what the source remembers moved; any other precondition that fails means that the run does
-/// not count.
+/// Tries again only when what the source remembers moved. Any other precondition that fails means that the run does
+/// not count, or, when it was about a value, not as it is.
 async fn commit(
     platform: &Platform,
     turn: &Turn<'_>,
-    about: &About<'_>,
+    transaction: &Transaction,
     outcome: &Outcome,
     frame: &Frame<'_>,
-) -> Result<(Plan, Committed), Error> {
+) -> Result<(Plan, Committed), Unsettled> {
+    let original_event = match &turn.call {
+        Call::Run { event } => Some(event),
+        _ => None,
+    };
+    let about = About { platform, source: turn.source, run_id: transaction.run_id(), original_event };
     for _ in 0..COMMIT_TRIES {
         let (state, precondition) = remembered(platform, turn).await?;
-        let plan = Plan::new(about, outcome, state);
+        let plan = Plan::new(&about, outcome, state);
         let mut batch = platform.batch(turn.owner.tenant);
         batch.preconditions.extend(frame.preconditions.iter().cloned());
-        let judged = batch.preconditions.len();
+        let dedupe = batch.preconditions.len();
         batch.preconditions.extend(precondition);
+        let values = batch.preconditions.len();
         add_operations(platform, turn, &plan, outcome.writes.clone(), &mut batch)?;
-        add_deliveries(platform, about, &plan, frame, &mut batch).await?;
+        add_deliveries(platform, &about, &plan, frame, &mut batch).await?;
         batch.operations.extend_from_slice(&frame.operations);
+        let counts_as_invocation = matches!(turn.call, Call::Run { .. });
+        batch.operations.extend(usage_operations(platform, turn.owner, &outcome.usage, counts_as_invocation));
+        transaction.seal(&mut batch);
         match platform.store.commit(batch).await {
             Ok(committed) => return Ok((plan, committed)),
-            Err(CommitError::Conflict { at: At::Precondition(at) }) if at == judged => {}
+            Err(CommitError::Conflict { at: At::Precondition(at) }) if at >= values => return Err(Unsettled::Stale),
+            Err(CommitError::Conflict { at: At::Precondition(at) }) if at >= dedupe => {}
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Error::Changed)
+    Err(Error::Changed.into())
 }
 
 /// The jobs that bring this batch's events to those who listen.
@@ -288,6 +320,25 @@ fn add_operations(
     }
     batch.operations.extend(write_operations(&names::db(&turn.source.id), writes, limits.db_source_bytes));
     Ok(())
+}
+
+// === impl Turn ===
+
+impl Turn<'_> {
+    pub(super) fn transaction(&self, platform: &Platform) -> Arc<Transaction> {
+        let description = &self.source.revision.description;
+        Transaction::new(
+            platform,
+            Terms {
+                run_id: new_run_id(platform),
+                tenant: self.owner.tenant.clone(),
+                scope: names::db(&self.source.id),
+                isolation: description.isolation(),
+                is_atomic: description.is_atomic,
+                wall_clock: self.limits.wall_clock,
+            },
+        )
+    }
 }
 
 /// What a run costs its owner. Counters of a day outlive it by one, for a clock that steps back.

@@ -13,15 +13,17 @@ use store::{Batch, CommitError, Invalid, Job, Lookup, Op, Tenant};
 
 use super::handle::Flow;
 use super::instance::Instance;
+use super::invocation::Invocation;
 use super::job::Delivery;
 use super::perform::{DEPTH_MAXIMUM, Fate};
 use super::plan::iso_8601;
 use super::routes::{Outgoing, Sender, deliveries};
 use super::send::enqueue;
-use super::services::{RunContext, Services, write_operations};
+use super::services::write_operations;
+use super::transaction::{Terms, Transaction, new_run_id};
 use super::turn::{Owner, usage_operations};
 use crate::manage::workflows::{TRIGGER, secrets_of};
-use crate::ports::{Call, Outcome, RunLimits, RunServices, Task, Usage};
+use crate::ports::{Call, Outcome, RunLimits, Task, Usage};
 use crate::records::{Event, Metadata, Step, Workflow, names, shelf};
 use crate::{Error, Platform, effects};
 
@@ -33,6 +35,8 @@ struct Course {
     emits: Vec<Emit>,
     sends: Vec<(String, HttpSend)>,
     writes: Vec<Op>,
+    /// Of the steps so far: what they read must hold when the run is committed.
+    transactions: Vec<Arc<Transaction>>,
     usage: Usage,
     has_ended: bool,
     failure: Option<Failure>,
@@ -79,9 +83,11 @@ impl Flow {
             let batch = self.workflow_batch(job, delivery, &workflow, &plan, &course).await?;
             match self.platform.store.commit(batch).await {
                 Err(error) if is_too_much(&error) && course.has_output() => course.spoil(&error),
-                settled => {
-                    settled?;
-                    break;
+                Ok(_) => break,
+                // Values that a step read have changed: the job is done again, as after a crash.
+                Err(error) => {
+                    course.release().await;
+                    return Err(error.into());
                 }
             }
         }
@@ -91,16 +97,17 @@ impl Flow {
 
     async fn run_steps(&self, tenant: &Tenant, workflow: &Workflow, event: &Json) -> Result<Course, Error> {
         let mut secrets = secrets_of(&self.platform, tenant, workflow)?;
-        let mut course = Course::default();
+        let (run_id, mut course) = (new_run_id(&self.platform), Course::default());
         course.steps.insert(TRIGGER.to_owned(), json!({"event": event}));
         for step in &workflow.steps {
             let mut props = step.props.clone();
             if let Some(Value::Object(secret)) = secrets.remove(&step.name) {
                 props.extend(secret);
             }
-            let scope = format!("db/{}/{}", workflow.id, step.name);
-            let outcome = self.run_step(tenant, step, props, &scope, &course.steps).await?;
-            course.take(step, &scope, outcome, &self.platform);
+            let scope = names::db_of_step(&workflow.id, &step.name);
+            let terms = self.terms(tenant, step, scope, &run_id);
+            let (outcome, transaction) = self.run_step(step, props, terms, &course.steps).await?;
+            course.take(step, transaction, outcome, &self.platform);
             if course.has_ended || course.failure.is_some() {
                 break;
             }
@@ -110,23 +117,37 @@ impl Flow {
 
     async fn run_step(
         &self,
-        tenant: &Tenant,
         step: &Step,
         props: Map<String, Value>,
-        scope: &str,
+        terms: Terms,
         steps: &Map<String, Value>,
-    ) -> Result<Outcome, Error> {
-        let platform = &self.platform;
+    ) -> Result<(Outcome, Arc<Transaction>), Error> {
+        let (platform, tenant) = (&self.platform, &terms.tenant);
         let program = platform.programs.find(&*platform.store, tenant, step.origin, &step.program).await?;
         let instance = Instance::new(platform, tenant, &step.description, props, None).await?;
         let call = Call::Action { steps: Value::Object(steps.clone()) };
         let call = call.to_json(step.component_id.as_str(), instance.props.expose());
-        let (tenant, scope) = (tenant.clone(), scope.to_owned());
         let limits = RunLimits::background(&platform.config.limits);
-        let task = Task { lane: tenant.to_string(), call, limits };
-        let context = RunContext { tenant, scope, credentials: instance.credentials, reply: None };
-        let services: Arc<dyn RunServices> = Arc::new(Services::new(platform, context));
-        Ok(platform.sandbox.run(&program, task, services).await?)
+        let invocation = Invocation {
+            program,
+            task: Task { lane: tenant.to_string(), call, limits },
+            credentials: Arc::new(instance.credentials),
+            reply: None,
+            transaction: Transaction::new(platform, terms),
+        };
+        let outcome = invocation.execute(platform).await?;
+        Ok((outcome, invocation.transaction))
+    }
+
+    fn terms(&self, tenant: &Tenant, step: &Step, scope: String, run_id: &str) -> Terms {
+        Terms {
+            run_id: run_id.to_owned(),
+            tenant: tenant.clone(),
+            scope,
+            isolation: step.description.isolation(),
+            is_atomic: step.description.is_atomic,
+            wall_clock: RunLimits::background(&self.platform.config.limits).wall_clock,
+        }
     }
 
     /// Everything a run did, and the end of the job it was done for.
@@ -159,6 +180,9 @@ impl Flow {
         batch.operations.extend_from_slice(&course.writes);
         let owner = Owner { tenant: &job.tenant, plan };
         batch.operations.extend(usage_operations(platform, owner, &course.usage, true));
+        for transaction in &course.transactions {
+            transaction.seal(&mut batch);
+        }
         Ok(batch.then(Op::Acknowledge(job.lease)))
     }
 }
@@ -204,9 +228,10 @@ fn is_too_much(error: &CommitError) -> bool {
 // === impl Course ===
 
 impl Course {
-    fn take(&mut self, step: &Step, scope: &str, outcome: Outcome, platform: &Platform) {
-        let limits = &platform.config.limits;
-        self.usage = added(self.usage, outcome.usage);
+    fn take(&mut self, step: &Step, transaction: Arc<Transaction>, outcome: Outcome, platform: &Platform) {
+        let (limits, scope) = (&platform.config.limits, transaction.scope().to_owned());
+        self.usage = self.usage.plus(outcome.usage);
+        self.transactions.push(transaction);
         if let Some(fault) = &outcome.fault {
             let stack = if fault.stack().is_empty() { fault.to_string() } else { fault.stack().to_owned() };
             self.failure = Some(Failure::new(&step.name, fault.code(), stack));
@@ -226,7 +251,7 @@ impl Course {
             self.apply(step, effect, &mut exports);
         }
         self.steps.insert(step.name.clone(), Value::Object(exports));
-        self.writes.extend(write_operations(scope, outcome.writes, limits.db_source_bytes));
+        self.writes.extend(write_operations(&scope, outcome.writes, limits.db_source_bytes));
     }
 
     fn apply(&mut self, step: &Step, effect: Effect, exports: &mut Map<String, Value>) {
@@ -278,24 +303,21 @@ impl Course {
 
     /// A run that did more than one batch takes did not happen, but for the error.
     fn spoil(&mut self, error: &CommitError) {
-        let usage = self.usage;
-        *self =
-            Self { usage, failure: Some(Failure::new("", "too_much_output", error.to_string())), ..Self::default() };
+        let (usage, transactions) = (self.usage, std::mem::take(&mut self.transactions));
+        let failure = Some(Failure::new("", "too_much_output", error.to_string()));
+        *self = Self { usage, transactions, failure, ..Self::default() };
+    }
+
+    async fn release(&self) {
+        for transaction in &self.transactions {
+            transaction.release().await;
+        }
     }
 }
 
 /// Spec: "for workflow emits it holds `raw_event`".
 fn raw_event(event: &Json) -> Json {
     if event.to_value().get("raw_event").is_some() { event.clone() } else { json!({"raw_event": event}).into() }
-}
-
-fn added(left: Usage, right: Usage) -> Usage {
-    Usage {
-        fuel: left.fuel.saturating_add(right.fuel),
-        cpu: left.cpu.saturating_add(right.cpu),
-        wall_clock: left.wall_clock.saturating_add(right.wall_clock),
-        peak_memory_bytes: left.peak_memory_bytes.max(right.peak_memory_bytes),
-    }
 }
 
 // === impl Failure ===

@@ -17,8 +17,8 @@ use super::code::{self, Resolved};
 use super::configure;
 use super::paging::{PageOf, page};
 use super::users::check_quota;
-use crate::flow::{Instance, Owner, RunContext, Services, usage_operations};
-use crate::ports::{Call, Dependency, Fault, LogLine, Outcome, Program, RunLimits, RunServices, Task, Usage};
+use crate::flow::{Instance, Invocation, Owner, Terms, Transaction, new_run_id, usage_operations};
+use crate::ports::{Call, Dependency, Fault, LogLine, Outcome, Program, RunLimits, Task, Usage};
 use crate::records::{Component, Origin, names, shelf};
 use crate::{Caller, Error, Noun, Platform, effects};
 
@@ -174,31 +174,28 @@ async fn run_once(
     let program: Arc<Program> =
         platform.programs.find(&*platform.store, &caller.tenant, resolved.origin, &component.program).await?;
     let instance = Instance::new(platform, &caller.tenant, &component.description, props, None).await?;
-    let context = RunContext {
-        tenant: caller.tenant.clone(),
-        scope: format!("db/{}", component.id),
-        credentials: instance.credentials,
-        reply: None,
-    };
-    let services: Arc<dyn RunServices> = Arc::new(Services::new(platform, context));
     let counts_as_invocation = matches!(call, Call::Action { .. });
-    let task = Task {
-        lane: caller.tenant.to_string(),
-        call: call.to_json(component.id.as_str(), instance.props.expose()),
-        limits: RunLimits::interactive(&platform.config.limits),
+    let limits = RunLimits::interactive(&platform.config.limits);
+    let terms = Terms {
+        run_id: new_run_id(platform),
+        tenant: caller.tenant.clone(),
+        scope: names::db_of_component(&component.id),
+        isolation: component.description.isolation(),
+        is_atomic: component.description.is_atomic,
+        wall_clock: limits.wall_clock,
     };
-    let outcome = platform.sandbox.run(&program, task, services.clone()).await?;
+    let call = call.to_json(component.id.as_str(), instance.props.expose());
+    let invocation = Invocation {
+        program,
+        task: Task { lane: caller.tenant.to_string(), call, limits },
+        credentials: Arc::new(instance.credentials),
+        reply: None,
+        transaction: Transaction::new(platform, terms),
+    };
     let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
-    let mut batch = platform.batch(&caller.tenant);
-    batch.operations = usage_operations(platform, owner, &outcome.usage, counts_as_invocation);
-    batch.operations.extend(crate::flow::write_operations(
-        &format!("db/{}", component.id),
-        outcome.writes.clone(),
-        platform.config.limits.db_source_bytes,
-    ));
-    platform.store.commit(batch).await?;
-    let run_id = domain::ids::EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
-    Ok(Once { run_id, outcome })
+    let usage = |outcome: &Outcome| usage_operations(platform, owner, &outcome.usage, counts_as_invocation);
+    let outcome = invocation.execute_and_commit(platform, usage).await?;
+    Ok(Once { run_id: invocation.transaction.run_id().to_owned(), outcome })
 }
 
 /// What `error` of a run holds.

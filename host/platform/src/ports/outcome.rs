@@ -136,6 +136,17 @@ impl Usage {
     pub fn compute_ms(&self) -> u64 {
         u64::try_from(self.cpu.as_micros().div_ceil(1000)).unwrap_or(u64::MAX)
     }
+
+    /// One after the other.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            fuel: self.fuel.saturating_add(other.fuel),
+            cpu: self.cpu.saturating_add(other.cpu),
+            wall_clock: self.wall_clock.saturating_add(other.wall_clock),
+            peak_memory_bytes: self.peak_memory_bytes.max(other.peak_memory_bytes),
+        }
+    }
 }
 
 // === impl Fault ===

@@ -22,7 +22,7 @@ pub trait Sandbox: Send + Sync {
     async fn run(
         &self,
         program: &Arc<Program>,
-        task: Task,
+        task: &Task,
         services: Arc<dyn RunServices>,
     ) -> Result<Outcome, SandboxError>;
 }

@@ -21,8 +21,9 @@ pub trait RunServices: Send + Sync {
     /// The committed JSON text under `key` of this source's store. Writes of the run itself are not asked for here.
     async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError>;
 
-    /// Makes writes durable before an outbound request leaves: whoever is called may call back, and must find them.
-    async fn flush(&self, writes: Vec<Write>) -> Result<(), ServiceError>;
+    /// Called before each outbound request leaves, with the writes since the last one. They become durable, because the
+    /// other side may call back and must find them; those that are answered instead stay with the run until its end.
+    async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError>;
 
     /// The credentials of the account behind an app prop, as JSON.
     fn credentials(&self, prop: &str) -> Option<String>;

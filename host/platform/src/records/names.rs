@@ -8,11 +8,11 @@
 //! | directory | `endpoint/<key>` | which source answers there |
 //! | directory | `username/<name>`, `email/<address>` | taken |
 //! | stream | a channel, `$errors`, `$logs` of an emitter | what it emitted |
-//! | scope | `db/<source>` | the values of `$.service.db` |
+//! | scope | `db/<source>`, `db/<component>`, `db/<workflow>/<step>` | the values of `$.service.db` |
 //! | counter | `compute_ms/<day>`, `invocations/<day>`, `invocations/period/<start>` | usage |
 //! | timer | `<source>/<prop>` | a schedule |
 
-use domain::ids::{EndpointKey, SourceId, UserId};
+use domain::ids::{ComponentId, EndpointKey, SourceId, UserId, WorkflowId};
 use store::Tenant;
 
 pub const DEFAULT: &str = "default";
@@ -48,6 +48,15 @@ pub fn email(address: &str) -> String {
 
 pub fn db(source: &SourceId) -> String {
     format!("db/{source}")
+}
+
+/// Of an action that is run by hand.
+pub fn db_of_component(component: &ComponentId) -> String {
+    format!("db/{component}")
+}
+
+pub fn db_of_step(workflow: &WorkflowId, step: &str) -> String {
+    format!("db/{workflow}/{step}")
 }
 
 pub fn timer(source: &SourceId, prop: &str) -> String {

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use super::abi::{self, ReturnArea, Slice};
 use super::{Caller, Linker, Stop, within};
 use crate::limits::LimitKind;
+use crate::outcome::Write;
 use crate::run::Run;
 use crate::services::{FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse};
 
@@ -92,7 +93,7 @@ pub(super) fn add(linker: &mut Linker) -> wasmtime::Result<()> {
 }
 
 async fn start(mut caller: Caller<'_>, head: Slice, body: Slice, is_streaming: bool) -> wasmtime::Result<u32> {
-    flush_writes(&mut caller).await?;
+    before_request(&mut caller).await?;
     let (memory, run) = abi::split(&mut caller)?;
     let head: Head = head.json(memory, "fetch.start")?;
     let body = Bytes::copy_from_slice(body.bytes(memory, "fetch.start")?);
@@ -101,15 +102,14 @@ async fn start(mut caller: Caller<'_>, head: Slice, body: Slice, is_streaming: b
     Ok(run.start_fetch(head, body, is_streaming))
 }
 
-/// Output commit: whoever is about to be called may call back, and must find what was written before.
-async fn flush_writes(caller: &mut Caller<'_>) -> Result<(), Stop> {
+/// Output commit: the other side may call back, and must find what was written before.
+async fn before_request(caller: &mut Caller<'_>) -> Result<(), Stop> {
     let run = caller.data_mut();
-    let writes = run.take_writes();
-    if writes.is_empty() {
-        return Ok(());
-    }
-    let services = run.services.clone();
-    Ok(services.flush(writes).await?)
+    let (writes, services) = (run.take_writes(), run.services.clone());
+    let kept = services.before_request(writes).await?;
+    let kept = kept.into_iter().map(|Write { key, value }| (key, value));
+    caller.data_mut().writes.extend(kept);
+    Ok(())
 }
 
 fn write(mut caller: Caller<'_>, request: u32, chunk: u32, length: u32) -> wasmtime::Result<()> {

@@ -129,7 +129,7 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         Error::InUse { noun, used_by, .. } => {
             with(StatusCode::CONFLICT, &format!("{}_in_use", noun.as_snake_case()), json!({"used_by": used_by}))
         }
-        Error::Changed | Error::NoFreeName => told(StatusCode::CONFLICT, "conflict"),
+        Error::Changed | Error::Contended | Error::NoFreeName => told(StatusCode::CONFLICT, "conflict"),
         Error::Quota(quota) => {
             let wait_ms = u64::try_from(quota.resets_at_ms()).unwrap_or(0).saturating_sub(now_ms);
             let retry_after_seconds = Some(wait_ms.div_ceil(1000).max(1));

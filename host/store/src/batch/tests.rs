@@ -93,3 +93,15 @@ fn a_clear_is_alone_on_its_scope() {
         assert_eq!(check(pair), Err(Invalid::ClearIsNotAlone));
     }
 }
+
+#[test]
+fn locks_have_an_owner() {
+    let tenant = Tenant::parse("u_a").unwrap();
+    for operation in [Op::Lock { scope: "s".into(), key: "k".into(), until_ms: 1 }, Op::Unlock { scope: "s".into() }] {
+        let mut batch = Batch::new(&tenant, 1).then(operation);
+        assert_eq!(batch.check_shape(), Err(Invalid::NoLockOwner));
+
+        batch.lock_owner = Some("run".into());
+        assert_eq!(batch.check_shape(), Ok(()));
+    }
+}

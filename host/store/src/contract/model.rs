@@ -20,7 +20,7 @@ const SEED: &str = "STORE_TEST_SEED";
 
 #[derive(Debug, Clone)]
 enum Step {
-    Commit { second: bool, now_ms: u64, requires: Vec<Require>, does: Vec<Do> },
+    Commit { second: bool, now_ms: u64, owner: Option<String>, requires: Vec<Require>, does: Vec<Do> },
     LeaseJobs { now_ms: u64, max: u32 },
     LeaseTimers { now_ms: u64, max: u32 },
     Extend { second: bool, lease: prop::sample::Index, until_ms: u64 },
@@ -73,8 +73,9 @@ pub(crate) async fn random_batches_do_what_the_model_does(world: World) {
 async fn take(store: &dyn Store, world: &World, held: &mut Held, step: &Step) -> String {
     let tenant = |second: bool| if second { &world.neighbour } else { &world.tenant };
     match step {
-        Step::Commit { second, now_ms, requires, does } => {
+        Step::Commit { second, now_ms, owner, requires, does } => {
             let mut batch = Batch::new(tenant(*second), *now_ms);
+            batch.lock_owner = owner.clone();
             batch.preconditions = requires.iter().filter_map(|one| precondition(one, held)).collect();
             batch.operations = does.iter().filter_map(|one| operation(one, held)).collect();
             answer(store.commit(batch).await)
@@ -183,10 +184,11 @@ fn now() -> impl Strategy<Value = u64> {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let batch = (any::<bool>(), now(), prop::collection::vec(require(), 0..2), prop::collection::vec(does(), 0..6));
+    let (requires, does) = (prop::collection::vec(require(), 0..2), prop::collection::vec(does(), 0..6));
+    let batch = (any::<bool>(), now(), prop::option::weighted(0.7, name()), requires, does);
     let index = any::<prop::sample::Index>;
     prop_oneof![
-        6 => batch.prop_map(|(second, now_ms, requires, does)| Step::Commit { second, now_ms, requires, does }),
+        6 => batch.prop_map(|(second, now_ms, owner, requires, does)| Step::Commit { second, now_ms, owner, requires, does }),
         3 => (now(), 0..5_u32).prop_map(|(now_ms, max)| Step::LeaseJobs { now_ms, max }),
         1 => (now(), 0..3_u32).prop_map(|(now_ms, max)| Step::LeaseTimers { now_ms, max }),
         1 => (any::<bool>(), index(), now()).prop_map(|(second, lease, until_ms)| Step::Extend { second, lease, until_ms }),
@@ -203,6 +205,10 @@ fn require() -> impl Strategy<Value = Require> {
         (name(), name()).prop_map(|(kind, id)| Require::Plain(Precondition::RecordAbsent { kind, id })),
         (name(), name()).prop_map(|(kind, alias)| Require::Plain(Precondition::AliasFree { kind, alias })),
         (name(), -3..9_i64).prop_map(|(counter, limit)| Require::Plain(Precondition::CounterBelow { counter, limit })),
+        (name(), name(), prop::option::of(short())).prop_map(|(scope, key, value)| {
+            let value = value.as_deref().map(text);
+            Require::Plain(Precondition::ValueIs { scope, key, value })
+        }),
         any::<prop::sample::Index>().prop_map(Require::Lease),
     ]
 }
@@ -251,6 +257,8 @@ fn state() -> impl Strategy<Value = Do> {
         })),
         1 => (name(), name()).prop_map(|(scope, key)| Do::Plain(Op::RemoveValue { scope, key })),
         1 => name().prop_map(|scope| Do::Plain(Op::ClearScope { scope, max: 99 })),
+        1 => (name(), name(), now()).prop_map(|(scope, key, until_ms)| Do::Plain(Op::Lock { scope, key, until_ms })),
+        1 => name().prop_map(|scope| Do::Plain(Op::Unlock { scope })),
         2 => (name(), -3..9_i64)
             .prop_map(|(counter, amount)| Do::Plain(Op::Count { counter, amount, expires_ms: None })),
     ]

@@ -67,6 +67,78 @@ pub(crate) async fn a_scope_is_cleared_in_bounded_steps(world: World) {
     assert_eq!(world.commit(clear(2)).await.removed, [0]);
 }
 
+fn value_is(key: &str, value: Option<&str>) -> Precondition {
+    Precondition::ValueIs { scope: "dc_1".into(), key: key.into(), value: value.map(text) }
+}
+
+pub(crate) async fn a_batch_requires_the_values_that_were_read(world: World) {
+    world.commit(vec![set("a", "1", 99), set("empty", "", 99)]).await;
+    let cases = [
+        (value_is("a", Some("1")), true),
+        (value_is("a", Some("2")), false),
+        (value_is("a", None), false),
+        (value_is("x", None), true),
+        (value_is("x", Some("")), false),
+        (value_is("empty", Some("")), true),
+        (value_is("empty", None), false),
+    ];
+
+    for (precondition, holds) in cases {
+        let outcome =
+            world.try_commit(1, vec![value_is("x", None), precondition.clone()], vec![set("b", "1", 99)]).await;
+
+        let refused = matches!(outcome, Err(CommitError::Conflict { at: At::Precondition(1) }));
+        assert_eq!((outcome.is_ok(), refused), (holds, !holds), "{precondition:?}");
+    }
+    world.commit(vec![set("a", "2", 99)]).await;
+    world.commit(vec![set("a", "1", 99)]).await;
+    assert!(world.try_commit(1, vec![value_is("a", Some("1"))], vec![]).await.is_ok(), "changed back");
+}
+
+async fn commit_as(world: &World, owner: &str, now_ms: u64, operations: Vec<Op>) -> Result<(), CommitError> {
+    let mut batch = world.batch(now_ms);
+    batch.lock_owner = Some(owner.to_owned());
+    batch.operations = operations;
+    world.store.commit(batch).await.map(drop)
+}
+
+fn lock(key: &str, until_ms: u64) -> Op {
+    Op::Lock { scope: "dc_1".into(), key: key.into(), until_ms }
+}
+
+fn unlock() -> Op {
+    Op::Unlock { scope: "dc_1".into() }
+}
+
+pub(crate) async fn a_locked_value_is_written_by_its_owner_alone(world: World) {
+    commit_as(&world, "first", 10, vec![lock("a", 50), lock("b", 50)]).await.unwrap();
+    let elsewhere = Op::SetValue { scope: "dc_2".into(), key: "a".into(), value: text("1"), cap_bytes: 99 };
+
+    for operation in [set("a", "1", 99), remove("b"), lock("b", 90)] {
+        let refused = commit_as(&world, "second", 10, vec![set("c", "1", 99), operation]).await;
+        assert!(matches!(refused, Err(CommitError::Locked { operation: 1 })), "{refused:?}");
+    }
+    let refused = world.try_commit(10, vec![], vec![set("a", "1", 99)]).await;
+
+    assert!(matches!(refused, Err(CommitError::Locked { operation: 0 })), "{refused:?}");
+    assert_eq!(values(&world, &["a", "c"]).await.0, [None, None], "a refused batch leaves nothing");
+    commit_as(&world, "second", 10, vec![set("c", "1", 99), elsewhere]).await.unwrap();
+    commit_as(&world, "first", 10, vec![set("a", "1", 99), lock("a", 60), unlock()]).await.unwrap();
+    assert_eq!(values(&world, &["a"]).await.0, [Some("1".into())]);
+}
+
+pub(crate) async fn a_lock_ends_with_its_time_or_its_unlock(world: World) {
+    commit_as(&world, "first", 10, vec![lock("a", 50), lock("b", 50)]).await.unwrap();
+
+    assert!(commit_as(&world, "second", 49, vec![set("a", "1", 99)]).await.is_err());
+    commit_as(&world, "second", 50, vec![lock("a", 90)]).await.unwrap();
+    commit_as(&world, "first", 50, vec![unlock()]).await.unwrap();
+    commit_as(&world, "third", 20, vec![set("b", "1", 99)]).await.unwrap();
+    assert!(commit_as(&world, "third", 20, vec![set("a", "1", 99)]).await.is_err(), "taken over by the second");
+    commit_as(&world, "second", 50, vec![unlock()]).await.unwrap();
+    commit_as(&world, "third", 50, vec![set("a", "3", 99)]).await.unwrap();
+}
+
 pub(crate) async fn counters_add_up_and_saturate(world: World) {
     let end = (1 << 53) - 1;
     let names = ["runs".to_owned(), "never".to_owned()];

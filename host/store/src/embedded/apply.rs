@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::counters::Counters;
 use super::remembered::RecordChange;
 use super::streams::Streams;
+use crate::locks::Locks;
 use crate::queue::index::{Change, Index};
 use crate::{
     At, Batch, CommitError, Committed, Enqueue, EntryRef, JobId, JobLease, Op, Place, Precondition, Tenant, TimerLease,
@@ -27,6 +28,7 @@ pub(super) struct Applied {
 pub(super) struct Memory {
     streams: Streams,
     counters: Counters,
+    locks: Locks,
 }
 
 pub(super) struct Apply<'run> {
@@ -45,6 +47,11 @@ impl Memory {
         self.counters.flush(connection)
     }
 
+    pub(super) fn sweep_locks(&mut self, now_ms: u64) {
+        self.locks.sweep(now_ms);
+    }
+
+    /// Locks stay: they say nothing about rows.
     pub(super) fn forget(&mut self) {
         self.streams.forget();
         self.counters.forget();
@@ -90,6 +97,7 @@ impl<'run> Apply<'run> {
                 if is_saved {
                     connection.prepare_cached("RELEASE batch")?.execute([])?;
                 }
+                apply.memory.locks.apply(batch);
                 Ok(Applied { outcome: Ok(apply.committed), changes: apply.changes, records: apply.records })
             }
             Err(Stop::Refused(refusal)) => {
@@ -112,7 +120,7 @@ impl<'run> Apply<'run> {
         if !index.holds_all(self.tenant, &batch.operations) {
             return Err(Stop::Refused(CommitError::LeaseLost));
         }
-        Ok(())
+        self.memory.locks.judge(batch).map_err(Stop::Refused)
     }
 
     fn require(&mut self, index: &Index, precondition: &Precondition, at: At) -> Result<(), Stop> {
@@ -123,6 +131,7 @@ impl<'run> Apply<'run> {
             Precondition::CounterBelow { counter, limit } => {
                 self.memory.counters.total(self.connection, self.tenant, counter)? < *limit
             }
+            Precondition::ValueIs { scope, key, value } => self.value_is(scope, key, value.as_deref())?,
             Precondition::LeaseHeld(lease) => {
                 let held = index.holds(self.tenant, lease);
                 return if held { Ok(()) } else { Err(Stop::Refused(CommitError::LeaseLost)) };
@@ -157,6 +166,8 @@ impl<'run> Apply<'run> {
                 Op::SetValue { scope, key, value, cap_bytes } => self.set_value((scope, key), value, *cap_bytes, at)?,
                 Op::RemoveValue { scope, key } => self.remove_value(scope, key)?,
                 Op::ClearScope { scope, max } => self.clear_scope(scope, *max)?,
+                // Taken and given up in memory once the whole batch is applied.
+                Op::Lock { .. } | Op::Unlock { .. } => {}
                 Op::Count { counter, amount, expires_ms } => {
                     let amount = (*amount, *expires_ms);
                     let total = self.memory.counters.add(self.connection, self.tenant, counter, amount)?;
@@ -210,6 +221,17 @@ impl<'run> Apply<'run> {
         let sql = "SELECT scope, size_bytes FROM scopes WHERE tenant = ?1 AND name = ?2";
         let mut statement = self.connection.prepare_cached(sql)?;
         statement.query_row((self.tenant.as_str(), scope), |row| Ok((row.get(0)?, row.get(1)?))).optional()
+    }
+
+    fn value_is(&self, scope: &str, key: &str, value: Option<&[u8]>) -> Result<bool, rusqlite::Error> {
+        let sql = "SELECT state.value FROM scopes JOIN state ON state.scope = scopes.scope
+             WHERE scopes.tenant = ?1 AND scopes.name = ?2 AND state.key = ?3";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query((self.tenant.as_str(), scope, key))?;
+        match rows.next()? {
+            Some(row) => Ok(value == Some(row.get_ref(0)?.as_bytes()?)),
+            None => Ok(value.is_none()),
+        }
     }
 
     fn value_size(&self, scope: i64, key: &str) -> Result<u64, rusqlite::Error> {

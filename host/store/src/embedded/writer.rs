@@ -213,6 +213,7 @@ impl Writer {
             return Ok(());
         }
         self.swept_ms = now_ms;
+        self.memory.sweep_locks(now_ms);
         self.connection
             .prepare_cached(
                 "DELETE FROM counters WHERE (tenant, name) IN

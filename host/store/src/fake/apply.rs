@@ -28,12 +28,14 @@ impl State {
         if !turn.index.holds_all(&batch.tenant, &batch.operations) {
             return Err(CommitError::LeaseLost);
         }
+        self.locks.judge(batch)?;
         for (index, operation) in batch.operations.iter().enumerate() {
             turn.apply(operation, index)?;
         }
         self.last_position = turn.last_position;
         self.index = turn.index;
         self.tenants.insert(batch.tenant.clone(), turn.owned);
+        self.locks.apply(batch);
         Ok(turn.committed)
     }
 
@@ -86,6 +88,9 @@ impl Turn<'_> {
             Precondition::CounterBelow { counter, limit } => {
                 self.owned.counters.get(counter).copied().unwrap_or_default() < *limit
             }
+            Precondition::ValueIs { scope, key, value } => {
+                self.owned.scopes.get(scope).and_then(|scope| scope.get(key)) == value.as_ref()
+            }
             Precondition::LeaseHeld(lease) => return self.require_lease(lease),
         };
         if holds { Ok(()) } else { Err(CommitError::Conflict { at }) }
@@ -111,6 +116,8 @@ impl Turn<'_> {
                 self.owned.scopes.entry(scope.clone()).or_default().remove(key);
             }
             Op::ClearScope { scope, max } => self.clear_scope(scope, *max),
+            // Taken and given up when the whole batch is applied.
+            Op::Lock { .. } | Op::Unlock { .. } => {}
             Op::Count { counter, amount, .. } => {
                 let total = self.owned.counters.entry(counter.clone()).or_default();
                 *total = counter_range(*total + counter_range(*amount));

@@ -2,14 +2,14 @@
 --
 -- KEYS: where the last group of this call is remembered; then for each batch the prefix of its partition.
 -- ARGV: number of the group, channel, who sends it, LIVE; then for each batch: how many arguments it has (this one
--- included), tenant, now, count of preconditions, count of operations, 'w' if it makes work; then each precondition and
--- operation: its name, its arguments.
+-- included), tenant, now, count of preconditions, count of operations, 'w' if it makes work, who owns its
+-- locks; then each precondition and operation: its name, its arguments.
 -- Answers one line for each batch.
 
 local function commit(at)
-  tenant, now, news = ARGV[at + 1], ARGV[at + 2], {}
+  tenant, now, lock_owner, news = ARGV[at + 1], ARGV[at + 2], ARGV[at + 6], {}
   local operations = tonumber(ARGV[at + 4])
-  local refusal, first = judge(at + 6, tonumber(ARGV[at + 3]), operations)
+  local refusal, first = judge(at + 7, tonumber(ARGV[at + 3]), operations)
   if refusal then return refusal end
   local answer = apply(first, operations)
   publish_news()

@@ -161,6 +161,20 @@ local applies = {
     end
     add(removed, #keys)
   end,
+  -- The key goes by itself soon after its last lock has ended; clocks of hosts may differ by as much.
+  lock = function(scope, key, until_ms)
+    local lives_ms = math.max(tonumber(until_ms) - tonumber(now), 0) + 60000
+    call('HSET', locks_key(scope), key, until_ms .. ' ' .. lock_owner)
+    if call('PTTL', locks_key(scope)) < lives_ms then call('PEXPIRE', locks_key(scope), digits(lives_ms)) end
+  end,
+  unlock = function(scope)
+    local fields = call('HGETALL', locks_key(scope))
+    for at = 1, #fields, 2 do
+      local lock = fields[at + 1]
+      local owner = string.sub(lock, string.find(lock, ' ', 1, true) + 1)
+      if owner == lock_owner then call('HDEL', locks_key(scope), fields[at]) end
+    end
+  end,
   count = function(counter, amount, lives_ms)
     local key = counter_key(counter)
     local total = call('INCRBY', key, amount)

@@ -1,21 +1,22 @@
 -- First half of a commit: judges a batch. Nothing is written here, because a script cannot take back what it wrote.
 -- Operations that depend on earlier ones of the same batch are judged against what those will have done.
 -- A refusal is text: what it is, and where.
-local tenant, now
+local tenant, now, lock_owner
 -- Keys of jobs that an earlier batch of the group acknowledged: they are deleted at its end.
 local is_gone
 
 -- How many arguments each precondition and operation has, its name included.
 local SIZE = {
-  version = 4, absent = 3, alias = 3, below = 3, job = 3, timer = 3,
+  version = 4, absent = 3, alias = 3, below = 3, job = 3, timer = 3, value = 5,
   put = 5, delete = 3, append = 5, delete_entries = 6, drop_emitter = 3,
-  set = 5, remove = 3, clear = 3, count = 4,
+  set = 5, remove = 3, clear = 3, count = 4, lock = 4, unlock = 2,
   enqueue = 6, acknowledge = 3, reschedule = 7, set_timer = 4, clear_timer = 2, finish = 4,
 }
 
 local function record_key(kind, id) return P .. ':record:' .. tenant .. ':' .. kind .. ':' .. id end
 local function alias_key(kind) return P .. ':alias:' .. tenant .. ':' .. kind end
 local function state_key(scope) return P .. ':state:' .. tenant .. ':' .. scope end
+local function locks_key(scope) return P .. ':locks:' .. tenant .. ':' .. scope end
 local function sizes_key() return P .. ':sizes:' .. tenant end
 local function counter_key(counter) return P .. ':counter:' .. tenant .. ':' .. counter end
 local function timer_key(timer) return P .. ':timer:' .. tenant .. ':' .. timer end
@@ -27,6 +28,9 @@ local holds = {
   below = function(counter, limit) return tonumber(call('GET', counter_key(counter)) or '0') < tonumber(limit) end,
   job = function(job, token) return not is_gone[job_key(job)] and (holds_job(tenant, job, token)) end,
   timer = function(timer, token) return holds_timer(tenant, timer, token) end,
+  value = function(scope, key, exists, value)
+    return call('HGET', state_key(scope), key) == (exists == '1' and value)
+  end,
 }
 
 -- What earlier operations will have done: alias of a record, owner of an alias ('' is nobody), bytes of a value and of
@@ -90,6 +94,21 @@ local judge_leases = {
   end,
 }
 
+-- A lock is kept as '<until> <owner>'. Which scopes have any is asked once in a batch.
+local has_locks
+
+local function judge_lock(scope, key)
+  if has_locks[scope] == nil then has_locks[scope] = call('EXISTS', locks_key(scope)) == 1 end
+  if not has_locks[scope] then return end
+  local lock = call('HGET', locks_key(scope), key)
+  if not lock then return end
+  local split = string.find(lock, ' ', 1, true)
+  local is_live = tonumber(string.sub(lock, 1, split - 1)) > tonumber(now)
+  if is_live and string.sub(lock, split + 1) ~= lock_owner then return 'locked' end
+end
+
+local judge_locks = {set = judge_lock, remove = judge_lock, lock = judge_lock}
+
 local judge_values = {
   put = function(kind, id, alias)
     local owner = alias ~= '' and current_owner(kind, alias) or ''
@@ -120,13 +139,14 @@ end
 local function judge(at, preconditions, operations)
   for index = 0, preconditions - 1 do
     local name = ARGV[at]
-    if not holds[name](ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]) then
+    if not holds[name](ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]) then
       return (name == 'job' or name == 'timer') and 'lost' or 'precondition ' .. index
     end
     at = at + SIZE[name]
   end
-  alias_of, owner_of, value_size, scope_size, settled = {}, {}, {}, {}, {}
+  alias_of, owner_of, value_size, scope_size, settled, has_locks = {}, {}, {}, {}, {}, {}
   -- Leases first, as in every engine: who has lost one need not know what else is wrong.
-  local refusal = judge_operations(judge_leases, at, operations) or judge_operations(judge_values, at, operations)
+  local refusal = judge_operations(judge_leases, at, operations) or judge_operations(judge_locks, at, operations)
+    or judge_operations(judge_values, at, operations)
   return refusal, at
 end

@@ -79,6 +79,7 @@ pub(super) fn committed(answer: &str, operations: &[Op]) -> Result<Committed, Co
         "lost" => Err(CommitError::LeaseLost),
         "precondition" => Err(CommitError::Conflict { at: At::Precondition(parse(next())?) }),
         "operation" => Err(CommitError::Conflict { at: At::Operation(parse(next())?) }),
+        "locked" => Err(CommitError::Locked { operation: parse(next())? }),
         "cap" => {
             let (operation, size_bytes) = (parse(next())?, parse(next())?);
             let cap_bytes = match operations.get(operation) {

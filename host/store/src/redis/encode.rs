@@ -22,6 +22,7 @@ pub(super) fn batch(batch: &Batch) -> Arguments {
     arguments.text(batch.tenant.as_str()).number(batch.now_ms);
     arguments.number(batch.preconditions.len()).number(batch.operations.len());
     arguments.text(if makes_work(batch) { "w" } else { "" });
+    arguments.text(batch.lock_owner.as_deref().unwrap_or_default());
     for precondition in &batch.preconditions {
         push_precondition(&mut arguments, precondition);
     }
@@ -117,6 +118,10 @@ fn push_precondition(to: &mut Arguments, precondition: &Precondition) {
         Precondition::RecordAbsent { kind, id } => to.text("absent").text(&escape(kind)).text(id),
         Precondition::AliasFree { kind, alias } => to.text("alias").text(&escape(kind)).text(alias),
         Precondition::CounterBelow { counter, limit } => to.text("below").text(counter).number(limit),
+        Precondition::ValueIs { scope, key, value } => {
+            let exists = u8::from(value.is_some());
+            to.text("value").text(scope).text(key).number(exists).raw(value.as_deref().unwrap_or_default())
+        }
         Precondition::LeaseHeld(Lease::Job(lease)) => to.text("job").text(&job(lease.job)).number(lease.token),
         Precondition::LeaseHeld(Lease::Timer(lease)) => to.text("timer").text(&lease.timer).number(lease.token),
     };
@@ -140,6 +145,8 @@ fn push_operation(to: &mut Arguments, operation: &Op, now_ms: u64) {
             to.text("set").text(scope).text(key).raw(value).number(cap_bytes)
         }
         Op::RemoveValue { scope, key } => to.text("remove").text(scope).text(key),
+        Op::Lock { scope, key, until_ms } => to.text("lock").text(scope).text(key).number(until_ms),
+        Op::Unlock { scope } => to.text("unlock").text(scope),
         Op::ClearScope { scope, max } => to.text("clear").text(scope).number(max),
         Op::Count { counter, amount, expires_ms } => {
             // Relative, because the server's clock is not the caller's. At least a moment.

@@ -1,0 +1,450 @@
+//! What makes a run a transaction on its `db`: serialisable, without a lock while nothing was contended.
+//!
+//! Values that a run has read are preconditions of its commit. A run whose reads went stale, and which had no effect on
+//! the outside yet, is executed again in a fresh sandbox; the second attempt holds locks on the keys of the first, so
+//! that it succeeds however busy they are. Before its first effect (a request, an early response) a run proves its reads
+//! and locks their keys: from then on it cannot be repeated, so other runs wait until it has ended.
+//!
+//! Safety rests on the preconditions alone. Locks and queues only decide who waits; a lock that ends too early, after
+//! a crash or a pause, makes a commit fail, never lie.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::ids::EmitId;
+use domain::props::Isolation;
+use store::{Batch, CommitError, Committed, Op, Precondition, Tenant};
+
+use super::key_queues::{Front, Key};
+use super::services::{stored_key, write_operations};
+use crate::ports::{ServiceError, Write};
+use crate::{Error, Platform};
+
+/// The second attempt holds locks on every key of the first, so a third one read keys that neither had; a component
+/// that never reads the same keys twice gives up here.
+const ATTEMPTS_MAXIMUM: u32 = 16;
+/// A run reads at most so many keys: they are preconditions of its batch.
+pub(super) const READ_KEYS_MAXIMUM: usize = 10_000;
+/// How long locks outlive the deadline of their run: the time between its end and its commit.
+const LOCK_MARGIN: Duration = Duration::from_secs(10);
+/// Between two looks at a lock of another host.
+const PAUSE_MS: std::ops::RangeInclusive<u64> = 1..=50;
+
+/// One invocation's, over all its attempts.
+pub(crate) struct Transaction {
+    platform: Platform,
+    tenant: Tenant,
+    scope: String,
+    run_id: String,
+    isolation: Isolation,
+    /// Nothing counts unless the run returns, so nothing is flushed before.
+    is_atomic: bool,
+    wall_clock: Duration,
+    state: Mutex<State>,
+}
+
+/// What a run does its transaction on, and how.
+pub(crate) struct Terms {
+    /// Owns the locks; steps of one workflow run share it.
+    pub(crate) run_id: String,
+    pub(crate) tenant: Tenant,
+    /// Where `$.service.db` keeps its values.
+    pub(crate) scope: String,
+    pub(crate) isolation: Isolation,
+    pub(crate) is_atomic: bool,
+    pub(crate) wall_clock: Duration,
+}
+
+#[derive(Default)]
+struct State {
+    /// By stored key; also what was flushed, so that the run goes on reading its own writes.
+    reads: BTreeMap<String, Option<Bytes>>,
+    locked: BTreeSet<String>,
+    fronts: Vec<Front>,
+    has_effects: bool,
+    attempts: u32,
+    refusal: Option<Refusal>,
+}
+
+/// Why a service of the transaction ended the run; not the host's failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// What the run read has changed.
+    Stale,
+    /// The source's store is full.
+    Full,
+    TooManyReads,
+}
+
+/// Ids of runs sort by the time they began.
+pub(crate) fn new_run_id(platform: &Platform) -> String {
+    EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string()
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the transaction was refused: {0:?}")]
+struct Refused(Refusal);
+
+// === impl Transaction ===
+
+impl Transaction {
+    pub(crate) fn new(platform: &Platform, terms: Terms) -> Arc<Self> {
+        let Terms { run_id, tenant, scope, isolation, is_atomic, wall_clock } = terms;
+        let (platform, state) = (platform.clone(), Mutex::default());
+        Arc::new(Self { platform, tenant, scope, run_id, isolation, is_atomic, wall_clock, state })
+    }
+
+    pub(crate) fn run_id(&self) -> &str {
+        &self.run_id
+    }
+
+    pub(crate) fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    pub(crate) fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    pub(crate) fn has_effects(&self) -> bool {
+        self.state().has_effects
+    }
+
+    /// Why the last attempt was ended by this transaction, if it was.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.state().refusal
+    }
+
+    /// A value as the run sees it: the same each time it is read.
+    pub(super) async fn read(&self, key: &str) -> Result<Option<Bytes>, ServiceError> {
+        let key = stored_key(key);
+        if self.isolation == Isolation::None {
+            return self.value(&key).await;
+        }
+        loop {
+            if let Some(known) = self.state().reads.get(&key) {
+                return Ok(known.clone());
+            }
+            let had_effects = self.prepare_read(&key).await?;
+            let value = self.value(&key).await?;
+            let mut state = self.state();
+            if state.reads.len() >= READ_KEYS_MAXIMUM {
+                return Err(refuse(&mut state, Refusal::TooManyReads));
+            }
+            // An early response may have been sent meanwhile; then the key has to be locked before it is read.
+            if state.has_effects == had_effects {
+                state.reads.insert(key, value.clone());
+                return Ok(value);
+            }
+        }
+    }
+
+    /// After an effect a key is locked before it is read. Before, a run waits only while it holds nothing itself.
+    async fn prepare_read(&self, key: &str) -> Result<bool, ServiceError> {
+        let (has_effects, is_locked, holds_fronts) = {
+            let state = self.state();
+            (state.has_effects, state.locked.contains(key), !state.fronts.is_empty())
+        };
+        if is_locked {
+            return Ok(has_effects);
+        }
+        let queues = self.platform.key_queues();
+        let place = self.place(key);
+        if has_effects {
+            self.state().fronts.extend(queues.try_join(place));
+            let lock = || self.batch(vec![self.lock_operation(key)]);
+            self.commit_unlocked(lock, u64::MAX).await.map_err(service_error)?;
+            self.state().locked.insert(key.to_owned());
+        } else if !holds_fronts && queues.is_briefly_busy(&place) {
+            let front = queues.join(place).await;
+            self.state().fronts.push(front);
+        }
+        Ok(has_effects)
+    }
+
+    /// Called before a request leaves: proves and locks what was read, and flushes `writes`, because the other side may
+    /// call back and must find them. Answers the writes that the run has to keep.
+    pub(super) async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
+        let (flushed, kept) = if self.is_atomic { (Vec::new(), writes) } else { (writes, Vec::new()) };
+        let unproven = self.unproven();
+        if unproven.is_empty() && flushed.is_empty() {
+            self.begin_effects();
+            return Ok(kept);
+        }
+        if !self.take_fronts(&unproven).await {
+            return Err(refuse(&mut self.state(), Refusal::Stale));
+        }
+        let outcome = self.prove(&unproven, &flushed, Vec::new(), u64::MAX).await;
+        self.proven(outcome)?;
+        Ok(kept)
+    }
+
+    /// The same before an answer that could as well be given at the end of the run; `operations` are part of the batch.
+    /// `false` when it would have to wait for another run, which may itself be waiting for the answer.
+    pub(super) async fn before_early_answer(&self, operations: Vec<Op>) -> Result<bool, ServiceError> {
+        let unproven = self.unproven();
+        if !self.try_fronts(&unproven) {
+            return Ok(false);
+        }
+        match self.prove(&unproven, &[], operations, 0).await {
+            Err(CommitError::Locked { .. }) => Ok(false),
+            outcome => self.proven(outcome).map(|()| true),
+        }
+    }
+
+    /// Commits that what was read still holds, together with locks on it, flushed writes and other operations.
+    async fn prove(
+        &self,
+        unproven: &[(String, Option<Bytes>)],
+        flushed: &[Write],
+        operations: Vec<Op>,
+        until_ms: u64,
+    ) -> Result<(), CommitError> {
+        let values = match self.isolation {
+            Isolation::None => BTreeMap::new(),
+            Isolation::Serializable => flushed_values(flushed),
+        };
+        let flushing = write_operations(&self.scope, flushed.to_vec(), self.platform.config.limits.db_source_bytes);
+        let keys: Vec<String> = unproven.iter().map(|(key, _)| key.clone()).chain(values.keys().cloned()).collect();
+        let batch = || {
+            let locks = keys.iter().map(|key| self.lock_operation(key));
+            let mut batch =
+                self.batch(locks.chain(flushing.iter().cloned()).chain(operations.iter().cloned()).collect());
+            batch.preconditions = unproven.iter().map(|(key, value)| self.value_is(key, value)).collect();
+            batch
+        };
+        self.commit_unlocked(batch, until_ms).await?;
+        let mut state = self.state();
+        state.locked.extend(keys);
+        state.reads.extend(values);
+        Ok(())
+    }
+
+    fn proven(&self, outcome: Result<(), CommitError>) -> Result<(), ServiceError> {
+        match outcome {
+            Ok(()) => {
+                self.begin_effects();
+                Ok(())
+            }
+            Err(CommitError::Conflict { .. }) => Err(refuse(&mut self.state(), Refusal::Stale)),
+            Err(CommitError::OverCap { .. }) => Err(refuse(&mut self.state(), Refusal::Full)),
+            Err(error) => Err(service_error(error)),
+        }
+    }
+
+    fn begin_effects(&self) {
+        let mut state = self.state();
+        state.has_effects = true;
+        for front in &state.fronts {
+            front.is_waiting_for_the_outside();
+        }
+    }
+
+    /// Adds to the run's last batch what it read, and that its locks end.
+    pub(crate) fn seal(&self, batch: &mut Batch) {
+        let state = self.state();
+        batch.preconditions.extend(state.reads.iter().map(|(key, value)| self.value_is(key, value)));
+        if !state.locked.is_empty() {
+            batch.lock_owner = Some(self.run_id.clone());
+            batch.operations.push(Op::Unlock { scope: self.scope.clone() });
+        }
+    }
+
+    /// Waits after a commit was refused because a value is locked. Answers whether it is worth another try.
+    pub(crate) async fn wait(&self, writes: &[Write], waited: &mut Waited) -> bool {
+        let until_ms = waited.until_ms(self);
+        if self.state().fronts.is_empty() {
+            let keys: BTreeSet<String> = writes.iter().map(|write| stored_key(&write.key)).collect();
+            return self.join_all(&keys, until_ms).await;
+        }
+        waited.pause(&self.platform, until_ms).await
+    }
+
+    /// Prepares another attempt, with locks on every key the run is known to need. `false` when there cannot be one.
+    pub(crate) async fn begin_again(&self, writes: &[Write]) -> Result<bool, Error> {
+        let keys: BTreeSet<String> = {
+            let mut state = self.state();
+            state.attempts += 1;
+            if state.has_effects || state.attempts >= ATTEMPTS_MAXIMUM {
+                return Ok(false);
+            }
+            let read = std::mem::take(&mut state.reads).into_keys();
+            // Still locked until they are released, and needed again.
+            let known = state.locked.clone();
+            state.refusal = None;
+            read.chain(known).chain(writes.iter().map(|write| stored_key(&write.key))).collect()
+        };
+        let until_ms = self.deadline_ms();
+        if !self.holds_fronts(&keys) {
+            self.release().await;
+            if !self.join_all(&keys, until_ms).await {
+                return Ok(false);
+            }
+        }
+        let batch = || self.batch(keys.iter().map(|key| self.lock_operation(key)).collect());
+        match self.commit_unlocked(batch, until_ms).await {
+            Ok(_) => {
+                self.state().locked = keys;
+                Ok(true)
+            }
+            Err(CommitError::Locked { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Gives up locks and queues. For runs that end without a commit; should it fail, the locks end by themselves.
+    pub(crate) async fn release(&self) {
+        let (fronts, locked) = {
+            let mut state = self.state();
+            (std::mem::take(&mut state.fronts), std::mem::take(&mut state.locked))
+        };
+        if !locked.is_empty() {
+            let unlock = self.batch(vec![Op::Unlock { scope: self.scope.clone() }]);
+            if let Err(error) = self.platform.store.commit(unlock).await {
+                tracing::warn!(run.id = self.run_id, %error, "locks of a run were not released and end with its deadline");
+            }
+        }
+        drop(fronts);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn value(&self, key: &str) -> Result<Option<Bytes>, ServiceError> {
+        let values = self.platform.store.values(&self.tenant, &self.scope, &[key.to_owned()]).await;
+        Ok(values.map_err(service_error)?.found.into_iter().next().flatten())
+    }
+
+    /// What was read and is not protected by a lock yet.
+    fn unproven(&self) -> Vec<(String, Option<Bytes>)> {
+        let state = self.state();
+        let unproven = state.reads.iter().filter(|(key, _)| !state.locked.contains(*key));
+        unproven.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
+    /// The front of each key's queue, without ever waiting out of order: a run that holds one already only tries.
+    async fn take_fronts(&self, unproven: &[(String, Option<Bytes>)]) -> bool {
+        if !self.state().fronts.is_empty() {
+            return self.try_fronts(unproven) || self.has_effects();
+        }
+        for (key, _) in unproven {
+            let front = self.platform.key_queues().join(self.place(key)).await;
+            self.state().fronts.push(front);
+        }
+        true
+    }
+
+    fn try_fronts(&self, unproven: &[(String, Option<Bytes>)]) -> bool {
+        let mut state = self.state();
+        for (key, _) in unproven {
+            if state.fronts.iter().any(|front| front.key() == key) {
+                continue;
+            }
+            match self.platform.key_queues().try_join(self.place(key)) {
+                Some(front) => state.fronts.push(front),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    fn holds_fronts(&self, keys: &BTreeSet<String>) -> bool {
+        let state = self.state();
+        let held: BTreeSet<&str> = state.fronts.iter().map(Front::key).collect();
+        keys.iter().all(|key| held.contains(key.as_str()))
+    }
+
+    /// In the order of their names, as every other run does it.
+    async fn join_all(&self, keys: &BTreeSet<String>, until_ms: u64) -> bool {
+        for key in keys {
+            // Cancel-safe: a run that stops waiting leaves the queue.
+            let front = tokio::select! {
+                biased;
+                front = self.platform.key_queues().join(self.place(key)) => front,
+                () = self.platform.clock.sleep_until(until_ms) => return false,
+            };
+            self.state().fronts.push(front);
+        }
+        true
+    }
+
+    /// Commits as soon as no value of the batch is locked by another run.
+    async fn commit_unlocked(&self, batch: impl Fn() -> Batch, until_ms: u64) -> Result<Committed, CommitError> {
+        let mut waited = Waited::default();
+        loop {
+            match self.platform.store.commit(batch()).await {
+                Err(CommitError::Locked { .. }) if waited.pause(&self.platform, until_ms).await => {}
+                settled => return settled,
+            }
+        }
+    }
+
+    fn batch(&self, operations: Vec<Op>) -> Batch {
+        let mut batch = self.platform.batch(&self.tenant);
+        batch.lock_owner = Some(self.run_id.clone());
+        batch.operations = operations;
+        batch
+    }
+
+    fn lock_operation(&self, key: &str) -> Op {
+        let margin_ms = u64::try_from(LOCK_MARGIN.as_millis()).unwrap_or_default();
+        let until_ms = self.deadline_ms().saturating_add(margin_ms);
+        Op::Lock { scope: self.scope.clone(), key: key.to_owned(), until_ms }
+    }
+
+    fn value_is(&self, key: &str, value: &Option<Bytes>) -> Precondition {
+        Precondition::ValueIs { scope: self.scope.clone(), key: key.to_owned(), value: value.clone() }
+    }
+
+    fn place(&self, key: &str) -> Key {
+        Key { tenant: self.tenant.clone(), scope: self.scope.clone(), key: key.to_owned() }
+    }
+
+    fn deadline_ms(&self) -> u64 {
+        let wall_clock_ms = u64::try_from(self.wall_clock.as_millis()).unwrap_or(u64::MAX);
+        self.platform.clock.now_ms().saturating_add(wall_clock_ms)
+    }
+}
+
+/// Waiting for locks to end, with growing pauses.
+#[derive(Default)]
+pub(crate) struct Waited {
+    pause_ms: u64,
+    until_ms: Option<u64>,
+}
+
+// === impl Waited ===
+
+impl Waited {
+    fn until_ms(&mut self, transaction: &Transaction) -> u64 {
+        *self.until_ms.get_or_insert_with(|| transaction.deadline_ms())
+    }
+
+    /// `false` once the time is over.
+    async fn pause(&mut self, platform: &Platform, until_ms: u64) -> bool {
+        let now_ms = platform.clock.now_ms();
+        if now_ms >= until_ms {
+            return false;
+        }
+        self.pause_ms = (self.pause_ms * 2).clamp(*PAUSE_MS.start(), *PAUSE_MS.end());
+        platform.clock.sleep_until(now_ms.saturating_add(self.pause_ms)).await;
+        true
+    }
+}
+
+/// What the flushed writes make of their keys; the last one of a key counts.
+fn flushed_values(writes: &[Write]) -> BTreeMap<String, Option<Bytes>> {
+    writes.iter().map(|write| (stored_key(&write.key), write.value.clone().map(Bytes::from))).collect()
+}
+
+fn refuse(state: &mut State, refusal: Refusal) -> ServiceError {
+    state.refusal = Some(refusal);
+    service_error(Refused(refusal))
+}
+
+fn service_error(error: impl std::error::Error + Send + Sync + 'static) -> ServiceError {
+    ServiceError(Box::new(error))
+}
