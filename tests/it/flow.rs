@@ -8,6 +8,7 @@ mod endpoints;
 mod listeners;
 mod restarts;
 mod sources;
+mod state;
 mod storm;
 mod streams;
 

@@ -13,6 +13,7 @@ pub(super) fn check(stage: &Stage, log: &Log, found: &Findings) -> Vec<String> {
     let mut wrong = Vec::new();
     check_requests(log, found, &mut wrong);
     check_state(found, &mut wrong);
+    check_shared_counts(found, &mut wrong);
     check_order(found, &mut wrong);
     check_counts("the listener", &found.listener, &mut wrong);
     check_counts("the timer", &found.ticks, &mut wrong);
@@ -75,6 +76,24 @@ fn check_state(found: &Findings, wrong: &mut Vec<String>) {
         emitted.extend(of(found.late.get(lane).map(Vec::as_slice).unwrap_or_default()));
         for (sender, number) in written.difference(&emitted) {
             wrong.push(format!("of request {number} of {sender} there is only the state"));
+        }
+    }
+}
+
+/// Senders that count in one value at the same time lose no update: each event has a count of its own, without a gap, and
+/// the state holds as many as there are events.
+fn check_shared_counts(found: &Findings, wrong: &mut Vec<String>) {
+    for (lane, events) in &found.lanes {
+        let late = found.late.get(lane).map(Vec::as_slice).unwrap_or_default();
+        let mut counts: Vec<u64> =
+            events.iter().chain(late).map(|event| event.event["count"].as_u64().unwrap_or_default()).collect();
+        counts.sort_unstable();
+        if let Some((found, due)) = counts.iter().zip(1..).find(|(found, due)| **found != *due) {
+            wrong.push(format!("{} counted {found} where {due} was due", lane.name()));
+        }
+        let state = found.counts.get(lane).copied().unwrap_or_default();
+        if !(events.len()..=events.len() + late.len()).contains(&usize::try_from(state).unwrap_or_default()) {
+            wrong.push(format!("{} counted {state} requests and has {} events", lane.name(), events.len()));
         }
     }
 }

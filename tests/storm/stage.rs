@@ -16,18 +16,20 @@ const SETTLES_WITHIN: Duration = Duration::from_secs(150);
 /// Keys read back in one run.
 const KEYS_AT_ONCE: usize = 500;
 
-/// Writes what it emits also into its store.
+/// Writes what it emits also into its store. All senders count in one `count`, at the same time.
 const COUNTER: &str = r#"
 module.exports = {
   name: "NAME", version: "1", props: {http: "$.interface.http", db: "$.service.db"},
   async run({body}) {
     if (body.read) return this.$emit(body.read.map((key) => this.db.get(key) ?? null), {name: "state"});
+    const count = (this.db.get("count") || 0) + 1;
     if (DELAY) await new Promise((resolve) => setTimeout(resolve, DELAY));
     const {sender, number} = body;
     const seen = (this.db.get(sender) || 0) + 1;
     this.db.set(sender, seen);
     this.db.set(`${sender}/${number}`, number);
-    this.$emit({sender, number, seen});
+    this.db.set("count", count);
+    this.$emit({sender, number, seen, count});
   },
 };"#;
 
@@ -72,6 +74,8 @@ pub(super) struct Findings {
     pub(super) ticks: Vec<Found>,
     /// The store of each source says of these requests that they ran.
     pub(super) state: BTreeMap<Lane, Vec<(String, u64)>>,
+    /// How many requests the store of each source has counted.
+    pub(super) counts: BTreeMap<Lane, u64>,
     /// Of each lane, what came after its events and before a second reading. A request that was accepted and never answered
     /// runs when it runs: its event may come while the reckoning goes on.
     pub(super) late: BTreeMap<Lane, Vec<Found>>,
@@ -184,16 +188,22 @@ impl Stage {
         for lane in self.lanes.keys() {
             let sent: Vec<_> = log.all().filter(|sent| sent.lane == *lane).collect();
             let state = found.state.entry(*lane).or_default();
+            let count = self.read_keys(*lane, &["count".to_owned()]).await;
+            found.counts.insert(*lane, count[0].as_u64().unwrap_or_default());
             for sent in sent.chunks(KEYS_AT_ONCE) {
                 let keys: Vec<String> = sent.iter().map(|sent| format!("{}/{}", sent.sender, sent.number)).collect();
-                let path = format!("/v1/sources/{}/run", self.source(*lane));
-                let ran = self.client.post(&path, &json!({"body": {"read": keys}})).await.unwrap().data();
-                assert_eq!(ran["ok"], true, "{ran}");
-                let values = ran["emitted"][0]["event"].as_array().unwrap().clone();
+                let values = self.read_keys(*lane, &keys).await;
                 let known = sent.iter().zip(values).filter(|(sent, value)| *value == json!(sent.number));
                 state.extend(known.map(|(sent, _)| (sent.sender.clone(), sent.number)));
             }
         }
+    }
+
+    async fn read_keys(&self, lane: Lane, keys: &[String]) -> Vec<Value> {
+        let path = format!("/v1/sources/{}/run", self.source(lane));
+        let ran = self.client.post(&path, &json!({"body": {"read": keys}})).await.unwrap().data();
+        assert_eq!(ran["ok"], true, "{ran}");
+        ran["emitted"][0]["event"].as_array().unwrap().clone()
     }
 
     /// All from the beginning, after the state was read: what was read once must be there still, at the same place.

@@ -3,6 +3,7 @@
 //!
 //! What must hold, whatever moment the server dies at:
 //! - a request that was answered 200 has its event in the store exactly once, and so has its state;
+//! - a counter that concurrent requests increment is the number of events;
 //! - every event in the store reaches the receiver at least once, signed, in its emitter's order, and nothing else does;
 //! - event ids rise; requests that follow each other stay in order; a listening source and a timer count without a gap;
 //! - what the management API acknowledged is there after each restart, and whole.

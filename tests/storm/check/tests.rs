@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{check_counts, check_ids, check_listener, check_order, check_requests, check_state};
+use super::{check_counts, check_ids, check_listener, check_order, check_requests, check_shared_counts, check_state};
 use crate::storm::sender::{Lane, Log, Sent};
 use crate::storm::stage::{Findings, Found};
 
@@ -19,6 +19,7 @@ fn sound() -> (Log, Findings) {
     let mut findings = Findings::default();
     findings.lanes.insert(Lane::Ordered, (1..=3).map(found).collect());
     findings.state.insert(Lane::Ordered, (1..=3).map(|number| ("s".to_owned(), number)).collect());
+    findings.counts.insert(Lane::Ordered, 3);
     findings.listener = (1..=3).map(found).collect();
     (log, findings)
 }
@@ -29,6 +30,7 @@ fn wrong(harm: impl FnOnce(&mut Log, &mut Findings)) -> Vec<String> {
     let mut wrong = Vec::new();
     check_requests(&log, &findings, &mut wrong);
     check_state(&findings, &mut wrong);
+    check_shared_counts(&findings, &mut wrong);
     check_order(&findings, &mut wrong);
     check_counts("the listener", &findings.listener, &mut wrong);
     check_listener(&findings, &mut wrong);
@@ -82,9 +84,18 @@ fn a_request_that_died_may_have_its_event_or_not_but_not_half_of_it() {
     let comes_late = |log: &mut Log, findings: &mut Findings| {
         died(log);
         state(findings).push(("s".to_owned(), 4));
+        findings.counts.insert(Lane::Ordered, 4);
         findings.late.insert(Lane::Ordered, vec![found(4)]);
     };
     assert_eq!(wrong(comes_late), Vec::<String>::new());
+}
+
+#[test]
+fn a_count_that_was_lost_is_found() {
+    check_finds("counted 2 where 3 was due", |_, findings| ordered(findings)[2].event["count"] = Value::from(2));
+    check_finds("counted 2 requests and has 3 events", |_, findings| {
+        findings.counts.insert(Lane::Ordered, 2);
+    });
 }
 
 #[test]

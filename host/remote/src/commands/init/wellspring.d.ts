@@ -30,6 +30,8 @@ export interface DbProp {
   type: "$.service.db";
   label?: string;
   description?: string;
+  /** What concurrent runs see of each other. `serializable`, the default: as if they had come one after the other. */
+  isolation?: "serializable" | "none";
 }
 
 export interface OptionsQuery {
@@ -202,6 +204,8 @@ interface Common<P, M> {
   key?: string;
   version: string;
   description?: string;
+  /** Nothing a run did counts unless it returns. */
+  atomic?: boolean;
   props?: P;
   /** Called as `this.<name>()`. */
   methods?: M;
