@@ -39,6 +39,8 @@ pub struct Sse {
 /// One of them; comments are left out.
 #[derive(Debug)]
 pub struct Sent {
+    /// Empty for an event of the source.
+    pub name: String,
     pub id: String,
     pub data: Value,
 }
@@ -191,10 +193,17 @@ impl Sse {
         loop {
             let block = self.block().await?;
             let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned));
-            if let (Some(id), Some(data)) = (field("id: "), field("data: ")) {
-                return Ok(Sent { id, data: serde_json::from_str(&data)? });
+            if let Some(data) = field("data: ") {
+                let (name, id) = (field("event: ").unwrap_or_default(), field("id: ").unwrap_or_default());
+                return Ok(Sent { name, id, data: serde_json::from_str(&data)? });
             }
         }
+    }
+
+    /// Whether the server has closed it, and nothing was left to read.
+    pub async fn is_over(&mut self) -> Result<bool> {
+        let frame = tokio::time::timeout(PATIENCE, self.body.frame()).await.context("it stays open")?;
+        Ok(self.buffer.is_empty() && frame.is_none())
     }
 
     async fn block(&mut self) -> Result<String> {

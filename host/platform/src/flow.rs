@@ -43,7 +43,7 @@ pub(crate) const ACCEPTANCE_KIND: &str = <job::Acceptance as crate::records::Sto
 pub(crate) const DEDUPE_KIND: &str = <plan::Dedupe as crate::records::Stored>::KIND;
 
 pub(crate) use accept::accept_operations;
-pub use follow::{End, Follower, Following, Next};
+pub use follow::{End, Follower, Following, Gap, Next};
 pub use handle::{Config, Flow, Handle};
 pub use instance::Instance;
 pub(crate) use instance::{open_props, secrets_context};

@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::models::{Page, PageInfo};
 
 pub use follow::Stage;
-pub(crate) use frames::Frames;
+pub(crate) use frames::{Frame, Frames};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A deploy fetches packages and runs two hooks, which may take five minutes each; nothing takes longer.

@@ -68,6 +68,8 @@ pub enum Error {
     NothingToDo { hint: &'static str },
     #[error("an answer is needed, and there is no terminal")]
     NoTerminal { hint: &'static str },
+    #[error("the stream has ended: {cause}")]
+    StreamEnded { cause: &'static str },
     /// Ctrl-C, also at a prompt.
     #[error("interrupted")]
     Interrupted,
@@ -163,6 +165,7 @@ impl Error {
             Self::NotFound { .. } => "not_found",
             Self::Ambiguous { .. } => "ambiguous",
             Self::RunFailed { .. } => "run_failed",
+            Self::StreamEnded { .. } => "stream_ended",
             _ if self.exit_code() == exit::USAGE => "usage",
             _ => "failed",
         }

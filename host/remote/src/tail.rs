@@ -1,11 +1,14 @@
 //! Following a stream of a source as it goes on, across restarts of the server and lost connections.
 //!
 //! A [`Tail`] yields every event once and in order: it comes back with the id of the last one it saw, and the server
-//! goes on from there.
+//! goes on from there. Where that is not possible, because the reader was too slow or the events are no longer kept, it
+//! says so ([`Step::Gap`]) and goes on with what is there.
 
 use std::time::Duration;
 
-use crate::client::{Client, Frames, Query};
+use serde::Deserialize;
+
+use crate::client::{Client, Frame, Frames, Query};
 use crate::error::Error;
 use crate::models::{EventSummary, LogLine};
 
@@ -19,6 +22,11 @@ const SILENCE: Duration = Duration::from_secs(45);
 #[derive(Debug)]
 pub enum Step {
     Event(Box<EventSummary>),
+    /// The server could not give everything that came after the event `last_id`. The next call comes back for what is
+    /// kept.
+    Gap {
+        last_id: String,
+    },
     /// The connection was lost. The next call waits for `pause` and comes back.
     Lost {
         cause: String,
@@ -34,9 +42,23 @@ pub struct Tail {
     stream: Option<String>,
     last_id: Option<String>,
     open: Option<(reqwest::Response, Frames)>,
+    /// Whether an event came since it was opened.
+    has_come: bool,
     pause: Duration,
     /// What has to be waited for before the next attempt.
     due: Option<Duration>,
+}
+
+/// The data of an event `gap`.
+#[derive(Deserialize)]
+struct Gap {
+    last_event_id: String,
+}
+
+/// The data of an event `end`.
+#[derive(Deserialize)]
+struct End {
+    reason: String,
 }
 
 // === impl Tail ===
@@ -51,6 +73,7 @@ impl Tail {
             stream: stream.map(str::to_owned),
             last_id,
             open: None,
+            has_come: false,
             pause: FIRST_PAUSE,
             due: None,
         }
@@ -62,6 +85,7 @@ impl Tail {
         let query: Vec<Query<'_>> = self.stream.iter().map(|stream| ("event_name", stream.as_str())).collect();
         let response = self.client.stream(&self.path, &query, self.last_id.as_deref()).await?;
         self.open = Some((response, Frames::default()));
+        self.has_come = false;
         self.pause = FIRST_PAUSE;
         Ok(())
     }
@@ -81,10 +105,10 @@ impl Tail {
         }
         while let Some((response, frames)) = &mut self.open {
             if let Some(frame) = frames.next() {
-                // What cannot be read is of a kind this client does not know.
-                let Ok(event) = serde_json::from_str::<EventSummary>(&frame.data) else { continue };
-                self.last_id = Some(event.id.clone());
-                return Ok(Step::Event(Box::new(event)));
+                match self.understand(&frame)? {
+                    Some(step) => return Ok(step),
+                    None => continue,
+                }
             }
             match tokio::time::timeout(SILENCE, response.chunk()).await {
                 Ok(Ok(Some(chunk))) => frames.push(&chunk),
@@ -94,6 +118,38 @@ impl Tail {
             }
         }
         Ok(self.lost("the stream is closed".to_owned()))
+    }
+
+    /// What cannot be read is of a kind this client does not know.
+    fn understand(&mut self, frame: &Frame) -> Result<Option<Step>, Error> {
+        match frame.event.as_str() {
+            "gap" => Ok(serde_json::from_str(&frame.data).ok().map(|Gap { last_event_id }| self.gap(last_event_id))),
+            "end" => {
+                let reason = serde_json::from_str(&frame.data).map_or_else(|_| String::new(), |End { reason }| reason);
+                let cause = match reason.as_str() {
+                    "source_deleted" => return Err(Error::StreamEnded { cause: "the source was deleted" }),
+                    "key_revoked" => return Err(Error::StreamEnded { cause: "the API key was revoked" }),
+                    "account_deleted" => return Err(Error::StreamEnded { cause: "the account was deleted" }),
+                    "server_stopping" => "the server is stopping",
+                    _ => "the server ended the stream",
+                };
+                Ok(Some(self.lost(cause.to_owned())))
+            }
+            _ => {
+                let Ok(event) = serde_json::from_str::<EventSummary>(&frame.data) else { return Ok(None) };
+                self.last_id = Some(event.id.clone());
+                self.has_come = true;
+                Ok(Some(Step::Event(Box::new(event))))
+            }
+        }
+    }
+
+    /// Comes back at once, because what is kept goes by; unless nothing came, when it would do nothing else.
+    fn gap(&mut self, last_id: String) -> Step {
+        self.open = None;
+        self.last_id = Some(last_id.clone());
+        self.due = (!self.has_come).then_some(FIRST_PAUSE);
+        Step::Gap { last_id }
     }
 
     fn lost(&mut self, cause: String) -> Step {

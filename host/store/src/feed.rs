@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use tokio::sync::Semaphore;
 
 use self::live::{Account, Topic};
 use crate::{EntryId, Op, Tenant};
@@ -27,6 +28,8 @@ const EMITTER_BYTES: usize = 32 << 20;
 /// Includes the form in which entries are sent, which is about as large as they are, and what slow connections hold.
 const TENANT_BYTES: usize = 64 << 20;
 const TOTAL_BYTES: usize = 128 << 20;
+/// Readers that read entries of before at the same time.
+const TURNS: usize = 16;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -55,6 +58,7 @@ struct Shared {
     /// Followed emitters; zero is what almost every commit sees.
     followed: AtomicUsize,
     held_bytes: Arc<AtomicUsize>,
+    turns: Semaphore,
     tenants: Mutex<HashMap<Tenant, Topics>>,
 }
 
@@ -76,7 +80,8 @@ impl Default for Bounds {
 impl Feed {
     pub(crate) fn new(bounds: Bounds) -> Self {
         let (followed, held_bytes, tenants) = Default::default();
-        Self { shared: Arc::new(Shared { bounds, followed, held_bytes, tenants }) }
+        let turns = Semaphore::new(TURNS);
+        Self { shared: Arc::new(Shared { bounds, followed, held_bytes, turns, tenants }) }
     }
 
     /// A reader of everything that is published for the emitter from now on.
@@ -172,13 +177,18 @@ impl Shared {
         self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn is_full(&self, topic: &Topic) -> bool {
+        let is_tenant_full = topic.account.held_bytes() > self.bounds.tenant_bytes;
+        is_tenant_full || self.held_bytes.load(Ordering::Relaxed) > self.bounds.total_bytes
+    }
+
     /// After entries were pushed to a topic: back to the bounds of its tenant and of all.
     fn make_room(&self, topic: &Topic) {
-        let is_tenant_full = || topic.account.held_bytes() > self.bounds.tenant_bytes;
-        let is_full = || self.held_bytes.load(Ordering::Relaxed) > self.bounds.total_bytes;
-        if !is_tenant_full() && !is_full() {
+        if !self.is_full(topic) {
             return;
         }
+        let is_tenant_full = || topic.account.held_bytes() > self.bounds.tenant_bytes;
+        let is_full = || self.held_bytes.load(Ordering::Relaxed) > self.bounds.total_bytes;
         let tenants = self.lock();
         if let Some(topics) = tenants.get(&topic.tenant) {
             topics.make_room(is_tenant_full);

@@ -46,6 +46,7 @@ async fn show(tail: &mut Tail, stream: Option<&str>) -> Result<(), Error> {
         match tail.next().await? {
             Step::Event(event) if stream == Some("$logs") => print_log_event(&output, &event)?,
             Step::Event(event) => print_event(&output, &event)?,
+            Step::Gap { last_id } => output.warn(&format!("events that came after {last_id} are missing here")),
             Step::Lost { .. } => {}
         }
     }

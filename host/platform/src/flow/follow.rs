@@ -16,7 +16,7 @@ use domain::event_id::EventId;
 use domain::subscriptions::Stream;
 use store::{EntryId, Live, LiveEntry, Taken};
 
-use self::kept::Kept;
+use self::kept::{Kept, Read};
 use self::standing::Standing;
 use crate::manage::sources;
 use crate::records::names;
@@ -55,8 +55,17 @@ pub struct Following<'a> {
 pub enum Next {
     Event(Arc<LiveEntry>),
     /// Events after the last one were committed and will not come.
-    Gap,
+    Gap(Gap),
     End(End),
+}
+
+/// Why not everything comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// More came than is held for a reader that has not taken it, or the store cannot exclude that it missed something.
+    Lost,
+    /// So many readers are behind that there is no memory to read what is kept.
+    Crowded,
 }
 
 // === impl Follower ===
@@ -101,15 +110,16 @@ impl Follower {
                 return Ok(Next::End(end));
             }
             if self.kept.is_some() {
-                if let Some(entry) = self.next_kept().await? {
-                    return Ok(self.give(entry));
+                match self.next_kept().await? {
+                    Read::Entry(entry) => return Ok(self.give(entry)),
+                    Read::Crowded => return Ok(Next::Gap(Gap::Crowded)),
+                    Read::All => continue,
                 }
-                continue;
             }
             match self.live.take() {
                 Some(Taken::Entry(entry)) if self.is_wanted(&entry) => return Ok(self.give(entry)),
                 Some(Taken::Entry(_)) => {}
-                Some(Taken::Lost) => return Ok(Next::Gap),
+                Some(Taken::Lost) => return Ok(Next::Gap(Gap::Lost)),
                 None => self.wait().await,
             }
         }
@@ -129,17 +139,16 @@ impl Follower {
         is_of_the_stream && entry.id > self.last
     }
 
-    /// `None` when all was read.
-    async fn next_kept(&mut self) -> Result<Option<Arc<LiveEntry>>, Error> {
-        let Some(kept) = &mut self.kept else { return Ok(None) };
+    async fn next_kept(&mut self) -> Result<Read, Error> {
+        let Some(kept) = &mut self.kept else { return Ok(Read::All) };
         let place = (&self.standing.caller.tenant, self.emitter.as_str(), self.stream.as_ref());
-        let entry = kept.next(&self.platform, &self.live, place, self.last).await?;
-        if entry.is_none() {
+        let read = kept.next(&self.platform, &self.live, place, self.last).await?;
+        if matches!(read, Read::All) {
             // What is live begins after everything that was kept, also what belongs to other streams.
             self.last = self.last.max(kept.newest);
             self.kept = None;
         }
-        Ok(entry)
+        Ok(read)
     }
 
     /// Until there is more, or it is time to look whether the reader may still have it.

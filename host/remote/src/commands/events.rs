@@ -111,6 +111,10 @@ pub(super) async fn follow(
                     return Ok(());
                 }
             }
+            Step::Gap { last_id } => {
+                session.output.warn(&format!("events that came after {last_id} are missing"));
+                session.output.hint("this reader was too slow for them; what the server has kept follows");
+            }
             Step::Lost { cause, pause } => {
                 session.output.say(&format!("{cause}; trying again in {} s", pause.as_secs()));
             }

@@ -99,6 +99,7 @@ impl Fake {
         self.push(line, Answer::Text(status, content_type, text.to_owned()));
     }
 
+    /// Events of a source, or `{named, data}` for others.
     pub(crate) fn events(&self, line: &str, events: Vec<Value>, is_open: bool) {
         self.push(line, Answer::Events { events, is_open });
     }
@@ -187,7 +188,10 @@ fn text_answer(status: u16, content_type: &str, text: String) -> Response<Body> 
 }
 
 fn stream_answer(events: &[Value], is_open: bool) -> Response<Body> {
-    let text = events.iter().map(|event| format!("id: {}\ndata: {event}\n\n", event["id"].as_str().unwrap()));
+    let text = events.iter().map(|event| match event["named"].as_str() {
+        Some(name) => format!("event: {name}\ndata: {}\n\n", event["data"]),
+        None => format!("id: {}\ndata: {event}\n\n", event["id"].as_str().unwrap()),
+    });
     let text = format!(":sse-handshake\n\n{}", text.collect::<String>());
     let first = stream::iter([Ok(Frame::data(Bytes::from(text)))]);
     let body = match is_open {

@@ -145,6 +145,40 @@ fn a_stream_that_breaks_is_resumed_where_it_broke() {
 }
 
 #[test]
+fn a_gap_is_told_and_followed_by_what_is_kept() {
+    let fake = account();
+    let gap = json!({"named": "gap", "data": {"last_event_id": "1589486982000-0", "reason": "slow_reader"}});
+    stream_of(&fake, vec![event("1589486982000-0", json!({"hello": "sun"}), None), gap], false);
+    stream_of(&fake, vec![event("1589486983000-0", json!({"hello": "stars"}), None)], true);
+
+    let (lines, code, said) = follow(&Machine::of(&fake), &["events", "hello-world", "-n", "0", "-f"], 2);
+
+    assert_eq!(code, 130);
+    assert!(lines[0].contains("sun") && lines[1].contains("stars"), "{lines:?}");
+    let expected = "following hello-world; Ctrl-C ends it\n\
+        warning: events that came after 1589486982000-0 are missing\n\
+        hint: this reader was too slow for them; what the server has kept follows\n";
+    assert_eq!(said, expected);
+    let ids: Vec<Option<String>> =
+        fake.seen(&format!("GET /v1/sources/{HELLO}/sse")).into_iter().map(|seen| seen.last_event_id).collect();
+    assert_eq!(ids, [None, Some("1589486982000-0".to_owned())]);
+}
+
+#[test]
+fn a_stream_that_is_over_ends_the_following() {
+    for (reason, cause) in [("source_deleted", "the source was deleted"), ("key_revoked", "the API key was revoked")] {
+        let fake = account();
+        let end = json!({"named": "end", "data": {"reason": reason, "last_event_id": "0-0"}});
+        stream_of(&fake, vec![end], false);
+
+        let ran = Machine::of(&fake).run(&["logs", "hello-world", "-n", "0", "-f"]);
+
+        assert_eq!(ran.code, 1);
+        assert!(ran.stderr.ends_with(&format!("error: the stream has ended: {cause}\n")), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn the_log_is_followed_as_lines() {
     let fake = account();
     let mut line = event("1589486982000-0", log_line("1589486982000-0", "warn", "careful"), None);

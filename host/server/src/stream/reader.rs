@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use platform::Platform;
-use platform::flow::{End, Follower, Next};
+use platform::flow::{End, Follower, Gap, Next};
 use platform::manage::events::EventSummary;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -26,8 +26,7 @@ pub(super) enum Ended {
     Gone,
     /// An event waited too long.
     TooSlow,
-    /// More than is held for a reader came, or the store cannot say that nothing was lost.
-    Lost,
+    Incomplete(Gap),
     /// An event that this version cannot read.
     Unreadable,
     Over(End),
@@ -81,7 +80,7 @@ impl Reader {
     async fn send_next(&mut self, next: Next) -> Result<(), Ended> {
         let entry = match next {
             Next::Event(entry) => entry,
-            Next::Gap => return Err(Ended::Lost),
+            Next::Gap(gap) => return Err(Ended::Incomplete(gap)),
             Next::End(end) => return Err(Ended::Over(end)),
         };
         let id = entry.id.to_string();
@@ -121,7 +120,8 @@ impl Told {
         let frame = match ended {
             Ended::Gone => return None,
             Ended::TooSlow => self.gap("slow_reader", sent_id),
-            Ended::Lost => self.gap("events_lost", sent_id),
+            Ended::Incomplete(Gap::Lost) => self.gap("events_lost", sent_id),
+            Ended::Incomplete(Gap::Crowded) => self.gap("overloaded", sent_id),
             Ended::Unreadable => self.gap("unreadable_event", sent_id),
             Ended::Over(end) => self.end(end.as_str(), sent_id),
             Ended::Failed => self.end("store_unavailable", sent_id),

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
-use tokio::sync::watch;
+use tokio::sync::{SemaphorePermit, watch};
 
 use super::log::Log;
 use super::{Appended, Feed};
@@ -88,6 +88,13 @@ impl Live {
     /// `None` when there is nothing new.
     pub fn take(&mut self) -> Option<Taken> {
         self.topic.log().take(&mut self.position)
+    }
+
+    /// A turn to read entries of before from the store: few readers do so at once, because a page may be megabytes.
+    /// `None` when as much is held as may be, for the tenant or in all.
+    pub async fn turn_to_read(&self) -> Option<SemaphorePermit<'_>> {
+        let turn = self.feed.shared.turns.acquire().await.ok()?;
+        (!self.feed.shared.is_full(&self.topic)).then_some(turn)
     }
 
     /// An entry that was read from the store, charged to the same account.

@@ -129,7 +129,7 @@ fn all_tenants_together_stay_within_the_total() {
         assert!(held_bytes(&feed) <= BOUNDS.total_bytes);
     }
 
-    let whole = lives.iter_mut().filter(|_| true).map(taken).filter(|taken| taken.len() == 8);
+    let whole = lives.iter_mut().map(taken).filter(|taken| taken.len() == 8);
     assert!(whole.count() >= 2);
 }
 
@@ -167,6 +167,21 @@ fn entries_that_connections_hold_count_as_well() {
 
     assert!(held_bytes(&feed) <= BOUNDS.tenant_bytes + 6000, "{}", held_bytes(&feed));
     assert!(matches!(reader.take(), Some(Taken::Lost)));
+}
+
+#[test]
+fn what_is_read_from_before_counts_and_waits_for_room() {
+    let (feed, a) = (Feed::new(BOUNDS), tenant("a"));
+    let reader = feed.join(&a, "e");
+
+    let mut held = Vec::new();
+    while reader.turn_to_read().now_or_never().unwrap().is_some() {
+        held.push(reader.adopt(EntryId::FIRST, "default", Bytes::from(vec![0; 5000])));
+    }
+
+    assert_eq!(held.len(), 4);
+    held.pop();
+    assert!(reader.turn_to_read().now_or_never().unwrap().is_some());
 }
 
 #[test]

@@ -262,3 +262,6 @@ impl Followed {
         self.feed.publish(appended.collect());
     }
 }
+
+#[cfg(test)]
+mod tests;

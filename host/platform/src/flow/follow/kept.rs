@@ -16,7 +16,17 @@ const AT_ONCE_BYTES: usize = 256 << 10;
 pub(super) struct Kept {
     /// The newest entry of before, of any stream: all up to it can be read, and none of them comes later.
     pub(super) newest: EntryId,
+    /// Listed once: a stream that is made later holds nothing from before.
+    streams: Option<Vec<String>>,
     page: VecDeque<Arc<LiveEntry>>,
+}
+
+pub(super) enum Read {
+    Entry(Arc<LiveEntry>),
+    /// There is nothing more.
+    All,
+    /// There is no memory for it.
+    Crowded,
 }
 
 type Place<'a> = (&'a Tenant, &'a str, Option<&'a Stream>);
@@ -25,7 +35,7 @@ type Place<'a> = (&'a Tenant, &'a str, Option<&'a Stream>);
 
 impl Kept {
     pub(super) fn until(newest: EntryId) -> Self {
-        Self { newest, page: VecDeque::new() }
+        Self { newest, streams: None, page: VecDeque::new() }
     }
 
     /// The first after `last`.
@@ -35,40 +45,46 @@ impl Kept {
         live: &Live,
         place: Place<'_>,
         last: EntryId,
-    ) -> Result<Option<Arc<LiveEntry>>, Error> {
+    ) -> Result<Read, Error> {
         if self.page.is_empty() {
-            self.page = self.read(platform, live, place, last).await?;
+            let Some(_turn) = live.turn_to_read().await else { return Ok(Read::Crowded) };
+            let found = self.read(platform, place, last).await?;
+            self.page = found.into_iter().map(|(stream, entry)| live.adopt(entry.id, &stream, entry.value)).collect();
         }
-        Ok(self.page.pop_front())
+        Ok(self.page.pop_front().map_or(Read::All, Read::Entry))
     }
 
-    /// Of all that is followed. More are never held at once than twice what is read at once.
+    /// Of all that is followed, a page.
     async fn read(
-        &self,
+        &mut self,
         platform: &Platform,
-        live: &Live,
         (tenant, emitter, stream): Place<'_>,
         last: EntryId,
-    ) -> Result<VecDeque<Arc<LiveEntry>>, Error> {
-        let streams = match stream {
-            Some(stream) => vec![stream.as_str().to_owned()],
-            None => streams_of(tenant, platform, emitter, None).await?.names,
+    ) -> Result<Vec<(String, Entry)>, Error> {
+        let streams = match (&mut self.streams, stream) {
+            (Some(streams), _) => streams,
+            (none, Some(stream)) => none.insert(vec![stream.as_str().to_owned()]),
+            (none, None) => none.insert(streams_of(tenant, platform, emitter, None).await?.names),
         };
         let query = EntryQuery { last: Some(self.newest), ..EntryQuery::after(last, AT_ONCE) };
-        let mut found: Vec<(&str, Entry)> = Vec::new();
-        for stream in &streams {
+        let mut found: Vec<(String, Entry)> = Vec::new();
+        for stream in streams {
             let entries = platform.store.entries(tenant, emitter, stream, query).await?;
-            found.extend(entries.into_iter().map(|entry| (stream.as_str(), entry)));
+            found.extend(entries.into_iter().map(|entry| (stream.clone(), entry)));
             found.sort_by_key(|(_, entry)| entry.id);
-            found.truncate(usize::try_from(AT_ONCE).unwrap_or(usize::MAX));
+            cut(&mut found);
         }
-        let mut size_bytes = 0;
-        let fits = |(_, entry): &(&str, Entry)| {
-            let is_first = size_bytes == 0;
-            size_bytes += entry.value.len();
-            is_first || size_bytes <= AT_ONCE_BYTES
-        };
-        let page = found.into_iter().take_while(fits);
-        Ok(page.map(|(stream, entry)| live.adopt(entry.id, stream, entry.value)).collect())
+        Ok(found)
     }
+}
+
+/// What is read at once, and at least one.
+fn cut(found: &mut Vec<(String, Entry)>) {
+    let mut size_bytes = 0;
+    let fits = |(_, entry): &&(String, Entry)| {
+        size_bytes += entry.value.len();
+        size_bytes <= AT_ONCE_BYTES
+    };
+    let count = found.iter().take(usize::try_from(AT_ONCE).unwrap_or(usize::MAX)).take_while(fits).count();
+    found.truncate(count.max(1));
 }
