@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! listener          at most `max_connections` at once; more wait in the kernel's queue
-//! └ connection      HTTP/1.1; bounds on the head and on the time it may take
+//! └ connection      HTTP/1.1; bounds on the head, on the time it may take, and on how long an answer may wait to be read
 //!   └ trace         one span per request, one line per answer
 //!     └ request id  `x-request-id`: the client's own, or a new one; in the span and in the answer
 //!       └ panic     a panic is a 500 with the request id, and the connection lives on
@@ -41,6 +41,7 @@ use tracing::Span;
 
 use crate::app::{App, broken};
 use crate::body::{Body, Peer};
+use crate::stall::Stalling;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -56,6 +57,8 @@ pub struct Config {
     pub max_head_bytes: usize,
     /// How long a head may take, and how long a connection may lie idle.
     pub head_timeout: Duration,
+    /// How long a client may leave an answer unread.
+    pub stall_timeout: Duration,
     /// How long shutdown waits for what is under way.
     pub drain_timeout: Duration,
 }
@@ -142,7 +145,7 @@ impl Connection {
             .max_headers(config.max_headers)
             .max_buf_size(config.max_head_bytes.max(MIN_HEAD_BYTES))
             .header_read_timeout(config.head_timeout)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(TokioIo::new(Stalling::new(stream, config.stall_timeout)), service);
         if let Err(error) = watcher.watch(connection).await {
             // The client's doing: a head that is none, a connection that broke off.
             tracing::debug!(%error, "a connection ended early");
@@ -211,6 +214,7 @@ impl Default for Config {
             max_headers: 100,
             max_head_bytes: 64 << 10,
             head_timeout: Duration::from_secs(30),
+            stall_timeout: Duration::from_secs(60),
             drain_timeout: Duration::from_secs(30),
         }
     }

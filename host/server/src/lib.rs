@@ -24,6 +24,7 @@ mod metrics;
 mod plugin;
 mod progress;
 mod reading;
+mod stall;
 
 pub mod ingress;
 pub mod stream;

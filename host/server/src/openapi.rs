@@ -39,7 +39,7 @@ pub(crate) fn whole_document() -> Value {
             "title": "Wellspring",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "Event sources: components that receive webhooks or poll APIs and emit events.",
-            "description": "Parameters of a body may be given in the query string instead; the body wins. Paths work with and without a slash at the end.",
+            "description": "Parameters of a body may be given in the query string instead; the body wins. Paths work with and without a slash at the end. `GET /sources/{id}/sse` follows a source with server-sent events: every event that is committed while the reader is connected, in order; an event `gap` ends a stream that could not deliver all of them, and `end` one that is over.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/v1"}],

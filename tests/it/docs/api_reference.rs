@@ -15,6 +15,8 @@ Written by `just generate` from [`schemas/openapi.json`](../schemas/openapi.json
   `end_cursor`. Lists are newest first; ask for the next page with `after=<end_cursor>`.
 - `include` and `exclude`, names separated by commas, choose the fields of `data`.
 - An error is `{\"error\": \"a sentence\", \"code\": \"snake_case\", \"details\": {…}}`. Codes are stable, sentences are not.
+- `GET /sources/{id}/sse` follows a source with server-sent events instead of an answer in `data`: see
+  [following a source](components.md#following-a-source).
 ";
 
 pub(super) fn of(document: &Value) -> String {
