@@ -127,7 +127,7 @@ async fn a_reader_that_does_not_read_gets_a_gap_and_goes_on_after_it(world: Worl
 async fn a_stream_ends_with_its_source_and_with_its_key(world: World) {
     let source = world.endpoint(EMIT_BODY).await;
     let key = world.client.post("/v1/users/me/keys", &json!({})).await.unwrap().data();
-    let other = Client::new(&world.served.url, &text(&key["key"]));
+    let other = Client::new(&world.served.url, &text(&key["api_key"]));
     let mut streams = Vec::new();
     for query in ["", "?event_name=$logs", "?event_name=$errors"] {
         streams.push((open(&other, &source.id, query).await, open(&world.client, &source.id, query).await));

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ::redis::{PushInfo, PushKind, Value, cmd};
+use ::redis::{ErrorKind, PushInfo, PushKind, RedisError, Value, cmd};
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::MissedTickBehavior;
@@ -34,6 +34,8 @@ const WAITING: usize = 64;
 /// A connection that broke is there again after one failure.
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(100);
+/// Wishes are granted one after the other; while Redis does not answer, none is.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) struct Lives {
     feed: Feed,
@@ -97,11 +99,19 @@ impl Lives {
             last: format!("{prefix}:last:{name}"),
         };
         let live = self.feed.join(tenant, emitter);
-        let (reply, answer) = oneshot::channel();
-        self.wishes.send(Wish { names, reply }).await.map_err(|_| Error::Closed)?;
-        answer.await.map_err(|_| Error::Closed)??;
+        tokio::time::timeout(PATIENCE, self.wish(names)).await.map_err(|_| late())??;
         Ok(live)
     }
+
+    async fn wish(&self, names: Names) -> Result<(), Error> {
+        let (reply, answer) = oneshot::channel();
+        self.wishes.send(Wish { names, reply }).await.map_err(|_| Error::Closed)?;
+        answer.await.map_err(|_| Error::Closed)?
+    }
+}
+
+fn late() -> Error {
+    RedisError::from((ErrorKind::Io, "Redis did not confirm a subscription in time")).into()
 }
 
 // === impl Keeper ===
