@@ -37,9 +37,13 @@ pub(crate) struct Contender {
 
 impl Wellspring {
     pub(crate) async fn start(data: &Path, store: Option<&str>) -> Result<Self> {
+        Self::start_program(&std::env::current_exe()?, data, store).await
+    }
+
+    async fn start_program(program: &Path, data: &Path, store: Option<&str>) -> Result<Self> {
         let port = free_port()?;
         std::fs::create_dir_all(data)?;
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new(program);
         command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]).arg("--data").arg(data);
         command.args(store.map(|url| format!("--store={url}")));
         command.env("WELLSPRING_API_KEY", API_KEY);
@@ -86,9 +90,36 @@ impl Wellspring {
 }
 
 pub(crate) async fn wellspring(name: &'static str, folder: &Path, store: Option<&str>) -> Result<Contender> {
-    let server = Wellspring::start(&folder.join(name.replace(' ', "-")), store).await?;
+    of_program(&std::env::current_exe()?, name, COMPONENT, &folder.join(name.replace(' ', "-")), store).await
+}
+
+/// Another version of this server, on SQLite.
+pub(crate) async fn other_version(name: &'static str, program: &Path, folder: &Path) -> Result<Contender> {
+    of_program(program, name, COMPONENT, &folder.join("other"), None).await
+}
+
+/// A source that also reads and writes `db`, on SQLite: each request another key, or all the same one.
+pub(crate) async fn with_db(name: &'static str, shares_key: bool, folder: &Path) -> Result<Contender> {
+    let key = if shares_key { "\"all\"" } else { "`${Math.floor(Math.random() * 1e5)}`" };
+    let code = COMPONENT
+        .replace(r#"props: {http: "$.interface.http"}"#, r#"props: {http: "$.interface.http", db: "$.service.db"}"#)
+        .replace(
+            "run({body}) {",
+            &format!("run({{body}}) {{ const key = {key}; this.db.set(key, (this.db.get(key) || 0) + 1);"),
+        );
+    of_program(&std::env::current_exe()?, name, &code, &folder.join(format!("db-{shares_key}")), None).await
+}
+
+async fn of_program(
+    program: &Path,
+    name: &'static str,
+    code: &str,
+    data: &Path,
+    store: Option<&str>,
+) -> Result<Contender> {
+    let server = Wellspring::start_program(program, data, store).await?;
     server.raise_quotas().await?;
-    let url = server.endpoint(&server.deploy(&server.save(COMPONENT).await?).await?);
+    let url = server.endpoint(&server.deploy(&server.save(code).await?).await?);
     Ok(Contender { name, url, process: server.process })
 }
 

@@ -16,6 +16,9 @@ use super::process::Process;
 
 const SQLITE: &str = "Wellspring, SQLite";
 const REDIS: &str = "Wellspring, Redis";
+const OTHER: &str = "the other version";
+const DB_APART: &str = "db, a key each";
+const DB_SHARED: &str = "db, one key for all";
 /// How long half of the rate is measured.
 const TURNS_AT_HALF_RATE: f64 = 3.0;
 /// How often memory is looked at while the load goes on.
@@ -44,6 +47,12 @@ pub(crate) struct Arguments {
     /// Measure this server on SQLite alone
     #[arg(long)]
     alone: bool,
+    /// Measure a source that reads and writes `db` too, without contention and with nothing else
+    #[arg(long)]
+    db: bool,
+    /// Another version of this program to take turns with, such as the one before a change
+    #[arg(long, value_name = "PROGRAM")]
+    against: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -53,6 +62,8 @@ struct Report {
     /// This server on SQLite against workerd, in requests per second: the median of the rounds, each on its own, because
     /// machines change their pace from one to the next.
     against_workerd: Option<f64>,
+    /// The same against another version of this server.
+    against_other_version: Option<f64>,
     soak: Option<Soak>,
     missing: Vec<String>,
 }
@@ -90,18 +101,26 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let folder = tempfile::tempdir_in(&parent).with_context(|| format!("cannot use {}", parent.display()))?;
     let mut field = Field::default();
     field.enter(SQLITE, contenders::wellspring(SQLITE, folder.path(), None).await);
+    if let Some(program) = &arguments.against {
+        field.enter(OTHER, contenders::other_version(OTHER, program, folder.path()).await);
+    }
+    if arguments.db {
+        field.enter(DB_APART, contenders::with_db(DB_APART, false, folder.path()).await);
+        field.enter(DB_SHARED, contenders::with_db(DB_SHARED, true, folder.path()).await);
+    }
     if !arguments.alone {
         field.enter_others(folder.path()).await;
     }
     let turns = take_turns(&arguments, &field.contenders).await?;
     let against_workerd = ratio(&field.contenders, &turns, SQLITE, "workerd");
+    let against_other_version = ratio(&field.contenders, &turns, SQLITE, OTHER);
     let rows = measure_at_half_rate(&arguments, &field.contenders, turns).await?;
     let soak = match field.contenders.iter().find(|contender| contender.name == SQLITE) {
         Some(contender) => soak(&arguments, contender).await?,
         None => None,
     };
     let (connections, missing) = (arguments.connections, field.missing);
-    let report = Report { connections, contenders: rows, against_workerd, soak, missing };
+    let report = Report { connections, contenders: rows, against_workerd, against_other_version, soak, missing };
     if !arguments.json {
         print_table(&report);
     }
@@ -264,6 +283,9 @@ fn print_table(report: &Report) {
     println!("workerd: a warm isolate, nothing stored; Node: nothing isolated, appended to Redis");
     if let Some(ratio) = report.against_workerd {
         println!("{SQLITE} / workerd: {ratio:.2} ×");
+    }
+    if let Some(ratio) = report.against_other_version {
+        println!("{SQLITE} / {OTHER}: {ratio:.2} ×");
     }
     if let Some(soak) = &report.soak {
         println!(

@@ -62,6 +62,8 @@ struct State {
     /// By stored key; also what was flushed, so that the run goes on reading its own writes.
     reads: BTreeMap<String, Option<Bytes>>,
     locked: BTreeSet<String>,
+    /// Also when the answer was not waited for: a run may meet its deadline while it locks.
+    may_hold_locks: bool,
     fronts: Vec<Front>,
     has_effects: bool,
     attempts: u32,
@@ -246,7 +248,7 @@ impl Transaction {
     pub(crate) fn seal(&self, batch: &mut Batch) {
         let state = self.state();
         batch.preconditions.extend(state.reads.iter().map(|(key, value)| self.value_is(key, value)));
-        if !state.locked.is_empty() {
+        if state.may_hold_locks {
             batch.lock_owner = Some(self.run_id.clone());
             batch.operations.push(Op::Unlock { scope: self.scope.clone() });
         }
@@ -296,11 +298,12 @@ impl Transaction {
 
     /// Gives up locks and queues. For runs that end without a commit; should it fail, the locks end by themselves.
     pub(crate) async fn release(&self) {
-        let (fronts, locked) = {
+        let (fronts, may_hold_locks) = {
             let mut state = self.state();
-            (std::mem::take(&mut state.fronts), std::mem::take(&mut state.locked))
+            state.locked.clear();
+            (std::mem::take(&mut state.fronts), std::mem::take(&mut state.may_hold_locks))
         };
-        if !locked.is_empty() {
+        if may_hold_locks {
             let unlock = self.batch(vec![Op::Unlock { scope: self.scope.clone() }]);
             if let Err(error) = self.platform.store.commit(unlock).await {
                 tracing::warn!(run.id = self.run_id, %error, "locks of a run were not released and end with its deadline");
@@ -374,6 +377,7 @@ impl Transaction {
     /// Commits as soon as no value of the batch is locked by another run.
     async fn commit_unlocked(&self, batch: impl Fn() -> Batch, until_ms: u64) -> Result<Committed, CommitError> {
         let mut waited = Waited::default();
+        self.state().may_hold_locks = true;
         loop {
             match self.platform.store.commit(batch()).await {
                 Err(CommitError::Locked { .. }) if waited.pause(&self.platform, until_ms).await => {}
