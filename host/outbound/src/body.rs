@@ -26,6 +26,9 @@ use crate::{
 /// compress grows a little, and without a limit a stream of empty blocks would decode for ever.
 const ENCODING_OVERHEAD_BYTES: u64 = 64 << 10;
 
+/// Inflating this much takes less than a millisecond.
+const YIELD_AFTER_BYTES: usize = 64 << 10;
+
 pub struct ResponseBody {
     /// `None` after the end or an error.
     stream: Option<BytesStream>,
@@ -70,14 +73,12 @@ impl ResponseBody {
         let declared_bytes = incoming.size_hint().lower();
         let raw = BodyDataStream::new(incoming).map(move |item| item.map_err(|error| read_error(&origin, error)));
         let stream: BytesStream = if !codings.is_empty() {
-            let encoded_bytes = limit_bytes.saturating_add(limit_bytes / 8).saturating_add(ENCODING_OVERHEAD_BYTES);
-            let encoded = Box::pin(limit(raw, encoded_bytes, limit_bytes));
-            Box::pin(limit(decode::decode(encoded, codings), limit_bytes, limit_bytes))
+            decode_within(Box::pin(raw), codings, limit_bytes)
         } else if declared_bytes > limit_bytes {
             // Here and not before: the status and the headers are worth having all the same.
             Box::pin(stream::iter([Err(Error::ResponseTooLarge { limit_bytes })]))
         } else {
-            Box::pin(limit(raw, limit_bytes, limit_bytes))
+            Box::pin(Limited::new(Box::pin(raw), limit_bytes, limit_bytes))
         };
         Self { stream: Some(stream), timer: Box::pin(sleep_until(deadline.at)), after: deadline.after }
     }
@@ -124,20 +125,59 @@ impl Stream for ResponseBody {
     }
 }
 
-/// `reported_bytes` is the limit the caller knows.
-fn limit<S>(stream: S, limit_bytes: u64, reported_bytes: u64) -> impl Stream<Item = Result<Bytes, Error>> + Send
-where
-    S: Stream<Item = Result<Bytes, Error>> + Send,
-{
-    let mut read_bytes: u64 = 0;
-    stream.map(move |item| {
-        let bytes = item?;
-        read_bytes = read_bytes.saturating_add(bytes.len() as u64);
-        if read_bytes > limit_bytes {
-            return Err(Error::ResponseTooLarge { limit_bytes: reported_bytes });
+/// Undoes the codings. What goes into each stage is bounded, not only the first input and the last output: a stage can
+/// turn kilobytes into gigabytes that the next one turns into nothing.
+fn decode_within(raw: BytesStream, codings: &[Coding], limit_bytes: u64) -> BytesStream {
+    let encoded_bytes = limit_bytes.saturating_add(limit_bytes / 8).saturating_add(ENCODING_OVERHEAD_BYTES);
+    let decoded = codings.iter().rev().fold(raw, |stream, coding| {
+        let bounded: BytesStream = Box::pin(Limited::new(stream, encoded_bytes, limit_bytes));
+        decode::decode_one(bounded, *coding)
+    });
+    Box::pin(Limited::new(decoded, limit_bytes, limit_bytes))
+}
+
+/// A stream that ends with an error when it is too long, and gives way to other tasks: decoders take all the input that
+/// is ready, however much that is.
+struct Limited {
+    stream: BytesStream,
+    left_bytes: u64,
+    /// The limit the caller knows.
+    reported_bytes: u64,
+    since_yield_bytes: usize,
+}
+
+// === impl Limited ===
+
+impl Limited {
+    fn new(stream: BytesStream, limit_bytes: u64, reported_bytes: u64) -> Self {
+        Self { stream, left_bytes: limit_bytes, reported_bytes, since_yield_bytes: 0 }
+    }
+}
+
+impl Stream for Limited {
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.since_yield_bytes >= YIELD_AFTER_BYTES {
+            self.since_yield_bytes = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
         }
-        Ok(bytes)
-    })
+        let item = match self.stream.poll_next_unpin(context) {
+            Poll::Ready(item) => item,
+            Poll::Pending => {
+                self.since_yield_bytes = 0;
+                return Poll::Pending;
+            }
+        };
+        let Some(Ok(bytes)) = item else { return Poll::Ready(item) };
+        let Some(left_bytes) = self.left_bytes.checked_sub(bytes.len() as u64) else {
+            return Poll::Ready(Some(Err(Error::ResponseTooLarge { limit_bytes: self.reported_bytes })));
+        };
+        self.left_bytes = left_bytes;
+        self.since_yield_bytes += bytes.len();
+        Poll::Ready(Some(Ok(bytes)))
+    }
 }
 
 fn read_error(origin: &Origin, error: hyper::Error) -> Error {
@@ -147,3 +187,6 @@ fn read_error(origin: &Origin, error: hyper::Error) -> Error {
     }
     Error::Protocol { host: origin.host.clone(), cause: Cause::new(error) }
 }
+
+#[cfg(test)]
+mod tests;

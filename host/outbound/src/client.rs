@@ -270,4 +270,4 @@ fn warn_of_dangers(config: &Config) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// More codings on one body are a decompression bomb, not a server.
-const MAX_CODINGS: usize = 3;
+const MAX_CODINGS: usize = 2;
 
 /// Size of the pieces handed on.
 const CHUNK_BYTES: usize = 16 << 10;
@@ -45,11 +45,6 @@ pub(crate) fn codings(headers: &HeaderMap) -> Vec<Coding> {
     if codings.len() > MAX_CODINGS { Vec::new() } else { codings }
 }
 
-/// Undoes the codings, the last one first.
-pub(crate) fn decode(encoded: BytesStream, codings: &[Coding]) -> BytesStream {
-    codings.iter().rev().fold(encoded, |stream, coding| decode_one(stream, *coding))
-}
-
 // === impl Coding ===
 
 impl Coding {
@@ -62,7 +57,8 @@ impl Coding {
     }
 }
 
-fn decode_one(mut encoded: BytesStream, coding: Coding) -> BytesStream {
+/// Undoes one coding.
+pub(crate) fn decode_one(mut encoded: BytesStream, coding: Coding) -> BytesStream {
     let decoded = stream::once(async move {
         let Some(first) = first_bytes(&mut encoded).await? else {
             // HEAD and 304 answers name a coding and have no body.

@@ -1,7 +1,7 @@
 //! Whole exchanges with a server on loopback, by theme.
 
 mod cancelling;
-mod decoding;
+pub(crate) mod decoding;
 mod limits;
 mod messages;
 mod redirects;

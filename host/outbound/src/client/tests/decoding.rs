@@ -10,7 +10,7 @@ use crate::{
 
 const TEXT: &[u8] = b"the quick brown fox jumps over the lazy dog, again and again and again";
 
-pub(super) async fn read(mut reader: impl AsyncRead + Unpin) -> Vec<u8> {
+pub(crate) async fn read(mut reader: impl AsyncRead + Unpin) -> Vec<u8> {
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes).await.unwrap();
     bytes
@@ -54,7 +54,6 @@ async fn what_is_unknown_or_unwanted_is_passed_on_as_it_is() {
 
     assert_eq!(decode("zstd", TEXT.to_vec()).await.unwrap(), TEXT);
     assert_eq!(decode("gzip, unknown", gzip.clone()).await.unwrap(), gzip);
-    assert_eq!(decode("gzip, gzip, gzip, gzip", gzip.clone()).await.unwrap(), gzip);
     let server = serve("gzip", gzip.clone()).await;
     let mut request = Request::get("http://a.example/").unwrap();
     request.decompress = false;
@@ -64,13 +63,13 @@ async fn what_is_unknown_or_unwanted_is_passed_on_as_it_is() {
 }
 
 #[tokio::test]
-async fn three_codings_are_undone() {
-    let mut body = TEXT.to_vec();
-    for _ in 0..3 {
-        body = read(GzipEncoder::new(&body[..])).await;
-    }
+async fn two_codings_are_undone_and_more_are_not() {
+    let once = read(GzipEncoder::new(TEXT)).await;
+    let twice = read(GzipEncoder::new(&once[..])).await;
+    let thrice = read(GzipEncoder::new(&twice[..])).await;
 
-    assert_eq!(decode("gzip, gzip, gzip", body).await.unwrap(), TEXT);
+    assert_eq!(decode("gzip, gzip", twice).await.unwrap(), TEXT);
+    assert_eq!(decode("gzip, gzip, gzip", thrice.clone()).await.unwrap(), thrice);
 }
 
 #[tokio::test]
