@@ -30,6 +30,12 @@ if [ "${CI:-}" = true ]; then
   SHIM_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/shim ./guest-shim/build.sh --check
 fi
 
+# One build of the server for everything below, with the features of the workspace: built alone it would have other
+# ones, and everything it stands on would be compiled twice.
+say "the server"
+cargo build --workspace --bins --quiet
+export WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/debug/wellspring
+
 say "tests"
 cargo test --workspace --no-fail-fast "$@"
 

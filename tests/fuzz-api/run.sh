@@ -26,8 +26,8 @@ if [ ! -x "$tools/bin/schemathesis" ]; then
   "$tools/bin/pip" install --quiet --disable-pip-version-check -r "$requirements"
 fi
 
-cargo build --quiet -p wellspring
-binary=${CARGO_TARGET_DIR:-target}/debug/wellspring
+[ -n "${WELLSPRING_BIN:-}" ] || cargo build --quiet -p wellspring
+binary=${WELLSPRING_BIN:-${CARGO_TARGET_DIR:-target}/debug/wellspring}
 folder=$(mktemp -d)
 log=$folder/log
 # The engine that an earlier run compiled.
