@@ -38,6 +38,9 @@ pub struct Description {
     /// Nothing a run did counts unless it returns.
     #[serde(rename = "atomic", default, skip_serializing_if = "is_false")]
     pub is_atomic: bool,
+    /// What the component declares and cannot have, and what is therefore ignored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Problem>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

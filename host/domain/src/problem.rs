@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// A mistake at a dotted path, such as `props.timer.default.cron`. The path is empty for the value as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Problem {
     pub path: String,
     pub message: String,

@@ -15,7 +15,7 @@ pub use definition::{PropDefinition, ReusedProp, configurable_props};
 pub use isolation::Isolation;
 pub use kind::{PropType, Scalar};
 pub use redact::{REDACTED, redact, restore_redacted, secret_names};
-pub use validate::{Configured, validate};
+pub use validate::{Configured, validate, validate_partial};
 pub use vendor::VendorType;
 
 #[cfg(test)]

@@ -37,14 +37,31 @@ fn parse_fields(mut fields: Fields<'_>) -> Option<Description> {
     let key = if fields.has("key") { fields.required_text("key") } else { None };
     let description = fields.text("description");
     let kind = parse_kind(&mut fields);
-    let props = parse_props(kind, &mut fields);
+    let mut notes = Vec::new();
+    if kind == Some(Kind::Action) {
+        ignore_of_sources(&mut fields, &mut notes);
+    }
+    let props = parse_props(kind, &mut fields, &mut notes);
     let methods = parse_methods(&mut fields);
-    let hooks = parse_hooks(kind, &mut fields);
-    let dedupe = parse_dedupe(kind, &mut fields);
+    let hooks = parse_hooks(&mut fields);
+    let dedupe = parse_dedupe(&mut fields);
     let has_run = parse_run(kind, &props, &mut fields);
     let is_atomic = fields.flag("atomic");
     let (name, version, kind) = (name?, version?, kind?);
-    Some(Description { name, key, kind, version, description, props, hooks, dedupe, methods, has_run, is_atomic })
+    Some(Description { name, key, kind, version, description, props, hooks, dedupe, methods, has_run, is_atomic, notes })
+}
+
+/// Published actions carry what only sources have. It never had an effect there, so refusing them would only keep
+/// working code out.
+fn ignore_of_sources(fields: &mut Fields<'_>, notes: &mut Vec<Problem>) {
+    for (name, message) in [
+        ("hooks", "only sources have hooks: these are ignored"),
+        ("dedupe", "only sources deduplicate: this is ignored"),
+    ] {
+        if fields.take(name).is_some() {
+            notes.push(Problem::new(name, message));
+        }
+    }
 }
 
 fn parse_kind(fields: &mut Fields<'_>) -> Option<Kind> {
@@ -61,16 +78,16 @@ fn parse_kind(fields: &mut Fields<'_>) -> Option<Kind> {
     }
 }
 
-fn parse_props(kind: Option<Kind>, fields: &mut Fields<'_>) -> Vec<PropDefinition> {
+fn parse_props(kind: Option<Kind>, fields: &mut Fields<'_>, notes: &mut Vec<Problem>) -> Vec<PropDefinition> {
     let Some(props) = take_object(fields, "props", "must be an object of props") else {
         return Vec::new();
     };
-    let definitions: Vec<PropDefinition> =
+    let mut definitions: Vec<PropDefinition> =
         props.iter().filter_map(|(name, value)| PropDefinition::parse(name, value, fields.problems())).collect();
     if kind == Some(Kind::Action) {
-        for definition in definitions.iter().filter(|definition| definition.kind.is_interface()) {
-            let message = format!("an action has no interfaces, remove {}", definition.kind.as_str());
-            fields.problem(&format!("props.{}", definition.name), message);
+        for definition in definitions.extract_if(.., |definition| definition.kind.is_interface()) {
+            let message = format!("an action has no interfaces: {} is ignored", definition.kind.as_str());
+            notes.push(Problem::new(format!("props.{}", definition.name), message));
         }
     }
     if definitions.iter().filter(|definition| definition.kind == PropType::Http).count() > HTTP_INTERFACES_MAXIMUM {
@@ -89,14 +106,10 @@ fn parse_methods(fields: &mut Fields<'_>) -> Vec<String> {
     methods.into_iter().map(|(name, _)| name).collect()
 }
 
-fn parse_hooks(kind: Option<Kind>, fields: &mut Fields<'_>) -> Vec<Hook> {
+fn parse_hooks(fields: &mut Fields<'_>) -> Vec<Hook> {
     let Some(hooks) = take_object(fields, "hooks", "must be an object of functions") else {
         return Vec::new();
     };
-    if kind == Some(Kind::Action) {
-        fields.problem("hooks", "only sources have hooks");
-        return Vec::new();
-    }
     let mut present = Vec::new();
     for (name, value) in hooks.iter().filter(|(_, value)| !value.is_null()) {
         let path = format!("hooks.{name}");
@@ -112,12 +125,8 @@ fn parse_hooks(kind: Option<Kind>, fields: &mut Fields<'_>) -> Vec<Hook> {
     present
 }
 
-fn parse_dedupe(kind: Option<Kind>, fields: &mut Fields<'_>) -> Option<Strategy> {
+fn parse_dedupe(fields: &mut Fields<'_>) -> Option<Strategy> {
     let value = fields.take("dedupe")?;
-    if kind == Some(Kind::Action) {
-        fields.problem("dedupe", "only sources deduplicate");
-        return None;
-    }
     let strategy = value.as_str().and_then(Strategy::parse);
     if strategy.is_none() {
         fields.problem("dedupe", format!("must be \"unique\", \"greatest\" or \"last\"; this is {value}"));

@@ -96,17 +96,27 @@ fn a_timer_source_needs_no_run() {
     let description = Description::parse(&source(timer.clone())).unwrap();
 
     assert!(!description.has_run);
-    check(&action(timer), &["props.timer", "run"]);
+    check(&action(timer), &["run"]);
 }
 
 #[test]
-fn an_action_has_no_interfaces_hooks_or_dedupe() {
-    check(&action(json!({})), &[]);
-    check(&action(json!({"props": {"db": "$.service.db", "a": "string"}})), &[]);
-    check(&action(json!({"props": {"http": "$.interface.http"}})), &["props.http"]);
-    check(&action(json!({"props": {"hook": "$.interface.apphook"}})), &["props.hook"]);
-    check(&action(json!({"hooks": {"deploy": {"$fn": true}}})), &["hooks"]);
-    check(&action(json!({"dedupe": "unique"})), &["dedupe"]);
+fn what_only_sources_have_is_noted_in_an_action_and_ignored() {
+    let plain = Description::parse(&action(json!({"props": {"db": "$.service.db", "a": "string"}}))).unwrap();
+    assert_eq!((plain.props.len(), plain.notes), (2, vec![]));
+
+    let more = json!({
+        "props": {
+            "http": "$.interface.http", "a": "string", "timer": "$.interface.timer", "hook": "$.interface.apphook",
+        },
+        "hooks": {"deploy": {"$fn": true}, "unknown": 1},
+        "dedupe": "whatever",
+    });
+    let ignored = Description::parse(&action(more)).unwrap();
+
+    let noted: Vec<&str> = ignored.notes.iter().map(|note| note.path.as_str()).collect();
+    assert_eq!(noted, ["hooks", "dedupe", "props.http", "props.timer", "props.hook"]);
+    let props: Vec<&str> = ignored.props.iter().map(|prop| prop.name.as_str()).collect();
+    assert_eq!((props, ignored.hooks, ignored.dedupe), (vec!["a"], vec![], None));
 }
 
 #[test]

@@ -31,20 +31,42 @@ pub fn validate(
     configured_props: &Map<String, Value>,
     limits: &Limits,
 ) -> Result<Configured, Vec<Problem>> {
-    let mut check = Check { limits, configured: Configured::default(), problems: Vec::new() };
-    let known: HashSet<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
-    for name in configured_props.keys().filter(|name| !known.contains(name.as_str())) {
+    let mut check = Check { limits, is_partial: false, configured: Configured::default(), problems: Vec::new() };
+    for name in unknown_names(definitions, configured_props) {
         check.unknown_name(definitions, name);
     }
-    for definition in definitions {
-        let given = configured_props.get(&definition.name).filter(|value| !value.is_null());
-        check.prop(definition, given);
+    check.props(definitions, configured_props);
+    if check.problems.is_empty() { Ok(check.configured) } else { Err(check.problems) }
+}
+
+/// The same for a configuration that is not whole, such as one that is being filled in: what is given must fit, what is
+/// missing is no problem, and what the component does not declare is handed on as it is.
+pub fn validate_partial(
+    definitions: &[PropDefinition],
+    configured_props: &Map<String, Value>,
+    limits: &Limits,
+) -> Result<Configured, Vec<Problem>> {
+    let mut check = Check { limits, is_partial: true, configured: Configured::default(), problems: Vec::new() };
+    check.props(definitions, configured_props);
+    for name in unknown_names(definitions, configured_props) {
+        let value = configured_props.get(name).cloned().unwrap_or_default();
+        check.configured.values.insert(name.clone(), value);
     }
     if check.problems.is_empty() { Ok(check.configured) } else { Err(check.problems) }
 }
 
+fn unknown_names<'a>(
+    definitions: &[PropDefinition],
+    configured_props: &'a Map<String, Value>,
+) -> impl Iterator<Item = &'a String> {
+    let known: HashSet<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
+    configured_props.keys().filter(move |name| !known.contains(name.as_str()))
+}
+
 struct Check<'a> {
     limits: &'a Limits,
+    /// What is missing may still come.
+    is_partial: bool,
     configured: Configured,
     problems: Vec<Problem>,
 }
@@ -58,6 +80,13 @@ impl Check<'_> {
         const HELPED: usize = 20;
         let hint = if self.problems.len() < HELPED { did_you_mean(name, names) } else { String::new() };
         self.problem(name, format!("the component has no such prop{hint}"));
+    }
+
+    fn props(&mut self, definitions: &[PropDefinition], configured_props: &Map<String, Value>) {
+        for definition in definitions {
+            let given = configured_props.get(&definition.name).filter(|value| !value.is_null());
+            self.prop(definition, given);
+        }
     }
 
     fn prop(&mut self, definition: &PropDefinition, given: Option<&Value>) {
@@ -78,7 +107,7 @@ impl Check<'_> {
     fn timer(&mut self, definition: &PropDefinition, given: Option<&Value>) {
         let Some(value) = given.or(definition.default.as_ref()) else {
             if !definition.is_optional {
-                self.problem(&definition.name, "needs a schedule: {intervalSeconds} or {cron}");
+                self.missing(&definition.name, "needs a schedule: {intervalSeconds} or {cron}");
             }
             return;
         };
@@ -97,7 +126,7 @@ impl Check<'_> {
         let Some(value) = given else {
             if !definition.is_optional {
                 let app = definition.app.as_deref().unwrap_or("app");
-                self.problem(
+                self.missing(
                     &definition.name,
                     format!("needs an account of {app}: {{\"authProvisionId\": \"apn_…\"}}"),
                 );
@@ -127,7 +156,7 @@ impl Check<'_> {
                     self.set(definition, value);
                 }
                 None if definition.is_optional => {}
-                None => self.problem(&definition.name, "is required"),
+                None => self.missing(&definition.name, "is required"),
             }
             return;
         };
@@ -148,6 +177,12 @@ impl Check<'_> {
 
     fn set(&mut self, definition: &PropDefinition, value: Value) {
         self.configured.values.insert(definition.name.clone(), value);
+    }
+
+    fn missing(&mut self, name: &str, message: impl Into<String>) {
+        if !self.is_partial {
+            self.problem(name, message);
+        }
     }
 
     fn problem(&mut self, name: &str, message: impl Into<String>) {
@@ -176,15 +211,13 @@ fn fit_all(definition: &PropDefinition, scalar: Scalar, value: &Value) -> Result
 }
 
 fn fit_item(definition: &PropDefinition, scalar: Scalar, item: &Value) -> Result<Value, String> {
-    // An object prop may truly hold a label and a value; everything else got them from a choice made in a list.
-    let may_be_labelled = definition.has_label || !matches!(scalar, Scalar::Object | Scalar::Any);
-    let (label, bare) = match labelled(item).filter(|_| may_be_labelled) {
+    let (label, bare) = match labelled(item).filter(|_| may_be_labelled(definition, scalar, item)) {
         Some((label, value)) => (Some(label), value),
         None => (None, item),
     };
     let value = fit(scalar, bare)?;
     check_bounds(definition, &value)?;
-    let chosen = check_options(definition, &value)?;
+    let chosen = check_options(definition, scalar, &value)?;
     if !definition.has_label {
         return Ok(value);
     }
@@ -192,6 +225,14 @@ fn fit_item(definition: &PropDefinition, scalar: Scalar, item: &Value) -> Result
     let label = label.or_else(|| chosen.and_then(|option| option.get("label"))).cloned();
     let label = label.unwrap_or_else(|| Value::String(value.as_str().map_or_else(|| value.to_string(), str::to_owned)));
     Ok(json!({"label": label, "value": value}))
+}
+
+/// An object prop may truly hold a label and a value; every other value got them from a choice made in a list, and an
+/// object of these two alone may have, where there is a list.
+fn may_be_labelled(definition: &PropDefinition, scalar: Scalar, item: &Value) -> bool {
+    let has_options = definition.has_remote_options || definition.options.is_some();
+    let is_pair = item.as_object().is_some_and(|fields| fields.len() == 2);
+    definition.has_label || !matches!(scalar, Scalar::Object | Scalar::Any) || (has_options && is_pair)
 }
 
 fn check_bounds(definition: &PropDefinition, value: &Value) -> Result<(), String> {
@@ -206,7 +247,11 @@ fn check_bounds(definition: &PropDefinition, value: &Value) -> Result<(), String
 }
 
 /// The option that was chosen. Remote options are not asked again: what they offer may have changed since.
-fn check_options<'a>(definition: &'a PropDefinition, value: &Value) -> Result<Option<&'a Value>, String> {
+fn check_options<'a>(
+    definition: &'a PropDefinition,
+    scalar: Scalar,
+    value: &Value,
+) -> Result<Option<&'a Value>, String> {
     /// Enough to see what is meant without flooding an error with a list of countries.
     const SHOWN: usize = 10;
     // An empty list offers nothing to choose from, which cannot mean that every value is wrong.
@@ -214,7 +259,9 @@ fn check_options<'a>(definition: &'a PropDefinition, value: &Value) -> Result<Op
         return Ok(None);
     };
     let value_of = |option: &'a Value| option.get("value").unwrap_or(option);
-    if let Some(option) = options.iter().find(|option| value_of(option) == value) {
+    // Options are as loose as values: the numbers of a string prop are its texts.
+    let is_chosen = |option: &&'a Value| fit(scalar, value_of(option)).as_ref() == Ok(value);
+    if let Some(option) = options.iter().find(is_chosen) {
         return Ok(Some(option));
     }
     let listed: Vec<String> = options.iter().take(SHOWN).map(|option| value_of(option).to_string()).collect();

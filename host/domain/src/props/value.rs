@@ -1,8 +1,9 @@
 //! Does a value fit a type?
 //!
-//! Only what loses nothing is converted, because command lines and forms send text: `"42"` for an integer, `"true"`
-//! for a boolean. A number for a string prop is refused: an id or phone number written as a number has already lost
-//! its leading zeros or its last digits by the time we see it, and saying so beats passing on a wrong one.
+//! Only what loses nothing is converted. Command lines and forms send text: `"42"` for an integer, `"true"` for a
+//! boolean. The `options` of published components return numbers for string props: `42` for `"42"`. A number that may
+//! have lost something on its way is refused, and saying so beats passing on a wrong one: `1.10` is `1.1` by the time
+//! it arrives, and integers beyond 2^53 have lost their last digits in a JavaScript client.
 
 use serde_json::Value;
 
@@ -14,8 +15,7 @@ pub(super) fn fit(scalar: Scalar, value: &Value) -> Result<Value, &'static str> 
     match scalar {
         Scalar::Boolean => fit_boolean(value).ok_or("must be true or false"),
         Scalar::Integer => fit_integer(value).ok_or("must be an integer"),
-        Scalar::String if value.is_string() => Ok(value.clone()),
-        Scalar::String => Err("must be a string"),
+        Scalar::String => fit_string(value),
         Scalar::Object if value.is_object() => Ok(value.clone()),
         Scalar::Object => Err("must be an object"),
         Scalar::Any => Ok(value.clone()),
@@ -24,8 +24,19 @@ pub(super) fn fit(scalar: Scalar, value: &Value) -> Result<Value, &'static str> 
 
 /// The two parts of `{label, value}`; none for anything else.
 pub(super) fn labelled(value: &Value) -> Option<(&Value, &Value)> {
-    let fields = value.as_object().filter(|fields| fields.len() == 2)?;
-    Some((fields.get("label")?, fields.get("value")?))
+    Some((value.get("label")?, value.get("value")?))
+}
+
+fn fit_string(value: &Value) -> Result<Value, &'static str> {
+    match value {
+        Value::String(_) => Ok(value.clone()),
+        Value::Bool(flag) => Ok(Value::String(flag.to_string())),
+        Value::Number(number) if number.is_i64() && whole_number(value).is_some() => {
+            Ok(Value::String(number.to_string()))
+        }
+        Value::Number(_) => Err("must be a string: write it in quotes, because this number may lose digits"),
+        _ => Err("must be a string"),
+    }
 }
 
 fn fit_boolean(value: &Value) -> Option<Value> {

@@ -36,6 +36,14 @@ fn a_value_fits_its_type_or_is_converted_without_loss() {
         ("integer[]", json!([1, "2"]), json!([1, 2])),
         ("object[]", json!([{}]), json!([{}])),
         ("string", json!({"label": "A", "value": "a"}), json!("a")),
+        ("string", json!({"label": "A", "value": 5, "icon": "x"}), json!("5")),
+        ("string", json!(5), json!("5")),
+        ("string", json!(-9_007_199_254_740_991_i64), json!("-9007199254740991")),
+        ("string", json!(true), json!("true")),
+        ("string[]", json!([1, "b", {"label": "C", "value": 3}]), json!(["1", "b", "3"])),
+        ("integer", json!({"label": "Seven", "value": "7"}), json!(7)),
+        ("integer[]", json!([{"label": "Seven", "value": "7"}]), json!([7])),
+        ("boolean[]", json!(["true", false]), json!([true, false])),
     ];
     for (kind, given, expected) in accepted {
         assert_eq!(seen(json!(kind), given.clone()), Some(expected), "{kind} {given}");
@@ -50,12 +58,19 @@ fn a_value_fits_its_type_or_is_converted_without_loss() {
         ("integer", json!("")),
         ("integer", json!(true)),
         ("integer", json!(9_007_199_254_740_992_i64)),
-        ("string", json!(5)),
+        ("integer", json!("1e3")),
+        ("integer", json!("7.0")),
+        ("integer", json!(" 7")),
+        ("string", json!(1.5)),
+        ("string", json!(5.0)),
+        ("string", json!(9_007_199_254_740_992_i64)),
+        ("string", json!(u64::MAX)),
         ("string", json!(["a"])),
+        ("string", json!({"value": "a"})),
         ("object", json!([])),
         ("object", json!("{}")),
         ("string[]", json!("a")),
-        ("string[]", json!([1])),
+        ("string[]", json!([1.5])),
     ];
     for (kind, given) in refused {
         assert_eq!(seen(json!(kind), given.clone()), None, "{kind} {given}");
@@ -69,7 +84,7 @@ fn every_problem_is_reported_at_once() {
         "slack": {"type": "app", "app": "slack"}, "timer": "$.interface.timer", "missing": "string",
     });
     let given = json!({
-        "chanel": "x", "channel": 5, "count": 4, "tags": ["a", 1, 2], "slack": {"authProvisionId": "apn_1"},
+        "chanel": "x", "channel": 0.5, "count": 4, "tags": ["a", {}, []], "slack": {"authProvisionId": "apn_1"},
         "timer": {"cron": "nope"},
     });
 
@@ -111,6 +126,39 @@ fn a_value_is_one_of_the_options() {
     assert_eq!(seen(json!({"type": "string[]", "options": ["a"]}), json!(["a", "z"])), None);
     assert_eq!(seen(json!({"type": "string", "options": []}), json!("z")), Some(json!("z")));
     assert_eq!(seen(json!({"type": "string", "options": {"$fn": true}}), json!("new")), Some(json!("new")));
+}
+
+#[test]
+fn options_are_compared_as_their_type_reads_them() {
+    let numbers = json!({"type": "string", "options": [1, {"label": "Two", "value": 2}]});
+    let texts = json!({"type": "integer", "options": ["1", {"label": "Two", "value": "2"}]});
+
+    for given in [json!(2), json!("2"), json!({"label": "Two", "value": 2}), json!({"label": "Two", "value": "2"})] {
+        assert_eq!(seen(numbers.clone(), given.clone()), Some(json!("2")), "{given}");
+        assert_eq!(seen(texts.clone(), given.clone()), Some(json!(2)), "{given}");
+    }
+    assert_eq!(seen(numbers, json!("3")), None);
+    let objects = json!({"type": "object", "options": [{"label": "A", "value": {"id": 1}}]});
+    assert_eq!(seen(objects.clone(), json!({"label": "A", "value": {"id": 1}})), Some(json!({"id": 1})));
+    assert_eq!(seen(objects, json!({"id": 1})), Some(json!({"id": 1})));
+}
+
+#[test]
+fn a_partial_configuration_must_fit_and_may_lack_everything() {
+    let props = json!({
+        "slack": {"type": "app", "app": "slack"}, "timer": "$.interface.timer", "channel": "string",
+        "count": {"type": "integer", "default": "3"}, "http": "$.interface.http",
+    });
+    let partial = |given: Value| {
+        let definitions = parse_props(props.clone()).unwrap();
+        validate_partial(&definitions, given.as_object().unwrap(), &Limits::default())
+    };
+
+    let given = json!({"channel": 5, "http": {"endpoint_url": "x"}, "more": {"label": 1, "value": 2}});
+    let values = Value::Object(partial(given).unwrap().values);
+    assert_eq!(values, json!({"channel": "5", "count": 3, "more": {"label": 1, "value": 2}}));
+    let problems = partial(json!({"slack": {"authProvisionId": "apn_1"}, "count": "many"})).unwrap_err();
+    assert_eq!(paths(&problems), ["configured_props.slack.authProvisionId", "configured_props.count"]);
 }
 
 #[test]
@@ -192,6 +240,16 @@ fn a_value_is_bounded_in_size() {
 }
 
 proptest! {
+    #[test]
+    fn a_number_becomes_a_text_only_when_it_reads_the_same_way_back(number: i64, fraction: f64) {
+        for value in [json!(number), json!(fraction)] {
+            if let Some(Value::String(text)) = seen(json!("string"), value.clone()) {
+                prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value.clone());
+                prop_assert_eq!(seen(json!("integer"), json!(text)), Some(value));
+            }
+        }
+    }
+
     #[test]
     fn configured_values_are_stable(numbers in prop::collection::vec(-99_i64..99, 0..5), text in ".{0,9}", flag: bool) {
         let props = json!({"n": "integer[]", "s": {"type": "string", "withLabel": true}, "b": "boolean"});
