@@ -20,7 +20,7 @@ use url::{Position, Url};
 use crate::{
     body::{Deadline, Origin, ResponseBody},
     config::Config,
-    connect::{Connector, Dial, TcpDial},
+    connect::{self, Connector, Dial, TcpDial},
     decode,
     error::{Cause, Error, HeaderFault, Phase, UrlFault},
     headers,
@@ -103,6 +103,13 @@ impl Outbound {
         timeout_at(terms.deadline.at, Box::pin(self.follow(hop, &terms)))
             .await
             .unwrap_or(Err(Error::Timeout { phase: Phase::Response, after }))
+    }
+
+    /// What can be said about a URL without connecting: that it is none, or that its port or its host, written as an
+    /// address or as `localhost`, is refused. A name is not resolved: what counts is what it resolves to when a
+    /// connection is made, and that is checked then.
+    pub fn check(&self, url: &str) -> Result<(), Error> {
+        connect::check_written(&self.inner.config, &Request::get(url)?.url)
     }
 
     /// The decoded body of a GET that is answered with 200, redirects followed.

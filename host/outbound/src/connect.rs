@@ -24,7 +24,7 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
-use url::Host;
+use url::{Host, Url};
 
 use crate::{
     config::{Config, HostOverride, LONGEST_TIMEOUT},
@@ -65,6 +65,29 @@ struct Target {
     host: Host,
     port: u16,
     has_tls: bool,
+}
+
+/// Refuses what the connection would refuse, as far as the URL itself tells.
+pub(crate) fn check_written(config: &Config, url: &Url) -> Result<(), Error> {
+    let Some(host) = url.host().map(|host| host.to_owned()) else {
+        return Ok(());
+    };
+    if HostOverride::find(&config.dangerous_host_overrides, &host).is_some() {
+        return Ok(());
+    }
+    if let Some(port) = url.port_or_known_default().filter(|port| filter::is_refused_port(*port)) {
+        return Err(Error::RefusedPort { port });
+    }
+    let address = match &host {
+        Host::Ipv4(address) => IpAddr::V4(*address),
+        Host::Ipv6(address) => IpAddr::V6(*address),
+        Host::Domain(name) if filter::is_localhost(name) => Ipv4Addr::LOCALHOST.into(),
+        Host::Domain(_) => return Ok(()),
+    };
+    if config.dangerous_allow_private_networks {
+        return Ok(());
+    }
+    filter::check(address).map_err(|refusal| Error::RefusedAddress { host: host.to_string(), address, refusal })
 }
 
 // === impl Connector ===

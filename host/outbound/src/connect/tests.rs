@@ -243,3 +243,27 @@ async fn the_system_resolver_knows_this_machine() {
 
     assert_eq!(addresses, [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
 }
+
+#[test]
+fn a_url_is_refused_as_it_is_written_and_names_are_not_looked_up() {
+    let open = |config| Outbound::with_dial(config, Recorder::new(SocketAddr::from(([127, 0, 0, 1], 9)))).unwrap();
+    let refused = |outbound: &Outbound, url: &str| outbound.check(url).err().map(|error| error.code());
+    let careful = open(Config { resolver: Answers::new(&[]), ..Config::default() });
+
+    for url in ["http://127.0.0.1/", "http://0x7f.1/", "http://[::1]:8080/", "http://10.1.2.3/", "https://localhost/"] {
+        assert_eq!(refused(&careful, url), Some("refused_address"), "{url}");
+    }
+    assert_eq!(refused(&careful, "http://example.com:25/"), Some("refused_port"));
+    assert_eq!(refused(&careful, "ftp://example.com/"), Some("invalid_url"));
+    for url in ["http://93.184.216.34/", "https://internal.example/", "http://example.com:8080/"] {
+        assert_eq!(refused(&careful, url), None, "{url}");
+    }
+    let bold = open(Config { dangerous_allow_private_networks: true, ..Config::default() });
+    assert_eq!(
+        (refused(&bold, "http://127.0.0.1/"), refused(&bold, "http://127.0.0.1:25/")),
+        (None, Some("refused_port"))
+    );
+    let override_all = "*=127.0.0.1:9".parse().unwrap();
+    let redirected = open(Config { dangerous_host_overrides: vec![override_all], ..Config::default() });
+    assert_eq!(refused(&redirected, "http://10.0.0.1:25/"), None);
+}
