@@ -137,6 +137,11 @@ async fn what_init_writes_deploys_and_runs() {
     // The same file, here and without the server.
     let local: Value = serde_json::from_str(&developer.run(&["run", "./shout.js", "--prop", "text=hi"])).unwrap();
     assert_eq!(local["returned"], "HI", "{local}");
+    // The prop is a string here as it is there.
+    let local: Value = serde_json::from_str(&developer.run(&["run", "./shout.js", "--prop", "text=5"])).unwrap();
+    assert_eq!(local["returned"], "5", "{local}");
+    let (code, said) = developer.fail(&["run", "./shout.js", "--prop", "txt=hi"]);
+    assert!(code == 2 && said.contains("did you mean `text`?"), "{said}");
     server.stop().await;
 }
 
@@ -174,7 +179,7 @@ async fn an_account_is_connected_channels_are_followed_together_and_a_component_
     assert_eq!(names, ["default", "one", "two", "$errors", "$logs"]);
 
     let (code, said) = developer.fail(&["components", "delete", "talker", "--yes"]);
-    assert_eq!((code, said.contains("is used by dc_")), (1, true), "{said}");
+    assert_eq!((code, said.contains("is used by talker (dc_")), (1, true), "{said}");
     developer.run(&["delete", &component, "talker", "--yes"]);
     assert_eq!(developer.json(&["components"]), json!([]));
     developer.run(&["accounts", "delete", "Work", "--yes"]);

@@ -4,12 +4,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
+use domain::component::Description;
+use domain::props::{configurable_props, validate_partial};
 use platform::ports::{ComponentSource, Linker};
+use remote::models::Prop;
+use remote::props::PropArguments;
 use sandbox::{Config, Fault, Limits, LoadError, Outcome, Program, Sandbox, Task};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::failure::Misuse;
 use crate::local_services::LocalServices;
 use crate::wiring::linking::Linking;
 use crate::wiring::network::NetworkArguments;
@@ -37,8 +42,6 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         Some(event) => remote::run::read_event(event)?,
         None => json!({}),
     };
-    let props = arguments.remote.props.read_untyped()?;
-
     let cache = arguments.cache.or_else(default_cache);
     let sandbox = Sandbox::open(Config { cache_folder: cache.clone(), ..Config::default() }).await?;
     let program = link(collected, cache.as_deref(), &arguments.network).await?;
@@ -51,6 +54,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         Err(error) => return Err(error.into()),
     };
     let description: Value = serde_json::from_str(&built.description)?;
+    let props = read_props(&arguments.remote.props, &description)?;
     let is_action = description.get("type").is_some_and(|kind| kind == "action");
     let kind = if is_action { "action" } else { "run" };
     let call = json!({"kind": kind, "event": event, "props": props}).to_string();
@@ -59,6 +63,26 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let outcome = sandbox.run(&built.image, task, services.clone()).await?;
     println!("{:#}", to_json(&outcome, services.take_reply()));
     Ok(if outcome.fault.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// In the types that the component declares, by the rules of a server. What is missing is no problem here, and a
+/// component that is not whole yet is run all the same, with what was given.
+fn read_props(given: &PropArguments, description: &Value) -> Result<Map<String, Value>> {
+    let Ok(description) = Description::parse(description) else {
+        return Ok(given.read_untyped()?);
+    };
+    for note in &description.notes {
+        eprintln!("warning: {note}");
+    }
+    let declared: Vec<Prop> = serde_json::from_value(configurable_props(&description.props))?;
+    let values = given.read(&declared)?;
+    match validate_partial(&description.props, &values, &domain::limits::Limits::default()) {
+        Ok(configured) => Ok(configured.values),
+        Err(problems) => {
+            let listed: Vec<String> = problems.iter().map(ToString::to_string).collect();
+            Err(Misuse::of(anyhow!("the props do not fit\n{}", listed.join("\n"))).into())
+        }
+    }
 }
 
 /// With its files and packages. What refers to nothing is not linked: asking npm where packages come from takes longer
@@ -94,7 +118,7 @@ fn to_json(outcome: &Outcome, reply: Option<sandbox::Reply>) -> Value {
         "error": outcome.fault.as_ref().map(fault_to_json),
         "returned": outcome.returned.as_deref().map(shown),
         "emits": emits.collect::<Vec<_>>(),
-        "writes": writes.collect::<serde_json::Map<_, _>>(),
+        "writes": writes.collect::<Map<_, _>>(),
         "effects": effects.collect::<Vec<_>>(),
         "reply": reply.map(|reply| json!({
             "status": reply.status, "headers": reply.headers, "body": String::from_utf8_lossy(&reply.body),

@@ -106,6 +106,9 @@ impl Usage {
 // === impl QuotaError ===
 
 impl QuotaError {
+    /// What programs know it by, wherever it is told: the API, endpoints, `$errors`.
+    pub const CODE: &'static str = "quota_exceeded";
+
     pub fn resets_at_ms(&self) -> i64 {
         match self {
             Self::ComputeTime { resets_at_ms, .. } | Self::Invocations { resets_at_ms, .. } => *resets_at_ms,

@@ -29,6 +29,30 @@ pub(crate) fn refusal(problems: &[Problem]) -> Value {
     json!({"code": "invalid_parameters", "name": "TypeError", "message": message, "problems": problems})
 }
 
+/// Its name after `$.send.`, for those that send something.
+pub(crate) fn kind(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::Export { .. } => "export",
+        Effect::Respond(_) => "respond",
+        Effect::Exit { .. } => "exit",
+        Effect::Http(_) => "http",
+        Effect::Email(_) => "email",
+        Effect::S3(_) => "s3",
+        Effect::Emit(_) => "emit",
+        Effect::Sse { .. } => "sse",
+    }
+}
+
+/// Why this server cannot do it; none when it can.
+pub(crate) fn unsupported(effect: &Effect) -> Option<&'static str> {
+    match effect {
+        Effect::Email(_) => Some("this server has no mail server"),
+        Effect::S3(_) => Some("this server has no object store"),
+        Effect::Sse { .. } => Some("this server has no streams of workflows"),
+        _ => None,
+    }
+}
+
 fn parse_one(effect: &ports::Effect, limits: &Limits) -> Result<Effect, Vec<Problem>> {
     // The guest writes JSON; what nests deeper than the parser goes is as good as nothing.
     let mut parameters: Value = serde_json::from_str(effect.parameters.get()).unwrap_or_default();

@@ -42,13 +42,15 @@ pub enum Error {
     #[error("{noun} `{id}` is being changed by another request")]
     Busy { noun: Noun, id: String },
     #[error("{noun} `{id}` is used by {}", listed(used_by))]
-    InUse { noun: Noun, id: String, used_by: Vec<String> },
+    InUse { noun: Noun, id: String, used_by: Vec<UsedBy> },
     #[error("an account has at most {limit} of these: {noun}s")]
     TooMany { noun: Noun, limit: usize },
     #[error("the component cannot be linked: {0}")]
     Link(#[source] LinkError),
     #[error("the code could not be fetched from {url}: {source}")]
     Fetch { url: String, source: OutboundError },
+    #[error("`{name}` cannot be delivered to: {source}")]
+    Address { name: &'static str, source: OutboundError },
     #[error("the component does not load: {0}")]
     Load(#[source] LoadFailure),
     #[error("{}", first(.0, "the component is not valid"))]
@@ -83,6 +85,13 @@ pub enum Error {
     Sandbox(#[from] SandboxError),
     #[error("no id is free after many tries")]
     NoFreeName,
+}
+
+/// What keeps something from being deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedBy {
+    pub id: String,
+    pub name: String,
 }
 
 /// What is wrong with one parameter.
@@ -169,6 +178,14 @@ impl From<ShelfError> for Error {
     }
 }
 
+// === impl UsedBy ===
+
+impl fmt::Display for UsedBy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} ({})", self.name, self.id)
+    }
+}
+
 // === impl Noun ===
 
 impl Noun {
@@ -199,10 +216,10 @@ impl fmt::Display for Noun {
     }
 }
 
-fn listed(ids: &[String]) -> String {
+fn listed(users: &[UsedBy]) -> String {
     const SHOWN: usize = 5;
-    let shown = ids.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
-    match ids.len().saturating_sub(SHOWN) {
+    let shown = users.iter().take(SHOWN).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match users.len().saturating_sub(SHOWN) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }

@@ -50,6 +50,7 @@ pub(crate) use instance::{open_props, secrets_context};
 pub(crate) use invocation::Invocation;
 pub use key_queues::KeyQueues;
 pub use rate::Rate;
+pub(crate) use reply::ReplySlot;
 #[cfg(test)]
 pub(crate) use services::write_operations;
 pub(crate) use transaction::{Terms, Transaction, new_run_id};

@@ -34,7 +34,7 @@ pub mod manage;
 pub mod fake;
 
 pub use caller::Caller;
-pub use error::{Error, Noun, ParameterError};
+pub use error::{Error, Noun, ParameterError, UsedBy};
 pub use platform::{Config, Parts, Platform};
 pub use programs::Programs;
 pub use secret::Secret;

@@ -20,6 +20,7 @@ pub mod registry;
 
 mod configure;
 mod hooks;
+mod reply;
 pub mod sources;
 
 pub mod events;

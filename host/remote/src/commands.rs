@@ -16,6 +16,7 @@ pub mod run;
 mod subscribe;
 mod update;
 mod webhooks;
+mod whoami;
 
 use crate::error::Error;
 use crate::generate;
@@ -32,6 +33,8 @@ pub enum Command {
     Login(login::LoginArguments),
     /// Forget a login
     Logout(login::LogoutArguments),
+    /// Show which user you are at which server, and what is used of your quotas
+    Whoami(whoami::Arguments),
     /// Deploy a source from a file, an address, or a saved or published component
     Deploy(deploy::Arguments),
     /// Change a source: its code, its name, its props, whether it is active
@@ -56,7 +59,7 @@ pub enum Command {
     Subscribe(subscribe::SubscribeArguments),
     /// End a subscription
     Unsubscribe(subscribe::UnsubscribeArguments),
-    /// List, create and delete webhooks
+    /// List, create, change and delete webhooks
     Webhooks(webhooks::Arguments),
     /// List deliveries that were given up, and deliver them again
     Deliveries(deliveries::Arguments),
@@ -75,6 +78,7 @@ impl Command {
     /// Whether errors are to be printed as JSON.
     pub(crate) fn is_json(&self) -> bool {
         match self {
+            Self::Whoami(arguments) => arguments.connection.json,
             Self::Deploy(arguments) => arguments.connection.json,
             Self::Update(arguments) => arguments.connection.json,
             Self::Delete(arguments) => arguments.connection.json,
@@ -100,6 +104,7 @@ impl Command {
             Self::Init(arguments) => init::run(&arguments),
             Self::Login(arguments) => login::login(&arguments).await,
             Self::Logout(arguments) => login::logout(&arguments),
+            Self::Whoami(arguments) => whoami::run(&arguments).await,
             Self::Deploy(arguments) => deploy::run(&arguments).await,
             Self::Update(arguments) => update::run(&arguments).await,
             Self::Delete(arguments) => delete::run(&arguments).await,

@@ -207,6 +207,9 @@ fn hint_of_refusal(code: &str, details: &Value) -> Option<String> {
             let users: Vec<&str> = users.iter().filter_map(Value::as_str).collect();
             return Some(format!("give them other code, or delete them first: wellspring delete {}", users.join(" ")));
         }
+        "account_in_use" => {
+            return Some("connect those to another account first, or add --force: their runs then fail".to_owned());
+        }
         "invalid_props" | "invalid_component" => return problems(details),
         "hook_failed" if text("stack").is_none() => {
             return text("hook").map(|hook| format!("see the {hook} hook"));

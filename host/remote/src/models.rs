@@ -145,9 +145,20 @@ pub struct Webhook {
     pub name: Option<String>,
     pub url: String,
     pub active: bool,
+    /// Why deliveries switched it off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inactive_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signing_secret: Option<String>,
     pub created_at: i64,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Workflow {
+    pub id: String,
+    pub name: String,
     #[serde(flatten)]
     pub rest: Rest,
 }
@@ -201,9 +212,51 @@ pub struct Run {
     #[serde(default)]
     pub emitted: Vec<EventSummary>,
     pub error: Option<Value>,
+    /// What it gave to `respond`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<Reply>,
+    /// What an action gave to `$.flow.exit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit: Option<Exit>,
+    /// What an action gave to `$.send`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sends: Vec<Send>,
     #[serde(default)]
     pub logs: Vec<LogLine>,
     pub duration_ms: u64,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Reply {
+    pub status: u16,
+    #[serde(default)]
+    pub headers: Map<String, Value>,
+    #[serde(default)]
+    pub body: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_base64: bool,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Exit {
+    pub reason: Option<String>,
+}
+
+/// One call of `$.send`, and how it went.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Send {
+    pub kind: String,
+    pub ok: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
     #[serde(flatten)]
     pub rest: Rest,
 }

@@ -52,16 +52,16 @@ impl PropArguments {
     }
 
     /// What was given, in the types that the component declares.
-    pub fn read(&self, component: &Component) -> Result<Map<String, Value>, Error> {
+    pub fn read(&self, props: &[Prop]) -> Result<Map<String, Value>, Error> {
         let mut given = self.file.as_deref().map(values::read_file).transpose()?.unwrap_or_default();
         for name in given.keys() {
-            declared(component, name)?;
+            declared(props, name)?;
         }
         let mut texts: Map<String, Value> = Map::new();
         for text in &self.values {
             let malformed = || Error::MalformedProp { given: text.clone() };
             let (name, value) = text.split_once('=').ok_or_else(malformed)?;
-            let prop = declared(component, name)?;
+            let prop = declared(props, name)?;
             let value = parse_value(prop, value)?;
             match (texts.get_mut(name), value) {
                 // `--prop tags=a --prop tags=b`
@@ -76,11 +76,10 @@ impl PropArguments {
     }
 }
 
-fn declared<'a>(component: &'a Component, name: &str) -> Result<&'a Prop, Error> {
-    let found = component.configurable_props.iter().find(|prop| prop.name == name);
-    found.ok_or_else(|| Error::UnknownProp {
+fn declared<'a>(props: &'a [Prop], name: &str) -> Result<&'a Prop, Error> {
+    props.iter().find(|prop| prop.name == name).ok_or_else(|| Error::UnknownProp {
         name: name.to_owned(),
-        suggestions: suggest(name, component.configurable_props.iter().map(|prop| prop.name.as_str())),
+        suggestions: suggest(name, props.iter().map(|prop| prop.name.as_str())),
     })
 }
 

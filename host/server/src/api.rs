@@ -24,7 +24,7 @@ use crate::app::App;
 
 pub(crate) use answer::{Answer, json_response};
 pub(crate) use error::{Refusal, envelope, refuse, set};
-pub(crate) use parameters::{Parameters, parse_body, parse_path, parse_query};
+pub(crate) use parameters::{Parameters, check_strict, parse_body, parse_path, parse_query};
 
 /// Everything a handler works with.
 pub(crate) struct Context {

@@ -15,7 +15,7 @@ use platform::{Caller, Error, Platform, Secret};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
-use crate::api::{Context, Parameters, Refusal, parse_body, parse_path, parse_query, refuse};
+use crate::api::{Context, Parameters, Refusal, check_strict, parse_body, parse_path, parse_query, refuse};
 use crate::body::{Body, empty};
 use crate::door::Trusted;
 use crate::metrics::Metrics;
@@ -167,6 +167,9 @@ impl App {
         let body = self.read(&head.headers, body).await.map_err(|refusal| self.refuse(refusal))?;
         let body = if head.method == Method::GET || head.method == Method::HEAD { None } else { body };
         let of_the_body = body.as_ref().filter(|_| !matches!(route.body, RequestBody::Any));
+        if route.is_strict() {
+            check_strict(&route.query, &query, of_the_body).map_err(|refusal| self.refuse(refusal))?;
+        }
         let parameters = Parameters::new(query, of_the_body).map_err(|refusal| self.refuse(refusal))?;
         let fields = parameters.fields().map_err(|error| self.refuse_error(error))?;
         let body = body.unwrap_or(Value::Null);

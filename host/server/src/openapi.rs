@@ -39,7 +39,7 @@ pub(crate) fn whole_document() -> Value {
             "title": "Wellspring",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "Event sources: components that receive webhooks or poll APIs and emit events.",
-            "description": "Parameters of a body may be given in the query string instead; the body wins. Paths work with and without a slash at the end. `GET /sources/{id}/sse` follows a source with server-sent events: every event that is committed while the reader is connected, in order; an event `gap` ends a stream that could not deliver all of them, and `end` one that is over.",
+            "description": "Parameters of a body may be given in the query string instead; the body wins. Paths work with and without a slash at the end. A DELETE with a parameter that is unknown, empty or null is refused: it must not delete more than was meant. `GET /sources/{id}/sse` follows a source with server-sent events: every event that is committed while the reader is connected, in order; an event `gap` ends a stream that could not deliver all of them, and `end` one that is over.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/v1"}],
@@ -78,9 +78,10 @@ fn parameters(route: &Route) -> Vec<Value> {
         |name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}}),
     );
     let in_query = route.query.iter().map(|parameter| {
+        let is_filled = parameter.is_required || (route.is_strict() && !parameter.may_be_empty);
         json!({
             "name": parameter.name, "in": "query", "required": parameter.is_required,
-            "description": parameter.says, "schema": or_empty(schema(parameter.kind), parameter.is_required),
+            "description": parameter.says, "schema": or_empty(schema(parameter.kind), is_filled),
         })
     });
     let fields = if matches!(route.body, RequestBody::Parameters { .. }) || returns_nothing(route) {
@@ -94,8 +95,8 @@ fn parameters(route: &Route) -> Vec<Value> {
 }
 
 const FIELDS: [(&str, &str); 2] = [
-    ("include", "Fields of `data` to return, separated by commas"),
-    ("exclude", "Fields of `data` to leave out, separated by commas"),
+    ("include", "Fields of `data` to return, separated by commas; `metadata.emit_id` is one within a field"),
+    ("exclude", "Fields of `data` to leave out, written in the same way"),
 ];
 
 fn request_body(route: &Route) -> Option<Value> {
@@ -145,9 +146,9 @@ fn object_schema(parameters: &[Parameter], one_of: &[&str]) -> Value {
     object
 }
 
-/// So is an empty text, where one is not required: forms send fields that nobody has filled.
-fn or_empty(mut schema: Value, is_required: bool) -> Value {
-    if let (false, Some(Value::String(pattern))) = (is_required, schema.get_mut("pattern")) {
+/// An empty text is as good as absent, where it may be: forms send fields that were not filled in.
+fn or_empty(mut schema: Value, is_filled: bool) -> Value {
+    if let (false, Some(Value::String(pattern))) = (is_filled, schema.get_mut("pattern")) {
         *pattern = format!("^$|{pattern}");
     }
     schema
@@ -227,7 +228,7 @@ fn reason(status: u16) -> &'static str {
         403 => "Not yours to do, or a limit of the account is reached",
         404 => "There is no such id, or it is somebody else's",
         408 => "The body did not arrive in time",
-        409 => "Somebody else is changing it, or the name is taken",
+        409 => "It is in use or being changed, or the name is taken",
         413 => "The body is too large",
         415 => "The body is not application/json",
         422 => "The code does not load, the props do not fit, or a hook threw",

@@ -73,6 +73,8 @@ pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) kind: ParameterKind,
     pub(crate) is_required: bool,
+    /// An empty text says something, and is not a value that a client forgot to fill in.
+    pub(crate) may_be_empty: bool,
     pub(crate) says: &'static str,
 }
 
@@ -119,11 +121,19 @@ where
 }
 
 pub(crate) const fn optional(name: &'static str, kind: ParameterKind, says: &'static str) -> Parameter {
-    Parameter { name, kind, is_required: false, says }
+    Parameter { name, kind, is_required: false, may_be_empty: false, says }
 }
 
 pub(crate) const fn required(name: &'static str, kind: ParameterKind, says: &'static str) -> Parameter {
-    Parameter { name, kind, is_required: true, says }
+    Parameter { name, kind, is_required: true, may_be_empty: false, says }
+}
+
+// === impl Parameter ===
+
+impl Parameter {
+    pub(crate) const fn or_empty(self) -> Self {
+        Self { may_be_empty: true, ..self }
+    }
 }
 
 // === impl Route ===
@@ -168,6 +178,12 @@ impl Route {
     pub(crate) fn example(mut self, example: Value) -> Self {
         self.example = Some(example);
         self
+    }
+
+    /// Whether every parameter must be known and filled in. A deletion whose `start_id` is misspelled or empty would
+    /// otherwise delete everything.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.method == Method::DELETE
     }
 
     pub(crate) fn internal(mut self) -> Self {

@@ -38,7 +38,7 @@ pub(crate) fn table() -> Vec<Route> {
 fn components_routes() -> Vec<Route> {
     vec![
         route(POST, "/v1/components", Key, components::create)
-            .says("Components", "Save a component from its code or its address").body_with(CODE_NAMES, &CODE).answers(One("Component")).refuses(&[422])
+            .says("Components", "Save a component from its code or its address").body_with(CODE_NAMES, &NEW_COMPONENT).answers(One("Component")).refuses(&[422, 429])
             .example(json!({"component_code": "module.exports = {\n  name: \"Hello\",\n  version: \"0.0.1\",\n  props: {timer: {type: \"$.interface.timer\", default: {intervalSeconds: 60}}},\n  run() { this.$emit({hello: \"world\"}) },\n}"})),
         route(GET, "/v1/components/registry/{key}", Key, components::find_registered)
             .says("Components", "Read a globally published component").answers(One("Component")).refuses(&[404]),
@@ -62,14 +62,14 @@ fn components_routes() -> Vec<Route> {
 fn sources_routes() -> Vec<Route> {
     vec![
         route(POST, "/v1/sources", Key, sources::create)
-            .says("Sources", "Deploy a source; runs its deploy and activate hooks").body_with(SOURCE_NAMES, &NEW_SOURCE).answers(One("Source")).refuses(&[403, 404, 422])
+            .says("Sources", "Deploy a source; runs its deploy and activate hooks").body_with(SOURCE_NAMES, &NEW_SOURCE).answers(One("Source")).refuses(&[403, 404, 422, 429])
             .example(json!({"component_id": "sc_Ab12Cd34Ef56", "name": "Every minute", "configured_props": {"timer": {"intervalSeconds": 60}}})),
         route(GET, "/v1/users/me/sources", Key, sources::list)
             .says("Sources", "List your sources, newest first").query(&PAGING).answers(Page("Source")),
         route(GET, "/v1/sources/{id}", Key, sources::find)
             .says("Sources", "Read a source").answers(One("Source")).refuses(&[404]),
         route(PUT, "/v1/sources/{id}", Key, sources::update)
-            .says("Sources", "Update a source: deactivate, replace, activate").body(&CHANGED_SOURCE).answers(One("Source")).refuses(&[404, 409, 422])
+            .says("Sources", "Update a source: deactivate, replace, activate").body(&CHANGED_SOURCE).answers(One("Source")).refuses(&[404, 409, 422, 429])
             .example(json!({"name": "Every hour", "configured_props": {"timer": {"cron": "0 * * * *"}}})),
         route(DELETE, "/v1/sources/{id}", Key, sources::delete)
             .says("Sources", "Delete a source; runs its deactivate hook").query(&[IGNORE_HOOK_ERRORS]).answers(NoContent).refuses(&[404, 409, 422]),
@@ -108,7 +108,7 @@ fn subscriptions_routes() -> Vec<Route> {
             .says("Subscriptions", "Subscribe a listener to a stream of an emitter").body(&SUBSCRIPTION).answers(One("Subscription")).refuses(&[403, 404])
             .example(json!({"emitter_id": "dc_*", "event_name": "$errors", "listener_id": "wh_Ab12Cd34Ef56"})),
         route(DELETE, "/v1/subscriptions", Key, subscriptions::delete)
-            .says("Subscriptions", "End a subscription").query(&SUBSCRIPTION).answers(NoContent).refuses(&[404]),
+            .says("Subscriptions", "End a subscription").query(&ENDED_SUBSCRIPTION).answers(NoContent).refuses(&[404]),
         route(GET, "/v1/users/me/subscriptions", Key, subscriptions::list)
             .says("Subscriptions", "List your subscriptions").answers(List("Subscription")),
         route(GET, "/v1/users/me/dead_letters", Key, subscriptions::list_dead_letters)
@@ -130,12 +130,15 @@ fn subscriptions_routes() -> Vec<Route> {
 fn webhooks_routes() -> Vec<Route> {
     vec![
         route(POST, "/v1/webhooks", Key, webhooks::create)
-            .says("Webhooks", "Create a webhook; its signing secret is shown this once").body(&WEBHOOK).answers(One("Webhook")).refuses(&[403])
+            .says("Webhooks", "Create a webhook; its signing secret is shown this once").body(&WEBHOOK).answers(One("Webhook")).refuses(&[403, 422])
             .example(json!({"url": "https://example.com/hook", "name": "My hook"})),
         route(GET, "/v1/users/me/webhooks", Key, webhooks::list)
             .says("Webhooks", "List your webhooks, newest first").query(&PAGING).answers(Page("Webhook")),
         route(GET, "/v1/webhooks/{id}", Key, webhooks::find)
             .says("Webhooks", "Read a webhook").answers(One("Webhook")).refuses(&[404]),
+        route(PUT, "/v1/webhooks/{id}", Key, webhooks::update)
+            .says("Webhooks", "Change a webhook, or activate it again after its receiver answered 410; its signing secret stays").body(&CHANGED_WEBHOOK).answers(One("Webhook")).refuses(&[404, 409, 422])
+            .example(json!({"active": true})),
         route(DELETE, "/v1/webhooks/{id}", Key, webhooks::delete)
             .says("Webhooks", "Delete a webhook and its subscriptions").answers(NoContent).refuses(&[404]),
     ]
@@ -175,7 +178,7 @@ fn accounts_routes() -> Vec<Route> {
         route(GET, "/v1/accounts/{id}", Key, accounts::find)
             .says("Accounts", "Read a connected account, without its credentials").answers(One("Account")).refuses(&[404]),
         route(DELETE, "/v1/accounts/{id}", Key, accounts::delete)
-            .says("Accounts", "Delete a connected account").answers(NoContent).refuses(&[404]),
+            .says("Accounts", "Delete a connected account that no source and no workflow uses").query(&[FORCE]).answers(NoContent).refuses(&[404, 409]),
     ]
 }
 
@@ -203,7 +206,7 @@ fn operator_routes() -> Vec<Route> {
         route(DELETE, "/v1/admin/apps/{name_slug}", Admin, admin::delete_app)
             .says("Operator", "Remove an app").answers(NoContent).refuses(&[404]),
         route(POST, "/v1/admin/registry", Admin, admin::publish)
-            .says("Operator", "Publish a component to everybody").body_with(CODE_NAMES, &CODE).answers(One("Component")).refuses(&[409, 422])
+            .says("Operator", "Publish a component to everybody").body_with(CODE_NAMES, &CODE).answers(One("Component")).refuses(&[409, 422, 429])
             .example(json!({"component_code": "module.exports = {name: \"Hi\", key: \"demo-hi\", version: \"1.0.0\", run() {}}"})),
         route(DELETE, "/v1/admin/registry/{key}", Admin, admin::unpublish)
             .says("Operator", "Unpublish a component; sources made from it go on").answers(NoContent).refuses(&[404, 409]),

@@ -13,7 +13,9 @@ Written by `just generate` from [`schemas/openapi.json`](../schemas/openapi.json
 - Parameters of a body may be given in the query string instead; the body wins.
 - Every answer carries its payload in `data`; lists also carry `page_info` with `total_count`, `count`, `start_cursor` and
   `end_cursor`. Lists are newest first; ask for the next page with `after=<end_cursor>`.
-- `include` and `exclude`, names separated by commas, choose the fields of `data`.
+- `include` and `exclude`, names separated by commas, choose the fields of `data`. A path chooses within a field:
+  `include=id,metadata.emit_id`; it goes through lists.
+- A DELETE with a parameter that is unknown, empty or null is 400: it must not delete more than was meant.
 - An error is `{\"error\": \"a sentence\", \"code\": \"snake_case\", \"details\": {…}}`. Codes are stable, sentences are not.
 - `GET /sources/{id}/sse` follows a source with server-sent events instead of an answer in `data`: see
   [following a source](components.md#following-a-source).

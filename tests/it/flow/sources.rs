@@ -1,5 +1,6 @@
 //! Hooks, timers, logs and runs by hand.
 
+use rig::receiver::{Answer, Receiver};
 use serde_json::json;
 
 use super::{Deployed, World, on_both_stores, text};
@@ -11,6 +12,7 @@ on_both_stores! {
     log_lines_are_kept_and_an_exception_is_an_error_event,
     a_run_by_hand_answers_with_what_it_did,
     a_run_by_hand_that_fails_tells_the_cause,
+    an_action_run_by_hand_does_what_it_asked_for,
     events_are_deleted_by_range,
 }
 
@@ -91,6 +93,28 @@ async fn a_run_by_hand_that_fails_tells_the_cause(world: World) {
     assert_eq!((&ran["ok"], &error["message"]), (&json!(false), &json!("TypeError: fetch failed")), "{ran}");
     assert_eq!((cause["code"].as_str(), text(&cause["message"]).is_empty()), (Some("EACCES"), false), "{ran}");
     assert!(text(&error["stack"]).contains(&text(&cause["message"])), "{ran}");
+}
+
+async fn an_action_run_by_hand_does_what_it_asked_for(world: World) {
+    let (receiver, mut inbox) = Receiver::with_inbox(|_| Answer::status(204)).await;
+    let code = "module.exports = {name: 'Acts', version: '1', type: 'action', hooks: {deploy() {}}, \
+                props: {timer: '$.interface.timer', n: 'string', url: 'string'}, \
+                run({$}) { $.export('$summary', `did ${this.n.length}`); $.respond({status: 202, body: 'fine'}); \
+                $.send.http({url: this.url, data: {n: this.n}}); $.send.email({subject: 's', text: 't'}); \
+                return $.flow.exit('enough'); }}";
+    let saved = world.client.post("/v1/components", &json!({"component_code": code})).await.unwrap().data();
+    assert_eq!(saved["notes"][0]["path"], "hooks");
+
+    let path = format!("/v1/components/{}/run", text(&saved["id"]));
+    let props = json!({"n": {"label": "Five", "value": 5}, "url": receiver.url("/")});
+    let ran = world.client.post(&path, &json!({"configured_props": props})).await.unwrap().data();
+
+    assert_eq!(inbox.next().await.json(), json!({"n": "5"}));
+    assert_eq!((&ran["exports"]["$summary"], &ran["exit"]), (&json!("did 1"), &json!({"reason": "enough"})));
+    assert_eq!((&ran["reply"]["status"], &ran["reply"]["body"]), (&json!(202), &json!("fine")));
+    assert_eq!((&ran["sends"][0]["ok"], &ran["sends"][0]["status"]), (&json!(true), &json!(204)));
+    assert_eq!(ran["sends"][1], json!({"kind": "email", "ok": false, "error": "this server has no mail server"}));
+    assert_eq!((&ran["ok"], &ran["error"]["code"]), (&json!(false), &json!("unsupported")));
 }
 
 async fn events_are_deleted_by_range(world: World) {

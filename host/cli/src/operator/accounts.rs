@@ -40,13 +40,12 @@ pub(crate) async fn run(Arguments { user, place, secrets, remote }: Arguments) -
             let account = door.post("/v1/accounts", wanted.body(None)?).await?;
             accounts::print_connected(&output, &serde_json::from_value(account)?)?;
         }
-        Some(Command::Delete { accounts: wanted, yes }) => {
+        Some(Command::Delete { accounts: wanted, manner }) => {
             let chosen = accounts::choose(&list(&door).await?, wanted)?;
-            if !yes {
-                accounts::confirm(&chosen)?;
-            }
+            manner.confirm(&chosen)?;
+            let query = if manner.force { "?force=true" } else { "" };
             for account in chosen {
-                door.delete(&format!("/v1/accounts/{}", account.id)).await?;
+                door.delete(&format!("/v1/accounts/{}{query}", account.id)).await?;
                 output.deleted(&account.id, &account.name)?;
             }
         }

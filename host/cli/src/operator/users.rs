@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use remote::Output;
 use remote::output::table::{text, whole};
+use remote::output::{Table, ago};
 use serde_json::{Map, Value, json};
 
-use super::{Common, Door, confirm, print, text_of};
+use super::{Common, Door, confirm, text_of};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -132,13 +133,36 @@ fn print_key(output: &Output, made: &Value) -> Result<()> {
 }
 
 fn print_users(output: &Output, users: &[Value]) -> Result<()> {
-    let columns = [
-        (whole("ID"), "id"),
-        (text("USERNAME"), "username"),
-        (text("EMAIL"), "email"),
-        (whole("ROLE"), "role"),
-        (whole("PLAN"), "plan"),
-        (whole("CREATED"), "created_at"),
-    ];
-    print(output, users, columns)
+    if output.is_json {
+        return Ok(output.json(&users)?);
+    }
+    let mut table = Table::new([
+        whole("ID"),
+        text("USERNAME"),
+        text("EMAIL"),
+        whole("ROLE"),
+        whole("PLAN"),
+        whole("INVOCATIONS/DAY"),
+        whole("COMPUTE MS/DAY"),
+        whole("CREATED"),
+    ]);
+    for user in users {
+        // Those who pay are counted, not stopped.
+        let quota = |name: &str| {
+            let quota = user.pointer(&format!("/quotas/{name}")).and_then(Value::as_u64);
+            quota.map_or_else(|| "-".to_owned(), |quota| quota.to_string())
+        };
+        let created = user.get("created_at").and_then(Value::as_i64).map(ago).unwrap_or_default();
+        table.row([
+            text_of(user, "id"),
+            text_of(user, "username"),
+            text_of(user, "email"),
+            text_of(user, "role"),
+            text_of(user, "plan"),
+            quota("daily_invocations"),
+            quota("daily_compute_ms"),
+            created,
+        ]);
+    }
+    Ok(output.table(&table)?)
 }

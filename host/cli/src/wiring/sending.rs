@@ -9,6 +9,10 @@ pub(crate) struct Sending(pub(crate) Outbound);
 
 #[async_trait]
 impl ports::Outbound for Sending {
+    fn check(&self, url: &str) -> Result<(), OutboundError> {
+        self.0.check(url).map_err(|error| fail(&error, 0))
+    }
+
     async fn fetch_text(&self, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError> {
         let limit = limit_bytes as u64;
         let mut request = Request::get(url).map_err(|error| fail(&error, limit_bytes))?;

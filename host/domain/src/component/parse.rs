@@ -48,7 +48,20 @@ fn parse_fields(mut fields: Fields<'_>) -> Option<Description> {
     let has_run = parse_run(kind, &props, &mut fields);
     let is_atomic = fields.flag("atomic");
     let (name, version, kind) = (name?, version?, kind?);
-    Some(Description { name, key, kind, version, description, props, hooks, dedupe, methods, has_run, is_atomic, notes })
+    Some(Description {
+        name,
+        key,
+        kind,
+        version,
+        description,
+        props,
+        hooks,
+        dedupe,
+        methods,
+        has_run,
+        is_atomic,
+        notes,
+    })
 }
 
 /// Published actions carry what only sources have. It never had an effect there, so refusing them would only keep

@@ -1,6 +1,6 @@
 //! A linker that takes the code as it is, and an outside world of a few fixed answers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -21,6 +21,7 @@ pub struct StaticOutbound {
     texts: Mutex<HashMap<String, String>>,
     statuses: Mutex<HashMap<String, u16>>,
     posted: Mutex<Vec<Posting>>,
+    refused: Mutex<HashSet<String>>,
 }
 
 #[async_trait]
@@ -79,6 +80,11 @@ impl StaticOutbound {
         lock(&self.statuses).insert(url.to_owned(), status);
     }
 
+    /// An address that may not be reached from here.
+    pub fn refuse(&self, url: &str) {
+        lock(&self.refused).insert(url.to_owned());
+    }
+
     pub fn posted(&self) -> Vec<Posting> {
         lock(&self.posted).clone()
     }
@@ -86,6 +92,13 @@ impl StaticOutbound {
 
 #[async_trait]
 impl Outbound for StaticOutbound {
+    fn check(&self, url: &str) -> Result<(), OutboundError> {
+        match lock(&self.refused).contains(url) {
+            true => Err(OutboundError::Refused { reason: "this address is refused".to_owned() }),
+            false => Ok(()),
+        }
+    }
+
     async fn fetch_text(&self, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError> {
         match lock(&self.texts).get(url) {
             None => Err(OutboundError::Status { status: 404 }),

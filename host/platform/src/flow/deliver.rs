@@ -88,26 +88,28 @@ impl Flow {
         };
         match classify(attempt, attempts_made, self.platform.clock.instant_ms(), random) {
             Verdict::Delivered if webhook.record.is_active => self.acknowledge(job, Vec::new()).await,
-            Verdict::Delivered => self.switch(job, webhook, true, Vec::new()).await,
+            Verdict::Delivered => self.switch(job, webhook, None, Vec::new()).await,
             Verdict::Retry { at_ms } => self.retry(job, at_ms).await,
             Verdict::Dead => self.give_up(job, delivery, Epitaph { attempts, reason }).await,
             Verdict::Deactivate => {
-                let burial = self.bury(&job.tenant, delivery, job.entry, Epitaph { attempts, reason }).await?;
-                self.switch(job, webhook, false, burial).await
+                let epitaph = Epitaph { attempts, reason: reason.clone() };
+                let burial = self.bury(&job.tenant, delivery, job.entry, epitaph).await?;
+                self.switch(job, webhook, Some(reason), burial).await
             }
         }
     }
 
-    /// Ends a job in the batch that switches its webhook on or off.
+    /// Ends a job in the batch that switches its webhook on, or off for a reason.
     async fn switch(
         &self,
         job: &Job,
         webhook: &Kept<Webhook>,
-        is_active: bool,
+        inactive_reason: Option<String>,
         operations: Vec<Op>,
     ) -> Result<Fate, Error> {
         let now = self.platform.clock.now_seconds();
-        let switched = Webhook { is_active, updated_at: now, ..webhook.record.clone() };
+        let is_active = inactive_reason.is_none();
+        let switched = Webhook { is_active, inactive_reason, updated_at: now, ..webhook.record.clone() };
         let mut batch = self.platform.batch(&job.tenant).require(shelf::unchanged(webhook));
         batch.operations = operations;
         let batch = batch.then(shelf::put(&switched)?).then(Op::Acknowledge(job.lease));

@@ -8,6 +8,7 @@ use domain::props::PropType;
 use serde_json::{Map, Value, json};
 use store::{Lookup, Tenant};
 
+use crate::ports::Fault;
 use crate::records::{Account, Revision, Source, shelf};
 use crate::vault::Context;
 use crate::{Error, Platform, Secret};
@@ -27,18 +28,23 @@ pub(crate) fn secrets_context<'a>(tenant: &'a Tenant, source: &'a str) -> Contex
 // === impl Instance ===
 
 impl Instance {
-    pub async fn of_source(platform: &Platform, tenant: &Tenant, source: &Source) -> Result<Self, Error> {
+    pub async fn of_source(
+        platform: &Platform,
+        tenant: &Tenant,
+        source: &Source,
+    ) -> Result<Result<Self, Fault>, Error> {
         let values = open_props(platform, tenant, source.id.as_str(), &source.revision)?;
         Self::new(platform, tenant, &source.revision.description, values, Some(source)).await
     }
 
+    /// The fault of an account that is gone is one of the run, which tells it to the user, and not ours.
     pub async fn new(
         platform: &Platform,
         tenant: &Tenant,
         description: &Description,
         mut props: Map<String, Value>,
         endpoints: Option<&Source>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Result<Self, Fault>, Error> {
         let mut credentials = HashMap::new();
         for prop in &description.props {
             match prop.kind {
@@ -49,14 +55,18 @@ impl Instance {
                     }
                 }
                 PropType::App => {
-                    if let Some(text) = open_credentials(platform, tenant, props.get(&prop.name)).await? {
-                        credentials.insert(prop.name.clone(), text);
-                    }
+                    let Some(account) = connected(props.get(&prop.name)) else {
+                        continue;
+                    };
+                    let Some(text) = open_credentials(platform, tenant, &account).await? else {
+                        return Ok(Err(Fault::NoAccount { prop: prop.name.clone(), account: account.to_string() }));
+                    };
+                    credentials.insert(prop.name.clone(), text);
                 }
                 _ => {}
             }
         }
-        Ok(Self { props: Secret::new(props), credentials })
+        Ok(Ok(Self { props: Secret::new(props), credentials }))
     }
 }
 
@@ -77,16 +87,17 @@ pub(crate) fn open_props(
     Ok(values)
 }
 
-/// None when nothing is connected, or the account was deleted since: `$auth` is then empty.
+/// None when an app prop is not connected: `$auth` is then empty.
+fn connected(value: Option<&Value>) -> Option<AccountId> {
+    AccountId::parse(value?.get("authProvisionId")?.as_str()?).ok()
+}
+
+/// None when the account was deleted.
 async fn open_credentials(
     platform: &Platform,
     tenant: &Tenant,
-    value: Option<&Value>,
+    id: &AccountId,
 ) -> Result<Option<Secret<String>>, Error> {
-    let id = value.and_then(|value| value.get("authProvisionId")).and_then(Value::as_str);
-    let Some(Ok(id)) = id.map(AccountId::parse) else {
-        return Ok(None);
-    };
     let Some(kept) = shelf::find::<Account>(&*platform.store, tenant, Lookup::Id(id.as_str())).await? else {
         return Ok(None);
     };

@@ -22,7 +22,7 @@ impl ReplySlot {
         self.arrived.notify_one();
     }
 
-    pub(super) fn take(&self) -> Option<Reply> {
+    pub(crate) fn take(&self) -> Option<Reply> {
         self.lock().take()
     }
 

@@ -50,7 +50,7 @@ impl Flow {
         }
         let precondition = Precondition::CounterBelow { counter, limit: 1 };
         let message = quota.to_string();
-        let report = Report { code: "quota_used_up", message: &message, original_event: None };
+        let report = Report { code: QuotaError::CODE, message: &message, original_event: None };
         let append = self.report(source, report)?;
         let batch = self.platform.batch(tenant).require(precondition).then(append).then(count);
         match self.platform.store.commit(batch).await.map_err(Error::from) {

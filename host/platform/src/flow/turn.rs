@@ -113,7 +113,10 @@ pub(super) async fn execute(
     let mut outcome = match &turn.call {
         // Design: "a source without `run` but with a timer emits the tick itself".
         Call::Run { event } if !description.has_run => emit_as_it_is(event),
-        _ => prepare(platform, turn, transaction.clone()).await?.execute(platform).await?,
+        _ => match prepare(platform, turn, transaction.clone()).await? {
+            Ok(invocation) => invocation.execute(platform).await?,
+            Err(fault) => Outcome::failed(fault),
+        },
     };
     if description.is_atomic && outcome.fault.is_some() {
         discard(&mut outcome);
@@ -194,14 +197,22 @@ fn emit_as_it_is(event: &Json) -> Outcome {
     Outcome { emits: vec![Emit { event: event.clone(), metadata }], ..Outcome::default() }
 }
 
-async fn prepare(platform: &Platform, turn: &Turn<'_>, transaction: Arc<Transaction>) -> Result<Invocation, Error> {
+/// Ready to run, or why it cannot be.
+async fn prepare(
+    platform: &Platform,
+    turn: &Turn<'_>,
+    transaction: Arc<Transaction>,
+) -> Result<Result<Invocation, Fault>, Error> {
     let (tenant, source) = (turn.owner.tenant, turn.source);
     let program = platform.programs.of_source(&*platform.store, tenant, source).await?;
-    let instance = Instance::of_source(platform, tenant, source).await?;
+    let instance = match Instance::of_source(platform, tenant, source).await? {
+        Ok(instance) => instance,
+        Err(fault) => return Ok(Err(fault)),
+    };
     let call = turn.call.to_json(source.id.as_str(), instance.props.expose());
     let task = Task { lane: tenant.to_string(), call, limits: turn.limits };
     let credentials = Arc::new(instance.credentials);
-    Ok(Invocation { program, task, credentials, reply: turn.reply.clone(), transaction })
+    Ok(Ok(Invocation { program, task, credentials, reply: turn.reply.clone(), transaction }))
 }
 
 fn has_output(outcome: &Outcome) -> bool {

@@ -124,7 +124,10 @@ impl Flow {
     ) -> Result<(Outcome, Arc<Transaction>), Error> {
         let (platform, tenant) = (&self.platform, &terms.tenant);
         let program = platform.programs.find(&*platform.store, tenant, step.origin, &step.program).await?;
-        let instance = Instance::new(platform, tenant, &step.description, props, None).await?;
+        let instance = match Instance::new(platform, tenant, &step.description, props, None).await? {
+            Ok(instance) => instance,
+            Err(fault) => return Ok((Outcome::failed(fault), Transaction::new(platform, terms))),
+        };
         let call = Call::Action { steps: Value::Object(steps.clone()) };
         let call = call.to_json(step.component_id.as_str(), instance.props.expose());
         let limits = RunLimits::background(&platform.config.limits);
@@ -264,14 +267,13 @@ impl Course {
             Effect::Emit(emit) => self.emits.push(emit),
             // An event has no request that waits for an answer.
             Effect::Respond(_) => {}
-            Effect::Email(_) => self.fail_unsupported(step, "$.send.email", "mail server"),
-            Effect::S3(_) => self.fail_unsupported(step, "$.send.s3", "object store"),
-            Effect::Sse { .. } => self.fail_unsupported(step, "$.send.sse", "streams of workflows"),
+            Effect::Email(_) | Effect::S3(_) | Effect::Sse { .. } => self.fail_unsupported(step, &effect),
         }
     }
 
-    fn fail_unsupported(&mut self, step: &Step, call: &str, missing: &str) {
-        let stack = format!("{call}: this server has no {missing}");
+    fn fail_unsupported(&mut self, step: &Step, effect: &Effect) {
+        let reason = effects::unsupported(effect).unwrap_or_default();
+        let stack = format!("$.send.{}: {reason}", effects::kind(effect));
         self.failure = Some(Failure::new(&step.name, "unsupported", stack));
     }
 

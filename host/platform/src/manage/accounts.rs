@@ -8,9 +8,9 @@ use store::Lookup;
 
 use super::apps;
 use super::paging::{PageOf, count, page};
-use crate::records::{Account, RecordError, shelf};
+use crate::records::{Account, RecordError, Source, Workflow, shelf};
 use crate::vault::Context;
-use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
+use crate::{Caller, Error, Noun, ParameterError, Platform, Secret, UsedBy};
 
 /// Tokens and keys, all together, as JSON.
 const CREDENTIALS_BYTES_MAXIMUM: usize = 64 << 10;
@@ -68,11 +68,25 @@ pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<Acco
     Ok(found.ok_or_else(|| Error::not_found(Noun::Account, id))?.record)
 }
 
-/// Sources that use it go on without credentials: `$auth` is then empty.
-pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
+/// Refused while a source or a workflow uses it, unless it is forced. What uses it then fails, and says why: it would
+/// otherwise go on and send requests without credentials.
+pub async fn delete(caller: &Caller, platform: &Platform, id: &str, is_forced: bool) -> Result<(), Error> {
     let account = find(caller, platform, id).await?;
+    let used_by = if is_forced { Vec::new() } else { users_of(caller, platform, &account.id).await? };
+    if !used_by.is_empty() {
+        return Err(Error::InUse { noun: Noun::Account, id: account.id.to_string(), used_by });
+    }
     platform.store.commit(platform.batch(&caller.tenant).then(shelf::delete(&account))).await?;
     Ok(())
+}
+
+async fn users_of(caller: &Caller, platform: &Platform, id: &AccountId) -> Result<Vec<UsedBy>, Error> {
+    let sources = shelf::list_all::<Source>(&*platform.store, &caller.tenant).await?;
+    let sources = sources.iter().map(|kept| &kept.record).filter(|source| source.revision.uses_account(id));
+    let workflows = shelf::list_all::<Workflow>(&*platform.store, &caller.tenant).await?;
+    let steps = workflows.iter().flat_map(|kept| kept.record.steps.iter().map(|step| (&kept.record, step)));
+    let steps = steps.filter(|(_, step)| step.uses_account(id)).map(|(workflow, step)| workflow.as_user(step));
+    Ok(sources.map(Source::as_user).chain(steps).collect())
 }
 
 // === impl AccountView ===

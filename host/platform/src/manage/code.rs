@@ -18,7 +18,10 @@ use crate::{Caller, Error, ParameterError, Platform};
 mod collect;
 mod fetch;
 
-pub(super) use collect::{collect, collect_later, collect_revision, still_there};
+pub(super) use collect::{
+    collect, collect_at, collect_later, collect_revision, collect_revision_at, collect_unadopted, give_back,
+    still_there,
+};
 
 /// How a component is named or given. Of several the first in this order counts; the url is then metadata.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +43,15 @@ pub(super) struct Resolved {
     pub(super) unsaved: Option<Arc<Program>>,
 }
 
+// === impl Resolved ===
+
+impl Resolved {
+    /// Whether it takes its key once it is deployed, instead of having it already.
+    pub(super) fn comes_with_source(&self) -> bool {
+        self.unsaved.is_some() || (self.origin == Origin::Own && self.component.is_temporary)
+    }
+}
+
 // === impl CodeRequest ===
 
 impl CodeRequest {
@@ -51,11 +63,10 @@ impl CodeRequest {
     }
 }
 
-/// Finds or makes the component. Nothing is written, except that one which is used by its id is kept from now on.
+/// Finds or makes the component. Nothing is written.
 pub(super) async fn resolve(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<Resolved, Error> {
     if let Some(id) = &request.component_id {
         let id = ComponentId::parse(id).map_err(|error| Error::parameter("component_id", error))?;
-        collect::adopt(caller, platform, id.as_str()).await?;
         let (component, origin) = components::find(caller, platform, id.as_str()).await?;
         return Ok(Resolved { component, origin, unsaved: None });
     }
@@ -90,6 +101,7 @@ pub(super) async fn compile(platform: &Platform, request: CodeRequest) -> Result
         program: program.digest(),
         dependencies: linked.dependencies,
         came_with_source: false,
+        is_temporary: false,
         holds_key: false,
         created_at: now,
         updated_at: now,
@@ -100,6 +112,13 @@ pub(super) async fn compile(platform: &Platform, request: CodeRequest) -> Result
 /// The operations that save a component, without its key.
 pub(super) fn save_operations(component: &Component, program: &Program) -> Result<Vec<Op>, Error> {
     Ok(vec![shelf::put(program)?, shelf::put(component)?])
+}
+
+/// The same when whatever was deployed stands without it: that the key could not be taken is for the log.
+pub(super) async fn take_key_if_possible(platform: &Platform, tenant: &Tenant, component: &mut Component) {
+    if let Err(error) = take_key(platform, tenant, component).await {
+        tracing::warn!(component.id = %component.id, %error, "a component did not get its key");
+    }
 }
 
 /// Gives a component its key, and takes it from the one that held it. In a batch of its own, tried again when somebody

@@ -1,13 +1,13 @@
 //! Saved components: code with a name, ready to be deployed or run.
 
+mod action;
 mod delete;
 
-use domain::actions::Effect;
 use domain::component::Kind;
 use domain::ids::ComponentId;
-use domain::limits::Limits;
 use domain::paging::PageQuery;
-use domain::props::{self, configurable_props};
+use domain::problem::Problem;
+use domain::props::configurable_props;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -17,12 +17,13 @@ use super::code::{self, Resolved};
 use super::configure;
 use super::paging::{PageOf, page};
 use super::users::check_quota;
-use crate::flow::{Instance, Invocation, Owner, Terms, Transaction, new_run_id, usage_operations};
-use crate::ports::{Call, Dependency, Fault, LogLine, Outcome, Program, RunLimits, Task, Usage};
+use crate::flow::{Instance, Invocation, Owner, ReplySlot, Terms, Transaction, new_run_id, usage_operations};
+use crate::ports::{Call, Dependency, Fault, Outcome, Program, Reply, RunLimits, Task, Usage};
 use crate::records::{Component, Origin, names, shelf};
-use crate::{Caller, Error, Noun, Platform, effects};
+use crate::{Caller, Error, Noun, Platform};
 
 pub use super::code::CodeRequest;
+pub use action::{ActionRun, Exit, Send, run_action};
 pub use delete::delete;
 
 /// What the API shows of a component.
@@ -44,6 +45,9 @@ pub struct ComponentView {
     pub configurable_props: Value,
     /// The npm packages it was linked with, as they were resolved then.
     pub dependencies: Vec<Dependency>,
+    /// What it declares and cannot have, and what is therefore ignored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Problem>,
     pub created_at: u64,
     pub updated_at: u64,
 }
@@ -65,27 +69,28 @@ pub struct OptionsView {
     pub context: Value,
 }
 
-/// How an action went.
-#[derive(Debug, Serialize)]
-pub struct ActionRun {
-    pub run_id: String,
-    pub ok: bool,
-    pub return_value: Value,
-    pub exports: Map<String, Value>,
-    pub error: Option<Value>,
-    pub logs: Vec<LogLine>,
-    pub duration_ms: u64,
-    pub compute_ms: u64,
-    pub fuel_used: u64,
-}
-
 /// Saves new code under a new id; a key, when it has one, names the newest.
 pub async fn create(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<Component, Error> {
+    check_quota(caller, platform).await?;
     let (mut component, program) = code::compile(platform, request).await?;
     let mut batch = platform.batch(&caller.tenant);
     batch.operations = code::save_operations(&component, &program)?;
     platform.store.commit(batch).await?;
     code::take_key(platform, &caller.tenant, &mut component).await?;
+    Ok(component)
+}
+
+/// Saves new code only to deploy it: it is there as long as a source has it, goes when its deploy is refused, and takes
+/// its key when it is deployed. One that is never deployed goes after a day, which is time enough to fill in its props.
+pub async fn create_temporary(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<Component, Error> {
+    const KEPT_MS: u64 = 24 * 3600 * 1000;
+    check_quota(caller, platform).await?;
+    let (mut component, program) = code::compile(platform, request).await?;
+    (component.came_with_source, component.is_temporary) = (true, true);
+    let mut batch = platform.batch(&caller.tenant);
+    batch.operations = code::save_operations(&component, &program)?;
+    let due_ms = batch.now_ms.saturating_add(KEPT_MS);
+    platform.store.commit(batch.then(code::collect_at(due_ms, &component.id, &component.program)?)).await?;
     Ok(component)
 }
 
@@ -127,39 +132,21 @@ pub async fn options(
         return Ok(OptionsView { options, context: Value::Null });
     }
     check_quota(caller, platform).await?;
+    let values = configure::partial(caller, platform, &component.description, &configured_props).await?;
     let call = Call::Options { prop, page, previous_context, query };
     let resolved = Resolved { component, origin, unsaved: None };
-    let outcome = run_once(caller, platform, &resolved, call, configured_props).await?.outcome;
+    let outcome = run_once(caller, platform, &resolved, call, values).await?.outcome;
     if let Some(fault) = outcome.fault {
         return Err(Error::Run(Box::new(fault)));
     }
     Ok(options_of(parsed(outcome.returned.as_deref())))
 }
 
-/// Runs an action once, as a workflow would.
-pub async fn run_action(
-    caller: &Caller,
-    platform: &Platform,
-    key_or_id: &str,
-    configured_props: &Map<String, Value>,
-    steps: Value,
-) -> Result<ActionRun, Error> {
-    let (component, origin) = find(caller, platform, key_or_id).await?;
-    if component.description.kind != Kind::Action {
-        return Err(Error::WrongKind { is: "a source", needs: "an action" });
-    }
-    check_quota(caller, platform).await?;
-    let definitions = &component.description.props;
-    let configured = props::validate(definitions, configured_props, &platform.config.limits).map_err(Error::Props)?;
-    configure::check_accounts(caller, platform, &component.description, &configured.accounts).await?;
-    let resolved = Resolved { component, origin, unsaved: None };
-    let once = run_once(caller, platform, &resolved, Call::Action { steps }, configured.values).await?;
-    Ok(ActionRun::new(once, &platform.config.limits))
-}
-
 struct Once {
     run_id: String,
     outcome: Outcome,
+    /// What the component gave to `respond`.
+    reply: Option<Reply>,
 }
 
 /// A run that belongs to no source. What it costs is counted; what it emits goes nowhere.
@@ -171,10 +158,35 @@ async fn run_once(
     props: Map<String, Value>,
 ) -> Result<Once, Error> {
     let component = &resolved.component;
+    let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
+    let counts_as_invocation = matches!(call, Call::Action { .. });
+    let usage = |outcome: &Outcome| usage_operations(platform, owner, &outcome.usage, counts_as_invocation);
+    let instance = match Instance::new(platform, &caller.tenant, &component.description, props, None).await? {
+        Ok(instance) => instance,
+        Err(fault) => {
+            let outcome = Outcome::failed(fault);
+            let mut batch = platform.batch(&caller.tenant);
+            batch.operations = usage(&outcome);
+            platform.store.commit(batch).await?;
+            return Ok(Once { run_id: new_run_id(platform), outcome, reply: None });
+        }
+    };
+    let (invocation, replied) = prepare(caller, platform, resolved, &call, instance).await?;
+    let outcome = invocation.execute_and_commit(platform, usage).await?;
+    Ok(Once { run_id: invocation.transaction.run_id().to_owned(), outcome, reply: replied.take() })
+}
+
+/// The run, and where it puts what it responds.
+async fn prepare(
+    caller: &Caller,
+    platform: &Platform,
+    resolved: &Resolved,
+    call: &Call,
+    instance: Instance,
+) -> Result<(Invocation, Arc<ReplySlot>), Error> {
+    let component = &resolved.component;
     let program: Arc<Program> =
         platform.programs.find(&*platform.store, &caller.tenant, resolved.origin, &component.program).await?;
-    let instance = Instance::new(platform, &caller.tenant, &component.description, props, None).await?;
-    let counts_as_invocation = matches!(call, Call::Action { .. });
     let limits = RunLimits::interactive(&platform.config.limits);
     let terms = Terms {
         run_id: new_run_id(platform),
@@ -185,17 +197,15 @@ async fn run_once(
         wall_clock: limits.wall_clock,
     };
     let call = call.to_json(component.id.as_str(), instance.props.expose());
+    let replied = Arc::<ReplySlot>::default();
     let invocation = Invocation {
         program,
         task: Task { lane: caller.tenant.to_string(), call, limits },
         credentials: Arc::new(instance.credentials),
-        reply: None,
+        reply: Some(replied.clone()),
         transaction: Transaction::new(platform, terms),
     };
-    let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
-    let usage = |outcome: &Outcome| usage_operations(platform, owner, &outcome.usage, counts_as_invocation);
-    let outcome = invocation.execute_and_commit(platform, usage).await?;
-    Ok(Once { run_id: invocation.transaction.run_id().to_owned(), outcome })
+    Ok((invocation, replied))
 }
 
 /// What `error` of a run holds.
@@ -231,32 +241,6 @@ fn options_of(returned: Value) -> OptionsView {
     }
 }
 
-// === impl ActionRun ===
-
-impl ActionRun {
-    fn new(Once { run_id, outcome }: Once, limits: &Limits) -> Self {
-        let asked = effects::parse(&outcome.effects, limits);
-        let refused = asked.as_ref().err().map(|problems| effects::refusal(problems));
-        let error = outcome.fault.as_ref().map(fault_view).or(refused);
-        let exported = |effect| match effect {
-            Effect::Export { name, value } => Some((name, value)),
-            _ => None,
-        };
-        let exports = asked.unwrap_or_default().into_iter().filter_map(exported).collect();
-        Self {
-            run_id,
-            ok: error.is_none(),
-            return_value: parsed(outcome.returned.as_deref()),
-            exports,
-            error,
-            duration_ms: duration_ms(&outcome.usage),
-            compute_ms: outcome.usage.compute_ms(),
-            fuel_used: outcome.usage.fuel,
-            logs: outcome.logs,
-        }
-    }
-}
-
 // === impl ComponentView ===
 
 impl From<Component> for ComponentView {
@@ -274,6 +258,7 @@ impl From<Component> for ComponentView {
             component_url: component.url,
             configurable_props: configurable_props(&description.props),
             dependencies: component.dependencies,
+            notes: description.notes,
             created_at: component.created_at,
             updated_at: component.updated_at,
         }

@@ -41,9 +41,7 @@ pub(super) async fn revision(
             values.kept.into_iter().filter(|(name, _)| is_known(name)).collect()
         }
     };
-    let configured = props::validate(definitions, &values, &platform.config.limits).map_err(Error::Props)?;
-    check_accounts(caller, platform, &component.description, &configured.accounts).await?;
-    let mut props = configured.values;
+    let mut props = whole(caller, platform, &component.description, &values).await?;
     let mut secrets = Map::new();
     for name in props::secret_names(definitions) {
         secrets.extend(props.shift_remove_entry(name));
@@ -68,8 +66,33 @@ pub(super) async fn revision(
     })
 }
 
+/// The values of a whole configuration, ready to run with.
+pub(super) async fn whole(
+    caller: &Caller,
+    platform: &Platform,
+    description: &Description,
+    given: &Map<String, Value>,
+) -> Result<Map<String, Value>, Error> {
+    let configured = props::validate(&description.props, given, &platform.config.limits).map_err(Error::Props)?;
+    check_accounts(caller, platform, description, &configured.accounts).await?;
+    Ok(configured.values)
+}
+
+/// The same for a configuration that is being filled in: what is missing may still come.
+pub(super) async fn partial(
+    caller: &Caller,
+    platform: &Platform,
+    description: &Description,
+    given: &Map<String, Value>,
+) -> Result<Map<String, Value>, Error> {
+    let configured =
+        props::validate_partial(&description.props, given, &platform.config.limits).map_err(Error::Props)?;
+    check_accounts(caller, platform, description, &configured.accounts).await?;
+    Ok(configured.values)
+}
+
 /// Every account is the caller's own, and of the app that the prop asks for.
-pub(super) async fn check_accounts(
+async fn check_accounts(
     caller: &Caller,
     platform: &Platform,
     description: &Description,

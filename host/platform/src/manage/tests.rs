@@ -1,6 +1,7 @@
 //! The control plane on stand-ins: what the specification's rules say, without HTTP.
 
 mod accounts;
+mod actions;
 mod app_events;
 mod components;
 mod deleted_components;

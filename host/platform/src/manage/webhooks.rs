@@ -24,6 +24,8 @@ pub struct WebhookView {
     pub description: Option<String>,
     pub url: WebhookUrl,
     pub active: bool,
+    /// Why deliveries switched it off; null when it is active, or was switched off by hand.
+    pub inactive_reason: Option<String>,
     /// In the create response only: it is not shown again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signing_secret: Option<String>,
@@ -38,6 +40,16 @@ pub struct NewWebhook {
     pub description: Option<String>,
 }
 
+/// What a user may change; what is absent stays.
+#[derive(Clone, Debug, Default)]
+pub struct UpdateWebhook {
+    pub url: Option<String>,
+    pub name: Option<String>,
+    pub description: Option<String>,
+    /// A webhook that a receiver switched off by answering 410 is switched on again by this.
+    pub active: Option<bool>,
+}
+
 /// A webhook that was just made, with the secret its deliveries are signed with.
 #[derive(Debug)]
 pub struct Created {
@@ -50,7 +62,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewWebhook) -> Re
     if count::<Webhook>(&caller.tenant, platform).await? >= limit {
         return Err(Error::TooMany { noun: Noun::Webhook, limit });
     }
-    let url = WebhookUrl::parse(&new.url).map_err(|error| Error::parameter("url", error))?;
+    let url = parse_url(platform, &new.url)?;
     check_text("name", new.name.as_deref())?;
     check_text("description", new.description.as_deref())?;
     let id = WebhookId::from_random(platform.entropy.bytes());
@@ -63,6 +75,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewWebhook) -> Re
         description: new.description,
         url,
         is_active: true,
+        inactive_reason: None,
         signing_secret: sealed,
         created_at: now,
         updated_at: now,
@@ -80,6 +93,31 @@ pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<Webh
     Ok(found.ok_or_else(|| Error::not_found(Noun::Webhook, id))?.record)
 }
 
+/// Its subscriptions and its signing secret stay.
+pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: UpdateWebhook) -> Result<Webhook, Error> {
+    let found = shelf::find::<Webhook>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let mut kept = found.ok_or_else(|| Error::not_found(Noun::Webhook, id))?;
+    let UpdateWebhook { url, name, description, active } = change;
+    check_text("name", name.as_deref())?;
+    check_text("description", description.as_deref())?;
+    let unchanged = shelf::unchanged(&kept);
+    let webhook = &mut kept.record;
+    if let Some(url) = url {
+        webhook.url = parse_url(platform, &url)?;
+    }
+    webhook.name = name.or(webhook.name.take());
+    webhook.description = description.or(webhook.description.take());
+    if let Some(is_active) = active {
+        // Its reason stands as long as the state it is the reason of.
+        let is_off_still = !is_active && !webhook.is_active;
+        webhook.inactive_reason = webhook.inactive_reason.take().filter(|_| is_off_still);
+        webhook.is_active = is_active;
+    }
+    webhook.updated_at = platform.clock.now_seconds();
+    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(shelf::put(&kept.record)?)).await?;
+    Ok(kept.record)
+}
+
 /// Its subscriptions go with it.
 pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
     let webhook = find(caller, platform, id).await?;
@@ -91,6 +129,14 @@ pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<()
 
 pub(crate) fn signing_context<'a>(caller: &'a Caller, id: &'a WebhookId) -> Context<'a> {
     Context { tenant: caller.tenant.as_str(), record: id.as_str(), field: "signing_secret" }
+}
+
+/// One that deliveries can go to. What a name resolves to is not asked here: it may change, and is checked whenever a
+/// connection is made.
+fn parse_url(platform: &Platform, text: &str) -> Result<WebhookUrl, Error> {
+    let url = WebhookUrl::parse(text).map_err(|error| Error::parameter("url", error))?;
+    platform.outbound.check(url.as_str()).map_err(|source| Error::Address { name: "url", source })?;
+    Ok(url)
 }
 
 fn check_text(name: &'static str, text: Option<&str>) -> Result<(), Error> {
@@ -116,8 +162,17 @@ impl WebhookView {
 
 impl From<Webhook> for WebhookView {
     fn from(webhook: Webhook) -> Self {
-        let Webhook { id, name, description, url, is_active, created_at, updated_at, .. } = webhook;
-        let (user_id, signing_secret) = (None, None);
-        Self { id, user_id, name, description, url, active: is_active, signing_secret, created_at, updated_at }
+        Self {
+            id: webhook.id,
+            user_id: None,
+            name: webhook.name,
+            description: webhook.description,
+            url: webhook.url,
+            active: webhook.is_active,
+            inactive_reason: webhook.inactive_reason,
+            signing_secret: None,
+            created_at: webhook.created_at,
+            updated_at: webhook.updated_at,
+        }
     }
 }

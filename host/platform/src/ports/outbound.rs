@@ -51,6 +51,10 @@ pub enum OutboundError {
 /// them); every wait is bounded; dropping the future cancels the request.
 #[async_trait]
 pub trait Outbound: Send + Sync {
+    /// Whether an address can be refused by its text alone: a literal address, `localhost`, a port. Nothing is looked
+    /// up, so what passes may still be refused when it is connected to.
+    fn check(&self, url: &str) -> Result<(), OutboundError>;
+
     /// The body of a 2xx answer to a GET; redirects are followed.
     async fn fetch_text(&self, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError>;
 

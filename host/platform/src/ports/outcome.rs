@@ -101,6 +101,11 @@ pub enum Fault {
         what: String,
         limit: usize,
     },
+    /// An app prop names an account that was deleted since: nothing was run.
+    NoAccount {
+        prop: String,
+        account: String,
+    },
     /// The engine refused to go on.
     Trap {
         reason: String,
@@ -127,6 +132,15 @@ pub struct Thrown {
     /// `error.cause`. The stack of the outermost error shows the causes as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Box<Thrown>>,
+}
+
+// === impl Outcome ===
+
+impl Outcome {
+    /// Of a run that did not begin.
+    pub(crate) fn failed(fault: Fault) -> Self {
+        Self { fault: Some(fault), ..Self::default() }
+    }
 }
 
 // === impl Usage ===
@@ -160,6 +174,7 @@ impl Fault {
             Self::Deadline { .. } => "deadline",
             Self::OutOfMemory { .. } => "out_of_memory",
             Self::TooMuchOutput { .. } => "too_much_output",
+            Self::NoAccount { .. } => "account_not_found",
             Self::Trap { .. } => "trap",
         }
     }
@@ -194,6 +209,10 @@ impl fmt::Display for Fault {
             Self::TooMuchOutput { what, limit } => {
                 write!(formatter, "the run went over its limit of {limit} {what} and was stopped")
             }
+            Self::NoAccount { prop, account } => write!(
+                formatter,
+                "the account `{account}` of the prop `{prop}` was deleted: connect another one and set `{prop}` to it"
+            ),
             Self::Trap { reason } => write!(formatter, "the sandbox stopped the run: {reason}"),
         }
     }

@@ -25,6 +25,9 @@ pub struct Component {
     /// Saved together with a source, and not used by its name since: it goes when no source has it.
     #[serde(default)]
     pub came_with_source: bool,
+    /// Saved to be deployed: using it by its id does not make it one that stays.
+    #[serde(default)]
+    pub is_temporary: bool,
     /// It holds its key; a newer component with the same key takes it over.
     pub holds_key: bool,
     pub created_at: u64,

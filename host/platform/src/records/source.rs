@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashSet};
 
 use domain::component::Description;
-use domain::ids::{ComponentId, EndpointKey, SourceId};
+use domain::ids::{AccountId, ComponentId, EndpointKey, SourceId};
 use domain::props::{PropDefinition, PropType};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Stored;
+use crate::UsedBy;
 use crate::vault::Sealed;
 
 /// One deployed component. What an update replaces is its [`Revision`]; the rest stays.
@@ -121,6 +122,25 @@ impl Source {
         }
         self.endpoints = endpoints;
     }
+
+    /// As what keeps something from being deleted.
+    pub(crate) fn as_user(&self) -> UsedBy {
+        UsedBy { id: self.id.to_string(), name: self.slug.clone() }
+    }
+}
+
+// === impl Revision ===
+
+impl Revision {
+    pub fn uses_account(&self, id: &AccountId) -> bool {
+        uses_account(&self.description, &self.props, id)
+    }
+}
+
+/// Whether one of the app props is connected to an account.
+pub(super) fn uses_account(description: &Description, props: &Map<String, Value>, id: &AccountId) -> bool {
+    let connected = |prop: &PropDefinition| props.get(&prop.name)?.get("authProvisionId")?.as_str();
+    description.props_of(PropType::App).any(|prop| connected(prop) == Some(id.as_str()))
 }
 
 // === impl Phase ===

@@ -14,6 +14,9 @@ pub struct Webhook {
     pub description: Option<String>,
     pub url: WebhookUrl,
     pub is_active: bool,
+    /// Why deliveries switched it off; none when it is active, or was switched off by hand.
+    #[serde(default)]
+    pub inactive_reason: Option<String>,
     /// A sealed `domain::webhooks::SigningSecret`, in its text form.
     pub signing_secret: Sealed,
     pub created_at: u64,

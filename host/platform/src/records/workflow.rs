@@ -1,11 +1,13 @@
 //! Workflows: actions that run one after the other when something they listen to is emitted. The API does not make them.
 
 use domain::component::Description;
-use domain::ids::{ComponentId, WorkflowId};
+use domain::ids::{AccountId, ComponentId, WorkflowId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::source::uses_account;
 use super::{Origin, Stored};
+use crate::UsedBy;
 use crate::vault::Sealed;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,9 +47,22 @@ impl Stored for Workflow {
     }
 }
 
+// === impl Step ===
+
+impl Step {
+    pub fn uses_account(&self, id: &AccountId) -> bool {
+        uses_account(&self.description, &self.props, id)
+    }
+}
+
 // === impl Workflow ===
 
 impl Workflow {
+    /// As what keeps something that `step` uses from being deleted.
+    pub(crate) fn as_user(&self, step: &Step) -> UsedBy {
+        UsedBy { id: self.id.to_string(), name: format!("step {} of workflow {}", step.name, self.name) }
+    }
+
     /// Names the workflow as it is now; changes with it.
     pub fn deployment_id(&self) -> String {
         format!("d_{}_{}", self.id.as_str().trim_start_matches("p_"), self.updated_at)

@@ -28,14 +28,13 @@ pub enum Command {
     List,
     /// Connect an account of an app
     Connect(ConnectArguments),
-    /// Delete connected accounts; sources that use one go on without credentials
+    /// Delete connected accounts that no source uses
     Delete {
         /// The ids or names of accounts
         #[arg(required = true)]
         accounts: Vec<String>,
-        /// Do not ask
-        #[arg(long, short = 'y')]
-        yes: bool,
+        #[command(flatten)]
+        manner: DeleteManner,
     },
 }
 
@@ -52,6 +51,17 @@ pub struct ConnectArguments {
     credentials: Option<PathBuf>,
 }
 
+/// How to go about it.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct DeleteManner {
+    /// Do not ask
+    #[arg(long, short = 'y')]
+    pub yes: bool,
+    /// Delete it although sources use it: their runs then fail, and say why
+    #[arg(long)]
+    pub force: bool,
+}
+
 pub async fn execute(arguments: AccountsArguments) -> ExitCode {
     let is_json = arguments.connection.json;
     crate::finish(crate::until_interrupted(run(&arguments)).await, is_json)
@@ -62,7 +72,7 @@ async fn run(arguments: &AccountsArguments) -> Result<(), Error> {
     match &arguments.command {
         None | Some(Command::List) => list(&session).await,
         Some(Command::Connect(wanted)) => connect(&session, wanted).await,
-        Some(Command::Delete { accounts, yes }) => delete(&session, accounts, *yes).await,
+        Some(Command::Delete { accounts, manner }) => delete(&session, accounts, *manner).await,
     }
 }
 
@@ -77,14 +87,13 @@ async fn connect(session: &Session, wanted: &ConnectArguments) -> Result<(), Err
     print_connected(&session.output, &account)
 }
 
-async fn delete(session: &Session, wanted: &[String], is_confirmed: bool) -> Result<(), Error> {
+async fn delete(session: &Session, wanted: &[String], manner: DeleteManner) -> Result<(), Error> {
     let all: Vec<Account> = session.client.all("users/me/accounts").await?;
     let accounts = choose(&all, wanted)?;
-    if !is_confirmed {
-        confirm(&accounts)?;
-    }
+    manner.confirm(&accounts)?;
+    let query: &[(&str, &str)] = if manner.force { &[("force", "true")] } else { &[] };
     for account in accounts {
-        session.client.delete(&format!("accounts/{}", account.id), &[]).await?;
+        session.client.delete(&format!("accounts/{}", account.id), query).await?;
         session.output.deleted(&account.id, &account.name)?;
     }
     Ok(())
@@ -93,11 +102,6 @@ async fn delete(session: &Session, wanted: &[String], is_confirmed: bool) -> Res
 /// Those that were named, all of them or none.
 pub fn choose(all: &[Account], wanted: &[String]) -> Result<Vec<Account>, Error> {
     wanted.iter().map(|wanted| find::pick(all.to_vec(), wanted)).collect()
-}
-
-pub fn confirm(accounts: &[Account]) -> Result<(), Error> {
-    let names: Vec<&str> = accounts.iter().map(|account| account.name.as_str()).collect();
-    ask::confirm(&format!("Delete the account {}? Sources that use it go on without credentials.", names.join(", ")))
 }
 
 pub fn print(output: &Output, accounts: &[Account]) -> Result<(), Error> {
@@ -116,6 +120,19 @@ pub fn print_connected(output: &Output, account: &Account) -> Result<(), Error> 
     output.line(&account.id)?;
     output.hint(&format!("wellspring deploy FILE --prop PROP={}", account.id));
     Ok(())
+}
+
+// === impl DeleteManner ===
+
+impl DeleteManner {
+    pub fn confirm(self, accounts: &[Account]) -> Result<(), Error> {
+        if self.yes {
+            return Ok(());
+        }
+        let names: Vec<&str> = accounts.iter().map(|account| account.name.as_str()).collect();
+        let outcome = if self.force { " Runs of sources that use it fail from then on." } else { "" };
+        ask::confirm(&format!("Delete the account {}?{outcome}", names.join(", ")))
+    }
 }
 
 // === impl ConnectArguments ===

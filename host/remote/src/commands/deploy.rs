@@ -39,14 +39,8 @@ pub struct Arguments {
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
     let component = component_to_deploy(&session, &arguments.component).await?;
-    if component.kind == "action" {
-        return Err(action_error());
-    }
-    let given = arguments.props.read(&component)?;
-    let person = ask::person().filter(|_| !arguments.no_input);
-    let filler = Filler { client: &session.client, person: person.as_ref().map(|person| person as &dyn Ask) };
-    let props = filler.fill(&component, given).await?;
-    let source = create(&session, &component, arguments.name.as_deref(), &props).await?;
+    let deployed = deploy(&session, arguments, &component).await;
+    let source = keep_or_discard(&session, &arguments.component, &component, deployed).await?;
     if let Some(field) = &arguments.get {
         return session.output.line(&get_field(&describe::source_with_shortcuts(&session, &source), field)?);
     }
@@ -58,6 +52,32 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     describe::print_source(&session, &source)?;
     suggest_next(&session, &source);
     Ok(())
+}
+
+async fn deploy(session: &Session, arguments: &Arguments, component: &Component) -> Result<Source, Error> {
+    if component.kind == "action" {
+        return Err(action_error());
+    }
+    let given = arguments.props.read(&component.configurable_props)?;
+    let person = ask::person().filter(|_| !arguments.no_input);
+    let filler = Filler { client: &session.client, person: person.as_ref().map(|person| person as &dyn Ask) };
+    let props = filler.fill(component, given).await?;
+    create(session, component, arguments.name.as_deref(), &props).await
+}
+
+/// What was done with a component; one that was saved for it alone goes when it failed. The server would find that out
+/// by itself, in a day.
+pub(super) async fn keep_or_discard<T>(
+    session: &Session,
+    wanted: &str,
+    component: &Component,
+    done: Result<T, Error>,
+) -> Result<T, Error> {
+    if done.is_err() && is_code(wanted) {
+        // The first error is the one to tell; a server that refused the deploy may have removed it already.
+        let _ = session.client.delete(&format!("components/{}", component.id), &[]).await;
+    }
+    done
 }
 
 async fn create(
@@ -83,11 +103,14 @@ async fn show_log(session: &Session, source: &Source) {
     }
 }
 
-/// Finds it, or saves it from a file or an address.
+/// Finds it, or saves it from a file or an address, to go with the source that is made of it.
 pub(super) async fn component_to_deploy(session: &Session, wanted: &str) -> Result<Component, Error> {
-    let Some(body) = code_body(wanted)? else {
+    let Some(mut body) = code_body(wanted)? else {
         return find::component(&session.client, wanted).await;
     };
+    if let Some(fields) = body.as_object_mut() {
+        fields.insert("temporary".to_owned(), json!(true));
+    }
     save(session, "components", &body).await
 }
 
@@ -100,18 +123,31 @@ pub(super) async fn save(session: &Session, path: &str, body: &Value) -> Result<
     let packages = component.rest.get("dependencies").and_then(Value::as_array).map_or(0, Vec::len);
     let with = if packages == 0 { String::new() } else { format!(" with {packages} packages") };
     session.output.say(&format!("linked {} {}{with} as {}", component.name, component.version, component.id));
+    for note in component.rest.get("notes").and_then(Value::as_array).into_iter().flatten() {
+        let text = |name: &str| note.get(name).and_then(Value::as_str).unwrap_or_default();
+        session.output.warn(&format!("{}: {}", text("path"), text("message")));
+    }
     Ok(component)
 }
 
 /// What is sent for a file or an address; none for what must be the name of a component.
 pub(super) fn code_body(wanted: &str) -> Result<Option<Value>, Error> {
-    if wanted.starts_with("http://") || wanted.starts_with("https://") {
+    if is_address(wanted) {
         return Ok(Some(json!({"component_url": wanted})));
     }
     if is_path(wanted) {
         return files::collect(Path::new(wanted)).map(|collected| Some(collected.to_body()));
     }
     Ok(None)
+}
+
+/// Not the name of a component that is there already.
+fn is_code(wanted: &str) -> bool {
+    is_address(wanted) || is_path(wanted)
+}
+
+fn is_address(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
 }
 
 /// A file that is there, or something that can only be meant as one.

@@ -154,12 +154,18 @@ fn prop_line(prop: &Prop) -> String {
     line
 }
 
+/// `no: the receiver answered 410`
+fn activity(webhook: &Webhook) -> String {
+    let state = yes_or_no(webhook.active);
+    webhook.inactive_reason.as_ref().map_or_else(|| state.clone(), |reason| format!("{state}: {reason}"))
+}
+
 pub(super) fn print_webhook(session: &Session, webhook: &Webhook) -> Result<(), Error> {
     Fields::default()
         .field("id", &webhook.id)
         .field_if("name", webhook.name.as_deref())
         .field("url", &webhook.url)
-        .field("active", yes_or_no(webhook.active))
+        .field("active", activity(webhook))
         .field_if("secret", webhook.signing_secret.as_deref())
         .field("created", when(webhook.created_at))
         .print(&session.output)

@@ -18,14 +18,14 @@ const EVENTS_MAXIMUM: u64 = 100;
 pub struct Arguments {
     /// The id, slug or name of a source
     source: String,
-    /// How many to show
-    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 10)]
+    /// How many of those that are there to show [default: 10, or what `--until` says]
+    #[arg(short = 'n', long, value_name = "COUNT")]
     #[arg(value_parser = clap::value_parser!(u64).range(0..=EVENTS_MAXIMUM))]
-    number: u64,
+    number: Option<u64>,
     /// Go on showing events as they come, until Ctrl-C
     #[arg(short, long)]
     follow: bool,
-    /// Go on until so many events were shown, those from before included
+    /// Show so many events and end: the last ones that are there, and then those that come
     #[arg(long, value_name = "COUNT", conflicts_with = "follow", value_parser = clap::value_parser!(u64).range(1..))]
     until: Option<u64>,
     /// This stream alone: `default`, a channel of the source, `$errors` or `$logs`. Without it all channels are shown
@@ -38,8 +38,7 @@ pub struct Arguments {
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
     let source = find::source(&session.client, &arguments.source).await?;
-    // Whoever waits for fifty is shown fifty that are there already.
-    let number = arguments.number.max(arguments.until.unwrap_or(0)).min(EVENTS_MAXIMUM);
+    let number = arguments.number_of_last();
     let stream = arguments.stream.as_deref();
     let events = last(&session, &source, stream, number).await?;
     for event in events.iter().rev() {
@@ -49,13 +48,27 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let missing = arguments.until.map(|until| until.saturating_sub(shown));
     if arguments.follow || missing.is_some() {
         let last_id = events.into_iter().next().map(|event| event.id);
+        // Without an event to go on from, the first one of all: one that comes in this moment is not missed.
+        let last_id = last_id.or_else(|| missing.filter(|_| number > 0).map(|_| "0-0".to_owned()));
         let following = Following { stream, last_id, missing };
         return follow(&session, &source, following, print_event).await;
     }
-    if events.is_empty() && arguments.number > 0 {
+    if events.is_empty() && number > 0 {
         explain_silence(&session, &source, stream).await?;
     }
     Ok(())
+}
+
+// === impl Arguments ===
+
+impl Arguments {
+    /// How many of those that are there are shown: never more than are asked for in all.
+    fn number_of_last(&self) -> u64 {
+        const USUAL: u64 = 10;
+        let in_all = self.until.unwrap_or(u64::MAX);
+        let usual = if self.until.is_some() { EVENTS_MAXIMUM } else { USUAL };
+        self.number.unwrap_or(usual).min(in_all)
+    }
 }
 
 /// Newest first.
@@ -96,8 +109,6 @@ pub(super) async fn follow(
     if missing == Some(0) {
         return Ok(());
     }
-    // Without an event to go on from, the first one of all: one that comes in this moment is not missed.
-    let last_id = last_id.or_else(|| missing.map(|_| "0-0".to_owned()));
     let mut tail = Tail::new(&session.client, &source.id, stream, last_id);
     tail.connect().await?;
     let what = stream.map_or_else(String::new, |stream| format!("{stream} of "));

@@ -1,11 +1,13 @@
 //! `list`: what there is, newest first.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use super::accounts;
 use crate::error::Error;
 use crate::find;
-use crate::models::{App, Component, Source, Stream, Subscription, Webhook};
+use crate::models::{App, Component, Source, Stream, Subscription, Webhook, Workflow};
 use crate::output::table::{text, whole};
 use crate::output::{Output, Table, ago};
 use crate::session::{Connection, Session};
@@ -99,17 +101,42 @@ pub(super) async fn components(session: &Session) -> Result<(), Error> {
 async fn subscriptions(session: &Session) -> Result<(), Error> {
     let mut subscriptions: Vec<Subscription> = session.client.get("users/me/subscriptions").await?;
     subscriptions.extend(session.client.get::<Vec<Subscription>>("users/me/auto_subscriptions").await?);
-    let mut table = Table::new([whole("ID"), whole("EMITTER"), text("STREAM"), whole("LISTENER")]);
+    let names = names_of_parties(session, &subscriptions).await?;
+    let mut table = Table::new([text("EMITTER"), text("STREAM"), text("LISTENER"), whole("ID")]);
     for subscription in &subscriptions {
         let stream = if subscription.event_name.is_empty() { "default" } else { &subscription.event_name };
+        let name = |id: &String| names.get(id).unwrap_or(id).clone();
         table.row([
-            subscription.id.clone(),
-            subscription.emitter_id.clone(),
+            name(&subscription.emitter_id),
             stream.to_owned(),
-            subscription.listener_id.clone(),
+            name(&subscription.listener_id),
+            subscription.id.clone(),
         ]);
     }
     print(&session.output, &subscriptions, &table, "there are no subscriptions; `wellspring subscribe` makes one")
+}
+
+/// What people call the ids of subscriptions: slugs of sources, names or addresses of webhooks, names of workflows. Only
+/// the lists that are needed are asked for.
+async fn names_of_parties(session: &Session, subscriptions: &[Subscription]) -> Result<HashMap<String, String>, Error> {
+    let ids = subscriptions.iter().flat_map(|one| [one.emitter_id.as_str(), one.listener_id.as_str()]);
+    let is_there = |prefix: &str| ids.clone().any(|id| id.starts_with(prefix) && !id.ends_with('*'));
+    let mut names = HashMap::new();
+    if is_there("dc_") {
+        let sources: Vec<Source> = session.client.all("users/me/sources").await?;
+        names.extend(sources.into_iter().map(|source| (source.id, source.name_slug)));
+    }
+    if is_there("wh_") {
+        let webhooks: Vec<Webhook> = session.client.all("users/me/webhooks").await?;
+        let named =
+            |webhook: Webhook| (webhook.id, webhook.name.filter(|name| !name.is_empty()).unwrap_or(webhook.url));
+        names.extend(webhooks.into_iter().map(named));
+    }
+    if is_there("p_") {
+        let workflows: Vec<Workflow> = session.client.all("users/me/workflows").await?;
+        names.extend(workflows.into_iter().map(|workflow| (workflow.id, workflow.name)));
+    }
+    Ok(names)
 }
 
 pub(super) async fn webhooks(session: &Session) -> Result<(), Error> {

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::events;
+use crate::ask::{self, Ask};
 use crate::error::Error;
 use crate::find;
-use crate::models::{Component, Run, Source};
+use crate::models::{Component, Exit, Reply, Run, Send, Source};
 use crate::props::{Filler, PropArguments};
 use crate::session::{Connection, Session};
 
@@ -54,8 +55,10 @@ async fn run_source(session: &Session, source: &Source, arguments: &RunArguments
 }
 
 async fn run_action(session: &Session, component: &Component, arguments: &RunArguments) -> Result<(), Error> {
-    let filler = Filler { client: &session.client, person: None };
-    let props = filler.fill(component, arguments.props.read(component)?).await?;
+    // As `deploy` does on a terminal.
+    let person = ask::person();
+    let filler = Filler { client: &session.client, person: person.as_ref().map(|person| person as &dyn Ask) };
+    let props = filler.fill(component, arguments.props.read(&component.configurable_props)?).await?;
     let steps = arguments.event.as_deref().map_or_else(|| Ok(json!({})), read_event)?;
     let body = json!({"configured_props": props, "steps": {"trigger": {"event": steps}}});
     let progress = session.output.progress("running");
@@ -79,10 +82,41 @@ fn print_run(session: &Session, run: &Run) -> Result<(), Error> {
     if let Some(value) = run.rest.get("return_value").filter(|value| !value.is_null()) {
         session.output.json(value)?;
     }
+    tell_effects(session, run);
     let count = run.rest.get("emitted_count").and_then(Value::as_u64);
     let emitted = count.map(|count| format!(", {count} emitted")).unwrap_or_default();
     session.output.say(&format!("ran {} ms{emitted}", run.duration_ms));
     outcome(run)
+}
+
+/// What it did besides: the answer it gave, what it sent, why it stopped, and its own summary.
+fn tell_effects(session: &Session, run: &Run) {
+    let output = &session.output;
+    if let Some(Reply { status, headers, body, is_base64, .. }) = &run.reply {
+        let kind = headers.get("content-type").and_then(Value::as_str).unwrap_or("no content type");
+        output.say(&format!("responded {status}, {kind}"));
+        match is_base64 {
+            true => output.say(&format!("  {} characters of base64", body.len())),
+            false => body.lines().for_each(|line| output.say(&format!("  {line}"))),
+        }
+    }
+    for Send { kind, ok, url, status, error, .. } in &run.sends {
+        let to = url.as_deref().map(|url| format!(" to {url}")).unwrap_or_default();
+        let answered = status.map(|status| format!(", answered {status}")).unwrap_or_default();
+        match (ok, error) {
+            (true, _) => output.say(&format!("sent {kind}{to}{answered}")),
+            (false, error) => {
+                output.warn(&format!("not sent: {kind}{to}: {}", error.as_deref().unwrap_or("no reason")))
+            }
+        }
+    }
+    if let Some(Exit { reason }) = &run.exit {
+        output.say(&format!("ended the flow: {}", reason.as_deref().unwrap_or("without a reason")));
+    }
+    let summary = run.rest.get("exports").and_then(|exports| exports.get("$summary")).and_then(Value::as_str);
+    if let Some(summary) = summary {
+        output.say(&format!("summary: {summary}"));
+    }
 }
 
 /// A run that failed is a command that failed.

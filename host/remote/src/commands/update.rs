@@ -44,15 +44,27 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
         Some(code) => Some(deploy::component_to_deploy(&session, code).await?),
         None => None,
     };
-    let body = body(&session, arguments, &source, component.as_ref()).await?;
-    let progress = session.output.progress("updating: the source's hooks run");
-    let updated: Source = session.client.put(&format!("sources/{}", source.id), &body).await?;
-    drop(progress);
+    let updated = update(&session, arguments, &source, component.as_ref()).await;
+    let updated = match (&arguments.code, &component) {
+        (Some(code), Some(component)) => deploy::keep_or_discard(&session, code, component, updated).await?,
+        _ => updated?,
+    };
     if session.output.is_json {
         return session.output.json(&updated);
     }
     session.output.say(&format!("updated {}", updated.name_slug));
     describe::print_source(&session, &updated)
+}
+
+async fn update(
+    session: &Session,
+    arguments: &Arguments,
+    source: &Source,
+    component: Option<&Component>,
+) -> Result<Source, Error> {
+    let body = body(session, arguments, source, component).await?;
+    let _progress = session.output.progress("updating: the source's hooks run");
+    session.client.put(&format!("sources/{}", source.id), &body).await
 }
 
 // === impl Arguments ===
@@ -104,7 +116,7 @@ async fn props(
     let is_declared = |name: &String| current.configurable_props.iter().any(|prop| prop.name == *name);
     let mut props = source.configured_props.clone();
     props.retain(|name, _| is_declared(name));
-    props.extend(arguments.props.read(&current)?);
+    props.extend(arguments.props.read(&current.configurable_props)?);
     let filler = Filler { client: &session.client, person: None };
     Ok(Value::Object(filler.fill(&current, props).await?))
 }

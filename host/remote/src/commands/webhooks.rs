@@ -1,13 +1,13 @@
 //! `webhooks`: where events are delivered to.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{describe, list};
 use crate::error::Error;
 use crate::find;
 use crate::models::Webhook;
 use crate::output::get_field;
-use crate::session::Connection;
+use crate::session::{Connection, Session};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -36,6 +36,26 @@ enum Command {
         #[arg(long, value_name = "FIELD")]
         get: Option<String>,
     },
+    /// Change a webhook, or activate it again after its receiver answered 410 (gone)
+    Update {
+        /// The id, name or address of a webhook
+        webhook: String,
+        /// Deliver to it
+        #[arg(long, conflicts_with = "deactivate")]
+        activate: bool,
+        /// Deliver nothing to it
+        #[arg(long)]
+        deactivate: bool,
+        /// Where to deliver to from now on; the signing secret stays
+        #[arg(long, value_name = "URL")]
+        address: Option<String>,
+        /// For you to recognise it
+        #[arg(long)]
+        name: Option<String>,
+        /// For you to remember
+        #[arg(long)]
+        description: Option<String>,
+    },
     /// Delete a webhook and its subscriptions
     Delete {
         /// The id, name or address of a webhook
@@ -47,6 +67,11 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
     match &arguments.command {
         None | Some(Command::List) => list::webhooks(&session).await,
+        Some(Command::Update { webhook, activate, deactivate, address, name, description }) => {
+            let active = (*activate || *deactivate).then_some(*activate);
+            let body = json!({"active": active, "url": address, "name": name, "description": description});
+            update(&session, webhook, &body).await
+        }
         Some(Command::Create { address, name, description, get }) => {
             let body = json!({"url": address, "name": name, "description": description});
             let webhook: Webhook = session.client.post("webhooks", &body).await?;
@@ -67,4 +92,18 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             session.output.deleted(&webhook.id, &webhook.url)
         }
     }
+}
+
+/// What is null in the body stays as it is.
+async fn update(session: &Session, wanted: &str, body: &Value) -> Result<(), Error> {
+    if body.as_object().is_some_and(|fields| fields.values().all(Value::is_null)) {
+        return Err(Error::NothingToDo { hint: "give --activate, --deactivate, --address, --name or --description" });
+    }
+    let webhook = find::webhook(&session.client, wanted).await?;
+    let webhook: Webhook = session.client.put(&format!("webhooks/{}", webhook.id), body).await?;
+    if session.output.is_json {
+        return session.output.json(&webhook);
+    }
+    session.output.say("updated");
+    describe::print_webhook(session, &webhook)
 }

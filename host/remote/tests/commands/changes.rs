@@ -25,10 +25,34 @@ fn an_update_changes_what_is_given_and_keeps_the_rest() {
     assert_eq!(update_of(&fake, TICKER, &["ticker", "--name", "New"]), json!({"active": false, "name": "New"}));
     assert_eq!(update_of(&fake, TICKER, &["ticker", "--activate"]), json!({"active": true}));
     assert_eq!(update_of(&fake, HELLO, &["hello-world", "--deactivate"]), json!({"active": false}));
+    // The name is not sent: the source keeps its own.
     assert_eq!(
         update_of(&fake, HELLO, &["hello-world", "--code", "new.js"]),
         json!({"active": true, "component_id": COMPONENT})
     );
+}
+
+#[test]
+fn code_that_was_saved_for_a_deploy_or_an_update_goes_when_that_fails() {
+    let fake = account();
+    fake.data("POST /v1/components", component(json!([])));
+    fake.refuse("POST /v1/sources", 422, "hook_failed", "the deploy hook failed");
+    fake.refuse(&format!("PUT /v1/sources/{HELLO}"), 422, "hook_failed", "the activate hook failed");
+    fake.text(&format!("DELETE /v1/components/{COMPONENT}"), 204, "text/plain", "");
+    let machine = Machine::of(&fake);
+    machine.file("x.js", "module.exports = {}");
+
+    let texts = [
+        machine.run(&["deploy", "x.js"]).to_text(),
+        machine.run(&["update", "hello-world", "--code", "x.js"]).to_text(),
+    ];
+    assert!(texts.iter().all(|text| text.contains("hook failed")), "{texts:?}");
+    assert!(fake.seen("POST /v1/components").iter().all(|seen| seen.body["temporary"] == true));
+    let deletion = format!("DELETE /v1/components/{COMPONENT}");
+    assert_eq!(fake.seen(&deletion).len(), 2);
+    // One that was there before stays.
+    assert_ne!(machine.run(&["deploy", COMPONENT]).code, 0);
+    assert_eq!(fake.seen(&deletion).len(), 2);
 }
 
 #[test]
@@ -100,6 +124,11 @@ fn components_are_deleted_by_id_with_their_sources_or_by_their_key() {
 fn accounts_are_connected_listed_and_deleted() {
     let fake = account();
     fake.data("POST /v1/accounts", connected_account());
+    let used = json!({
+        "error": format!("account `{ACCOUNT}` is used by hello-world ({HELLO})"), "code": "account_in_use",
+        "details": {"used_by": [HELLO]},
+    });
+    fake.json(&format!("DELETE /v1/accounts/{ACCOUNT}"), 409, used);
     fake.text(&format!("DELETE /v1/accounts/{ACCOUNT}"), 204, "text/plain", "");
     let machine = Machine::of(&fake);
     machine.file("credentials.json", r#"{"oauth_access_token": "xoxb-1"}"#);
@@ -116,13 +145,18 @@ fn accounts_are_connected_listed_and_deleted() {
         machine.run(&["list", "apps"]).to_text(),
         machine.run(&["accounts", "delete", "Work"]).to_text(),
         machine.run(&["accounts", "delete", "Work", "--yes"]).to_text(),
+        machine.run(&["accounts", "delete", "Work", "--force"]).to_text(),
+        machine.run(&["accounts", "delete", "Work", "--force", "--yes"]).to_text(),
     ];
 
     check_snapshot("accounts", &texts.concat());
+    let queries: Vec<String> =
+        fake.seen(&format!("DELETE /v1/accounts/{ACCOUNT}")).into_iter().map(|seen| seen.query).collect();
+    assert_eq!(queries, ["", "force=true"]);
     let sent: Vec<Value> = fake.seen("POST /v1/accounts").into_iter().map(|seen| seen.body).collect();
     let credentials = json!({"oauth_access_token": "xoxb-1"});
     assert_eq!(sent, [json!({"app": "slack", "name": "Work", "credentials": credentials})]);
-    assert_eq!(fake.changes().len(), 2);
+    assert_eq!(fake.changes().len(), 3);
 }
 
 #[test]
@@ -162,13 +196,19 @@ fn an_action_is_run_with_its_props() {
     fake.data(
         &format!("POST /v1/components/{COMPONENT}/run"),
         json!({
-            "run_id": "r", "ok": true, "return_value": "HI", "exports": {}, "error": null, "logs": [], "duration_ms": 2,
+            "run_id": "r", "ok": true, "return_value": "HI", "exports": {"$summary": "Shouted HI"}, "error": null,
+            "logs": [], "duration_ms": 2, "exit": {"reason": "enough"},
+            "reply": {"status": 201, "headers": {"content-type": "text/plain"}, "body": "created\nall"},
+            "sends": [
+                {"kind": "http", "ok": true, "url": "https://example.com/", "status": 200},
+                {"kind": "email", "ok": false, "error": "this server has no mail server"},
+            ],
         }),
     );
 
     let ran = Machine::of(&fake).run(&["run", "shout", "--prop", "text=hi"]).succeeded();
 
-    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("\"HI\"\n", "running\nran 2 ms\n"));
+    check_snapshot("run-action", &ran.to_text());
     assert_eq!(
         fake.seen(&format!("POST /v1/components/{COMPONENT}/run"))[0].body["configured_props"],
         json!({"text": "hi"})
@@ -271,13 +311,26 @@ fn webhooks_are_made_and_deleted() {
     fake.text(&format!("DELETE /v1/webhooks/{WEBHOOK}"), 204, "text/plain", "");
     let machine = Machine::of(&fake);
 
+    let mut off = webhook();
+    off["active"] = json!(false);
+    off["inactive_reason"] = json!("the receiver answered 410");
+    fake.data(&format!("PUT /v1/webhooks/{WEBHOOK}"), off);
+    fake.data(&format!("PUT /v1/webhooks/{WEBHOOK}"), webhook());
+
     let texts = [
         machine.run(&["webhooks", "create", "https://example.com/hook", "--name", "My hook"]).to_text(),
+        machine.run(&["webhooks", "update", "My hook", "--name", "Other"]).to_text(),
+        machine.run(&["webhooks", "update", "My hook", "--activate"]).to_text(),
+        machine.run(&["webhooks", "update", "My hook"]).to_text(),
         machine.run(&["webhooks", "delete", "My hook"]).to_text(),
         machine.run(&["webhooks", "delete", "My hok"]).to_text(),
     ];
 
     check_snapshot("webhooks-changes", &texts.concat());
+    let sent: Vec<Value> =
+        fake.seen(&format!("PUT /v1/webhooks/{WEBHOOK}")).into_iter().map(|seen| seen.body).collect();
+    let body = |active: Value, name: Value| json!({"active": active, "url": null, "name": name, "description": null});
+    assert_eq!(sent, [body(json!(null), json!("Other")), body(json!(true), json!(null))]);
 }
 
 #[test]

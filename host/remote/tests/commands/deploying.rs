@@ -60,7 +60,8 @@ fn components_are_deployed_by_id_key_and_address() {
     let ran = machine.run(&["deploy", "https://example.com/x.js"]).succeeded();
 
     assert!(ran.stderr.contains("linked Hello World 0.0.1 with 2 packages as sc_Hello0000001"), "{}", ran.stderr);
-    assert_eq!(fake.seen("POST /v1/components")[0].body, json!({"component_url": "https://example.com/x.js"}));
+    let sent = json!({"component_url": "https://example.com/x.js", "temporary": true});
+    assert_eq!(fake.seen("POST /v1/components")[0].body, sent);
     assert_eq!(fake.seen("POST /v1/sources").len(), 2);
 }
 

@@ -2,11 +2,12 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 28] = [
+const COMMANDS: [&[&str]; 30] = [
     &[],
     &["init"],
     &["login"],
     &["logout"],
+    &["whoami"],
     &["deploy"],
     &["update"],
     &["delete"],
@@ -26,6 +27,7 @@ const COMMANDS: [&[&str]; 28] = [
     &["unsubscribe"],
     &["webhooks"],
     &["webhooks", "create"],
+    &["webhooks", "update"],
     &["webhooks", "delete"],
     &["deliveries"],
     &["deliveries", "replay"],

@@ -100,6 +100,39 @@ fn logging_out_forgets_the_key() {
 }
 
 #[test]
+fn whoami_tells_the_user_the_server_and_the_quotas_and_never_the_key() {
+    let fake = Fake::empty();
+    fake.forget("GET /v1/users/me");
+    let user = |more: serde_json::Value| {
+        let mut user = serde_json::json!({"id": "u_Ab12Cd34Ef56", "username": "ada", "email": "ada@example.com"});
+        user.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        user
+    };
+    let free = serde_json::json!({
+        "api_key": KEY, "daily_compute_time_quota": 86_400_000, "daily_compute_time_used": 12,
+        "daily_invocations_quota": 1_000_000, "daily_invocations_used": 7,
+    });
+    let paid = serde_json::json!({
+        "billing_period_start_ts": 1_588_000_000, "billing_period_end_ts": 1_590_000_000,
+        "billing_period_invocations": 9,
+    });
+    fake.data("GET /v1/users/me", user(free.clone()));
+    fake.data("GET /v1/users/me", user(free));
+    fake.data("GET /v1/users/me", user(paid));
+    let machine = Machine::of(&fake);
+
+    let texts = [
+        machine.run(&["whoami"]).to_text(),
+        machine.run(&["whoami", "--json"]).to_text(),
+        machine.run(&["whoami"]).to_text(),
+    ];
+
+    let text = texts.concat().replace(&fake.url(), "http://127.0.0.1:7717");
+    assert!(!text.contains(KEY));
+    check_snapshot("whoami", &text);
+}
+
+#[test]
 fn keys_that_others_can_read_are_warned_of() {
     let fake = account();
     let machine = Machine::new();

@@ -29,7 +29,8 @@ pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
-    accounts::delete(context.caller()?, context.platform(), context.path("id")).await?;
+    let is_forced = context.parameters.flag("force")?.unwrap_or(false);
+    accounts::delete(context.caller()?, context.platform(), context.path("id"), is_forced).await?;
     Ok(Answer::no_content())
 }
 

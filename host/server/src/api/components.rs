@@ -12,7 +12,11 @@ const FILENAME_ENDINGS: [&str; 7] = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts
 
 pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
     let request = CodeRequest { component_id: None, key: None, ..code_request(&context.parameters)? };
-    let component = components::create(context.caller()?, context.platform(), request).await?;
+    let (caller, platform) = (context.caller()?, context.platform());
+    let component = match context.parameters.flag("temporary")?.unwrap_or(false) {
+        true => components::create_temporary(caller, platform, request).await?,
+        false => components::create(caller, platform, request).await?,
+    };
     Ok(Answer::data(ComponentView::from(component)))
 }
 

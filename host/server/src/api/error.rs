@@ -1,5 +1,6 @@
 //! The one mapping from what went wrong to HTTP. Codes are stable; messages are sentences for people.
 
+use domain::users::QuotaError;
 use hyper::header::{ACCEPT_ENCODING, ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use platform::Error;
@@ -12,7 +13,7 @@ use crate::body::Body;
 /// What is refused before a use case is asked.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Refusal {
-    #[error("there is nothing at this path")]
+    #[error("no such route")]
     NoRoute,
     #[error("this path does not take this method")]
     Method { allowed: String },
@@ -38,6 +39,10 @@ pub(crate) enum Refusal {
     NotAnObject,
     #[error("the {part} is not percent-encoded UTF-8")]
     NotUtf8 { part: &'static str },
+    #[error("there is no parameter `{name}` here{hint}")]
+    UnknownParameter { name: String, hint: String },
+    #[error("`{name}`: must not be empty; leave it out to say nothing about it")]
+    EmptyParameter { name: &'static str },
     #[error("something broke on our side; it has been logged")]
     Broken,
 }
@@ -78,10 +83,14 @@ fn refused(refusal: &Refusal) -> Response<Body> {
         Refusal::MalformedJson { .. } => (StatusCode::BAD_REQUEST, "malformed_json"),
         Refusal::NotAnObject => (StatusCode::BAD_REQUEST, "not_an_object"),
         Refusal::NotUtf8 { .. } => (StatusCode::BAD_REQUEST, "invalid_utf8"),
+        Refusal::UnknownParameter { .. } => (StatusCode::BAD_REQUEST, "unknown_parameter"),
+        Refusal::EmptyParameter { .. } => (StatusCode::BAD_REQUEST, "invalid_parameter"),
         Refusal::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
     };
     let details = match refusal {
         Refusal::MalformedJson { line, column, .. } => json!({"line": line, "column": column}),
+        Refusal::UnknownParameter { name, .. } => json!({"parameter": name}),
+        Refusal::EmptyParameter { name } => json!({"parameter": name}),
         _ => Value::Null,
     };
     let mut response = envelope(status, &refusal.to_string(), code, details);
@@ -127,13 +136,14 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         Error::Taken { noun, .. } => told(StatusCode::CONFLICT, &format!("{}_taken", noun.as_snake_case())),
         Error::Busy { noun, .. } => told(StatusCode::CONFLICT, &format!("{}_busy", noun.as_snake_case())),
         Error::InUse { noun, used_by, .. } => {
-            with(StatusCode::CONFLICT, &format!("{}_in_use", noun.as_snake_case()), json!({"used_by": used_by}))
+            let ids: Vec<&str> = used_by.iter().map(|user| user.id.as_str()).collect();
+            with(StatusCode::CONFLICT, &format!("{}_in_use", noun.as_snake_case()), json!({"used_by": ids}))
         }
         Error::Changed | Error::Contended | Error::NoFreeName => told(StatusCode::CONFLICT, "conflict"),
         Error::Quota(quota) => {
             let wait_ms = u64::try_from(quota.resets_at_ms()).unwrap_or(0).saturating_sub(now_ms);
             let retry_after_seconds = Some(wait_ms.div_ceil(1000).max(1));
-            Told { retry_after_seconds, ..told(StatusCode::TOO_MANY_REQUESTS, "quota_exceeded") }
+            Told { retry_after_seconds, ..told(StatusCode::TOO_MANY_REQUESTS, QuotaError::CODE) }
         }
         Error::Link(link) if link.is_unavailable => unavailable(link.code),
         Error::Sandbox(SandboxError::Overloaded) => unavailable("overloaded"),
@@ -152,6 +162,7 @@ fn describe(error: &Error) -> (&'static str, Value) {
     match error {
         Error::Link(link) => (link.code, json!({"file": link.file, "line": link.line, "column": link.column})),
         Error::Fetch { url, .. } => ("component_not_fetched", json!({"url": url})),
+        Error::Address { name, .. } => ("address_refused", json!({"parameter": name})),
         Error::Load(failure) => (
             "component_does_not_load",
             json!({

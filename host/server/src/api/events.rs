@@ -40,9 +40,9 @@ pub(crate) async fn streams(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
     let request = DeleteEvents {
-        start_id: context.parameters.filled_text("start_id")?,
-        end_id: context.parameters.filled_text("end_id")?,
-        event_name: context.parameters.filled_text("event_name")?,
+        start_id: context.parameters.text("start_id")?,
+        end_id: context.parameters.text("end_id")?,
+        event_name: context.parameters.text("event_name")?,
     };
     events::delete(context.caller()?, context.platform(), context.path("id"), &request).await?;
     Ok(Answer::accepted())

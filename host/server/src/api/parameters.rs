@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 
 use domain::fields::FieldSelection;
 use domain::paging::{Cursor, Limit, PageQuery};
+use domain::problem::did_you_mean;
 use percent_encoding::percent_decode_str;
 use platform::{Error, ParameterError};
 use serde_json::{Map, Value};
 
 use super::Refusal;
+use crate::route::Parameter;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parameters(Map<String, Value>);
@@ -43,6 +45,28 @@ pub(crate) fn parse_body(body: &[u8]) -> Result<Option<Value>, Refusal> {
         line: error.line(),
         column: error.column(),
     })
+}
+
+/// Refuses parameters that a strict route does not know, and those that were given without a value.
+pub(crate) fn check_strict(
+    known: &[Parameter],
+    query: &Map<String, Value>,
+    body: Option<&Value>,
+) -> Result<(), Refusal> {
+    /// Every route takes these; they select what is shown, and not what is done.
+    const OF_THE_ANSWER: [&str; 2] = ["include", "exclude"];
+    let given = query.iter().chain(body.and_then(Value::as_object).into_iter().flatten());
+    for (name, value) in given.filter(|(name, _)| !OF_THE_ANSWER.contains(&name.as_str())) {
+        let Some(parameter) = known.iter().find(|parameter| parameter.name == name) else {
+            let hint = did_you_mean(name, known.iter().map(|parameter| parameter.name));
+            return Err(Refusal::UnknownParameter { name: name.chars().take(64).collect(), hint });
+        };
+        let is_empty = value.is_null() || (value == "" && !parameter.may_be_empty);
+        if is_empty {
+            return Err(Refusal::EmptyParameter { name: parameter.name });
+        }
+    }
+    Ok(())
 }
 
 // === impl Parameters ===

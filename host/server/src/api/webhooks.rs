@@ -1,7 +1,7 @@
-//! Webhooks: create, read, list, delete.
+//! Webhooks: create, read, list, change, delete.
 
 use platform::Error;
-use platform::manage::webhooks::{self, NewWebhook, WebhookView};
+use platform::manage::webhooks::{self, NewWebhook, UpdateWebhook, WebhookView};
 
 use super::{Answer, Context};
 
@@ -24,6 +24,17 @@ pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
 pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
     let page = webhooks::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
     Ok(Answer::page(&page.map(WebhookView::from)))
+}
+
+pub(crate) async fn update(context: Context) -> Result<Answer, Error> {
+    let change = UpdateWebhook {
+        url: context.parameters.filled_text("url")?,
+        name: context.parameters.text("name")?,
+        description: context.parameters.text("description")?,
+        active: context.parameters.flag("active")?,
+    };
+    let webhook = webhooks::update(context.caller()?, context.platform(), context.path("id"), change).await?;
+    Ok(Answer::data(WebhookView::from(webhook)))
 }
 
 pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {

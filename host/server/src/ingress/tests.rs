@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use http_body_util::BodyExt;
 use hyper::{Request, Response, StatusCode};
+use platform::Caller;
 use platform::fake::{World, component, returned};
 use platform::flow::{self, Flow};
 use platform::manage::components::CodeRequest;
@@ -33,11 +34,15 @@ async fn stage_in(world: World, prop: Value) -> Stage {
 
 async fn stage_with(world: World, prop: Value, config: flow::Config) -> Stage {
     let caller = world.admin().await;
+    stage_of(world, &caller, prop, config).await
+}
+
+async fn stage_of(world: World, caller: &Caller, prop: Value, config: flow::Config) -> Stage {
     let (handle, _) = Flow::new(world.platform.clone(), config);
     let component_code = Some(component("a", json!({"props": {"http": prop}})));
     let component = CodeRequest { component_code, ..CodeRequest::default() };
     let request = CreateSource { component, name: None, configured_props: Map::new() };
-    let source = create(&caller, &world.platform, request).await.unwrap();
+    let source = create(caller, &world.platform, request).await.unwrap();
     let config = Config { wildcard_domain: Some("hooks.example.com".into()), ..Config::default() };
     let ingress = Ingress::new(world.platform.clone(), handle, config);
     Stage { world, ingress, source }
@@ -285,7 +290,53 @@ async fn an_answer_on_the_origin_of_the_api_says_nothing_about_that_origin() {
     let shared = stage.ask("GET", &stage.path(""), "wellspring.test", empty()).await;
     let own = stage.ask("GET", "/", &own_host, empty()).await;
 
-    assert_eq!(names(&shared), ["x-mine", "content-security-policy"]);
+    assert_eq!(names(&shared), ["x-mine", "content-security-policy", "content-type"]);
     assert_eq!(shared.headers()["content-security-policy"], "sandbox");
-    assert_eq!(names(&own), ["set-cookie", "x-mine"]);
+    assert_eq!(names(&own), ["set-cookie", "x-mine", "content-type"]);
+}
+
+#[tokio::test]
+async fn a_used_up_quota_has_the_code_of_the_api_and_tells_when_to_come_back() {
+    use domain::users::{Plan, Quotas};
+    use platform::manage::users::{UserChange, update};
+    let world = World::default();
+    let admin = world.admin().await;
+    let stage = stage_of(world, &admin, plain(), flow::Config::default()).await;
+    let quotas = Quotas { daily_compute_ms: 1, daily_invocations: 0 };
+    let change = UserChange { plan: Some(Plan::Free { quotas }), ..UserChange::default() };
+    update(&admin, &stage.world.platform, admin.user.id.as_str(), change).await.unwrap();
+
+    let response = stage.ask("POST", &stage.path("/"), "wellspring.test", full("{}")).await;
+
+    assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(response.headers()["retry-after"], "43200");
+    assert!(text(response).await.contains(r#""code":"quota_exceeded""#));
+}
+
+#[tokio::test]
+async fn an_answer_without_a_content_type_gets_one_that_fits_its_body() {
+    let stage = stage(custom()).await;
+    stage.world.sandbox.script_async("a", |call, services| async move {
+        let kind = call["event"]["body"]["kind"].as_str().unwrap_or_default().to_owned();
+        let (headers, body) = match kind.as_str() {
+            "text" => (Vec::new(), &b"tea"[..]),
+            "bytes" => (Vec::new(), &b"\xff\x00"[..]),
+            "own" => (vec![("Content-Type".to_owned(), "text/html".to_owned())], &b"<p>"[..]),
+            _ => (Vec::new(), &b""[..]),
+        };
+        services.reply(Reply { status: 200, headers, body: body.into() });
+        returned(&json!(null))
+    });
+
+    for (kind, expected) in [
+        ("text", Some("text/plain; charset=utf-8")),
+        ("bytes", Some("application/octet-stream")),
+        ("own", Some("text/html")),
+        ("empty", None),
+    ] {
+        let body = full(json!({"kind": kind}).to_string());
+        let response = stage.ask("POST", &stage.path(""), "wellspring.test", body).await;
+        let values: Vec<_> = response.headers().get_all("content-type").iter().collect();
+        assert_eq!(values, expected.into_iter().collect::<Vec<_>>(), "{kind}");
+    }
 }

@@ -30,6 +30,7 @@ const FILENAME: Parameter =
 const ID: Parameter = optional("component_id", Pattern(COMPONENT_ID), "A saved component; preferred over the others");
 const REGISTRY_KEY: Parameter = optional("key", Text, "The key of a component of the registry");
 const SOURCE_NAME: Parameter = optional("name", Text, "The slug of the component when absent");
+const NEW_NAME: Parameter = optional("name", Text, "The source keeps its name when absent");
 const PROPS: Parameter = optional("configured_props", Object, "Values of the props, by name");
 
 pub(super) const PAGING: [Parameter; 3] = [PAGE_SIZE, AFTER, BEFORE];
@@ -51,6 +52,17 @@ pub(super) const CODE_NAMES: &[&str] = &["component_code", "component_url"];
 pub(super) const SOURCE_NAMES: &[&str] = &["component_id", "component_code", "component_url", "key"];
 
 pub(super) const CODE: [Parameter; 4] = [CODE_TEXT, CODE_URL, FILES, FILENAME];
+pub(super) const NEW_COMPONENT: [Parameter; 5] = [
+    CODE_TEXT,
+    CODE_URL,
+    FILES,
+    FILENAME,
+    optional(
+        "temporary",
+        Boolean,
+        "Save it only to deploy it: it goes with its last source, when its deploy is refused, or unused after a day",
+    ),
+];
 pub(super) const NEW_SOURCE: [Parameter; 8] =
     [ID, CODE_TEXT, CODE_URL, FILES, FILENAME, REGISTRY_KEY, SOURCE_NAME, PROPS];
 pub(super) const CHANGED_SOURCE: [Parameter; 10] = [
@@ -60,7 +72,7 @@ pub(super) const CHANGED_SOURCE: [Parameter; 10] = [
     FILES,
     FILENAME,
     REGISTRY_KEY,
-    SOURCE_NAME,
+    NEW_NAME,
     PROPS,
     optional("active", Boolean, "true when absent"),
     IGNORE_HOOK_ERRORS,
@@ -80,13 +92,30 @@ pub(super) const SUBSCRIPTION: [Parameter; 3] = [
     optional("event_name", Pattern(EVENT_NAME), "A stream; the default one when absent"),
     LISTENER,
 ];
+/// Spec: "`event_name` is passed as an empty value when the subscription was created without one".
+pub(super) const ENDED_SUBSCRIPTION: [Parameter; 3] = [
+    required("emitter_id", Pattern(EMITTER_ID), "As it was given"),
+    optional("event_name", Pattern(EVENT_NAME), "As it was given; empty when none was").or_empty(),
+    LISTENER,
+];
 pub(super) const AUTO_SUBSCRIPTION: [Parameter; 2] =
     [required("event_name", Pattern(EVENT_NAME), "A stream"), LISTENER];
 
 pub(super) const WEBHOOK: [Parameter; 3] = [
-    required("url", Pattern(URL), "http or https, with a hostname"),
+    required(
+        "url",
+        Pattern(URL),
+        "http or https, with a hostname; refused when it is written as an address or port that is not delivered to",
+    ),
     optional("name", Text, "For you to recognise it"),
     optional("description", Text, "For you to remember"),
+];
+
+pub(super) const CHANGED_WEBHOOK: [Parameter; 4] = [
+    optional("url", Pattern(URL), "It stays when absent, like everything here"),
+    optional("name", Text, "For you to recognise it"),
+    optional("description", Text, "For you to remember"),
+    optional("active", Boolean, "Whether events are delivered"),
 ];
 
 pub(super) const ACCOUNT: [Parameter; 3] = [
@@ -94,6 +123,9 @@ pub(super) const ACCOUNT: [Parameter; 3] = [
     optional("name", Text, "The app's name when absent"),
     required("credentials", Texts, "What components see as `$auth`; never returned"),
 ];
+
+pub(super) const FORCE: Parameter =
+    optional("force", Boolean, "Delete it although it is in use: runs that need it then fail, and say so");
 
 pub(super) const APP_EVENT_NAME: Parameter =
     optional("event_name", Text, "What happened; sources that declare `eventNames` get only theirs");

@@ -75,6 +75,45 @@ async fn deleting_events_answers_202_without_a_body() {
 }
 
 #[tokio::test]
+async fn a_deletion_with_an_empty_null_or_misspelled_parameter_is_400_and_deletes_nothing() {
+    let wire = wire().await;
+    let source = counted(&wire, 2).await;
+
+    for (query, code) in [
+        ("start_id=", "invalid_parameter"),
+        ("end_id", "invalid_parameter"),
+        ("event_name=", "invalid_parameter"),
+        ("start_id=1750593600002-0&end_id=", "invalid_parameter"),
+        ("start=1750593600002-0", "unknown_parameter"),
+        ("startId=1750593600002-0", "unknown_parameter"),
+    ] {
+        let reply = wire.delete(&format!("{source}/events?{query}")).await;
+        assert_eq!(reply.refusal(), (400, code.into()), "{query}");
+    }
+    let null = wire.call("DELETE", &format!("{source}/events"), &wire.admin, Some(json!({"start_id": null}))).await;
+    assert_eq!(null.refusal(), (400, "invalid_parameter".into()));
+    let typo = wire.delete(&format!("{source}/events?strat_id=1750593600002-0")).await.json();
+    assert_eq!(typo["error"], "there is no parameter `strat_id` here; did you mean `start_id`?");
+    let left = wire.get(&format!("{source}/event_summaries")).await.data();
+    assert_eq!(left.as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn no_deletion_takes_a_parameter_that_is_unknown_or_empty() {
+    let wire = wire().await;
+    let deletions = crate::routes::table().into_iter().filter(|route| route.method == hyper::Method::DELETE);
+
+    for route in deletions {
+        let path = route.path.replace(['{', '}'], "");
+        assert_eq!(wire.delete(&format!("{path}?everything=1")).await.refusal(), (400, "unknown_parameter".into()));
+        for parameter in route.query.iter().filter(|parameter| !parameter.may_be_empty) {
+            let empty = wire.delete(&format!("{path}?{}=", parameter.name)).await;
+            assert_eq!(empty.refusal(), (400, "invalid_parameter".into()), "{path} {}", parameter.name);
+        }
+    }
+}
+
+#[tokio::test]
 async fn logs_and_errors_are_streams_of_a_source() {
     let wire = wire().await;
     let source = counted(&wire, 0).await;

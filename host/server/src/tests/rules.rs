@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 fn known_tests() -> HashSet<String> {
     let host = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut names = HashSet::new();
-    for name in ["domain", "platform", "server", "store"] {
+    for name in ["domain", "outbound", "platform", "server", "store"] {
         collect(&host.join(name).join("src"), name, &mut names);
     }
     names

@@ -154,10 +154,22 @@ async fn a_used_up_quota_is_429_with_the_seconds_to_midnight() {
     let me = format!("/v1/admin/users/{}", wire.admin.user.id);
     wire.put(&me, json!({"daily_invocations_quota": 0})).await.data();
 
-    let reply = wire.post(&format!("/v1/sources/{}/run", id(&source)), json!({})).await;
-
-    assert_eq!(reply.refusal(), (429, "quota_exceeded".into()));
-    assert_eq!(reply.header("retry-after").as_deref(), Some("43200"), "it is noon");
+    let source = format!("/v1/sources/{}", id(&source));
+    let code = json!({"component_code": component("new", json!({}))});
+    for reply in [
+        wire.post(&format!("{source}/run"), json!({})).await,
+        wire.post("/v1/sources", code.clone()).await,
+        wire.post("/v1/components", code.clone()).await,
+        wire.put(&source, code.clone()).await,
+    ] {
+        assert_eq!(reply.refusal(), (429, "quota_exceeded".into()));
+        assert_eq!(reply.header("retry-after").as_deref(), Some("43200"), "it is noon");
+    }
+    // A source can be renamed, stopped and deleted, and not started again.
+    wire.put(&source, json!({"name": "Renamed"})).await.data();
+    wire.put(&source, json!({"active": false})).await.data();
+    assert_eq!(wire.put(&source, json!({"active": true})).await.refusal(), (429, "quota_exceeded".into()));
+    assert_eq!(wire.delete(&source).await.status, 204);
 }
 
 #[tokio::test]

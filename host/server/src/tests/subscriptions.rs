@@ -96,3 +96,36 @@ async fn a_webhook_is_created_read_listed_and_deleted() {
     assert_eq!(listed, json!([read]));
     assert_eq!((wire.delete(&path).await.status, wire.get(&path).await.status), (204, 404));
 }
+
+#[tokio::test]
+async fn a_webhook_is_changed_in_what_is_given_and_the_rest_stays() {
+    let wire = wire().await;
+    let created = wire.post("/v1/webhooks", json!({"url": "https://example.com/a", "name": "N"})).await.data();
+    let path = format!("/v1/webhooks/{}", id(&created));
+
+    let off = wire.put(&path, json!({"active": false})).await.data();
+    let moved = wire.put(&path, json!({"url": "https://example.com/b", "description": "D"})).await.data();
+    let on = wire.put(&path, json!({"active": true})).await.data();
+
+    assert_eq!((&off["active"], &off["inactive_reason"], &off["url"]), (&json!(false), &json!(null), &created["url"]));
+    assert_eq!((&moved["active"], &moved["url"]), (&json!(false), &json!("https://example.com/b")));
+    assert_eq!((&on["active"], &on["name"], &on["description"]), (&json!(true), &json!("N"), &json!("D")));
+    assert_eq!(wire.put(&path, json!({"url": "nope"})).await.refusal(), (400, "invalid_parameter".into()));
+    assert_eq!(wire.put("/v1/webhooks/wh_000000000000", json!({})).await.refusal(), (404, "webhook_not_found".into()));
+}
+
+#[tokio::test]
+async fn a_webhook_to_an_address_that_is_refused_is_422_with_the_reason() {
+    let wire = wire().await;
+    let (fine, refused) = (json!({"url": "https://example.com"}), json!({"url": "http://10.0.0.1/"}));
+    wire.world.outbound.refuse("http://10.0.0.1/");
+    let webhook = wire.post("/v1/webhooks", fine).await.data();
+
+    for reply in [
+        wire.post("/v1/webhooks", refused.clone()).await,
+        wire.put(&format!("/v1/webhooks/{}", id(&webhook)), refused).await,
+    ] {
+        assert_eq!(reply.refusal(), (422, "address_refused".into()));
+        assert_eq!(reply.json()["error"], "`url` cannot be delivered to: this address is refused");
+    }
+}

@@ -8,7 +8,7 @@ use super::Stage;
 use crate::Error;
 use crate::fake::{emit, emit_with, returned, threw};
 use crate::flow::dead_letters;
-use crate::manage::webhooks;
+use crate::manage::webhooks::{self, UpdateWebhook};
 use crate::ports::{LogLine, Outcome};
 
 const HOOK: &str = "https://example.com/hook";
@@ -152,7 +152,27 @@ async fn a_receiver_that_is_gone_switches_its_webhook_off() {
 
     let webhook = webhooks::find(&stage.caller, &stage.world.platform, webhook.id.as_str()).await.unwrap();
     assert!(!webhook.is_active);
+    assert_eq!(webhook.inactive_reason.as_deref(), Some("the receiver answered 410"));
     assert_eq!(stage.posted().len(), 1);
+}
+
+#[tokio::test]
+async fn a_webhook_that_was_switched_off_is_switched_on_by_its_user() {
+    let stage = Stage::new().await;
+    let source = stage.endpoint("a", json!({})).await;
+    let webhook = stage.webhook(DEAD).await.webhook;
+    stage.world.outbound.answer(DEAD, 410);
+    stage.post(&source, json!(1)).await.unwrap();
+    stage.work().await;
+
+    stage.world.outbound.answer(DEAD, 200);
+    let change = UpdateWebhook { active: Some(true), ..UpdateWebhook::default() };
+    let webhook = webhooks::update(&stage.caller, &stage.world.platform, webhook.id.as_str(), change).await.unwrap();
+    stage.post(&source, json!(2)).await.unwrap();
+    stage.work().await;
+
+    assert_eq!((webhook.is_active, webhook.inactive_reason), (true, None));
+    assert_eq!(stage.posted().len(), 2);
 }
 
 #[tokio::test]

@@ -217,6 +217,6 @@ async fn the_quota_stops_the_next_one_says_so_once_and_ends_with_the_day() {
         assert!(matches!(refused, Err(Refusal::OverQuota { retry_after_seconds: 43_200, .. })));
     }
     assert_eq!(reports.len(), 1);
-    assert_eq!(reports[0]["error"]["code"], "quota_used_up");
+    assert_eq!(reports[0]["error"]["code"], "quota_exceeded");
     next_day.unwrap();
 }

@@ -1,6 +1,6 @@
-//! Code that nobody uses any more. A component that was saved with its source goes when no source has it; one that
-//! somebody saved, named or deployed by its id is theirs and stays until they delete it. A program goes with the last
-//! that refers to it.
+//! Code that is out of use. A component that was saved with its source, or only to be deployed, goes when no source has
+//! it; one that a user saved, named or deployed by its id stays until it is deleted. A program goes with the last that
+//! refers to it.
 
 use domain::ids::ComponentId;
 use store::{CommitError, Enqueue, Lookup, Op, Precondition, Tenant};
@@ -17,15 +17,67 @@ pub(in crate::manage) fn collect_later(
     component: &ComponentId,
     program: &str,
 ) -> Result<Op, RecordError> {
+    collect_at(platform.clock.now_ms(), component, program)
+}
+
+pub(in crate::manage) fn collect_at(due_ms: u64, component: &ComponentId, program: &str) -> Result<Op, RecordError> {
     let payload = Job::CollectCode { component: component.clone(), program: program.to_owned() }.encode()?;
-    Ok(Op::Enqueue(Enqueue { lane: None, due_ms: platform.clock.now_ms(), payload, entry: None, held_until_ms: None }))
+    Ok(Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms: None }))
 }
 
 /// The same for what a source no longer runs. Components of the registry are everybody's and stay.
 pub(in crate::manage) fn collect_revision(platform: &Platform, former: &Revision) -> Result<Option<Op>, RecordError> {
+    collect_revision_at(platform.clock.now_ms(), former)
+}
+
+pub(in crate::manage) fn collect_revision_at(due_ms: u64, former: &Revision) -> Result<Option<Op>, RecordError> {
     match former.origin {
-        Origin::Own => collect_later(platform, &former.component_id, &former.program).map(Some),
+        Origin::Own => collect_at(due_ms, &former.component_id, &former.program).map(Some),
         Origin::Registry => Ok(None),
+    }
+}
+
+/// After a deploy that was refused: code that was saved for it alone goes.
+pub(in crate::manage) async fn collect_unadopted(caller: &Caller, platform: &Platform, id: Option<&str>) {
+    let Some(id) = id else {
+        return;
+    };
+    if let Err(error) = try_collect_unadopted(caller, platform, id).await {
+        tracing::warn!(component.id = id, %error, "code of a refused deploy was not queued to be removed");
+    }
+}
+
+async fn try_collect_unadopted(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
+    let found = shelf::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let Some(Component { id, program, .. }) = found.map(|kept| kept.record).filter(|one| one.is_temporary) else {
+        return Ok(());
+    };
+    platform.store.commit(platform.batch(&caller.tenant).then(collect_later(platform, &id, &program)?)).await?;
+    Ok(())
+}
+
+/// Undoes [`still_there`] when what was to run the component did not come to be: it is again one that goes with its
+/// source.
+pub(in crate::manage) async fn give_back(
+    caller: &Caller,
+    platform: &Platform,
+    resolved: &Resolved,
+) -> Result<(), Error> {
+    let Resolved { unsaved: None, origin: Origin::Own, component: Component { came_with_source: true, id, .. } } =
+        resolved
+    else {
+        return Ok(());
+    };
+    let found = shelf::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id.as_str())).await?;
+    let Some(mut kept) = found.filter(|kept| !kept.record.came_with_source) else {
+        return Ok(());
+    };
+    kept.record.came_with_source = true;
+    let batch = platform.batch(&caller.tenant).require(shelf::unchanged(&kept)).then(shelf::put(&kept.record)?);
+    match platform.store.commit(batch).await {
+        // Another request uses it by its id: then it stays.
+        Err(CommitError::Conflict { .. }) => Ok(()),
+        settled => settled.map(drop).map_err(Error::from),
     }
 }
 
@@ -45,9 +97,9 @@ pub(in crate::manage) async fn still_there(
     }
 }
 
-/// Makes a component that came with a source one that stays: it is about to be used by its name. Whoever collects or
-/// deletes it at the same moment finds it changed, or has taken it already.
-pub(super) async fn adopt(caller: &Caller, platform: &Platform, id: &str) -> Result<Option<Precondition>, Error> {
+/// Makes a component that came with a source one that stays: it is about to be used by its name. One that was saved to be
+/// deployed is only written again: either way a concurrent collection or deletion finds it changed, or has taken it.
+async fn adopt(caller: &Caller, platform: &Platform, id: &str) -> Result<Option<Precondition>, Error> {
     let found = shelf::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let Some(mut kept) = found else {
         return Ok(None);
@@ -55,7 +107,7 @@ pub(super) async fn adopt(caller: &Caller, platform: &Platform, id: &str) -> Res
     if !kept.record.came_with_source {
         return Ok(Some(shelf::unchanged(&kept)));
     }
-    kept.record.came_with_source = false;
+    kept.record.came_with_source = kept.record.is_temporary;
     let batch = platform.batch(&caller.tenant).require(shelf::unchanged(&kept)).then(shelf::put(&kept.record)?);
     match platform.store.commit(batch).await {
         Err(CommitError::Conflict { .. }) => Err(Error::not_found(Noun::Component, id)),
@@ -109,7 +161,10 @@ async fn collect_component(tenant: &Tenant, platform: &Platform, id: &ComponentI
         return Ok(false);
     }
     let sources = shelf::list_all::<Source>(&*platform.store, tenant).await?;
-    if sources.iter().any(|source| source.record.revision.component_id == *id) {
+    let workflows = shelf::list_all::<Workflow>(&*platform.store, tenant).await?;
+    let is_used = sources.iter().any(|source| source.record.revision.component_id == *id)
+        || workflows.iter().flat_map(|kept| &kept.record.steps).any(|step| step.component_id == *id);
+    if is_used {
         return Ok(false);
     }
     let batch = platform.batch(tenant).require(shelf::unchanged(&kept)).then(shelf::delete(&kept.record));

@@ -8,7 +8,7 @@ use domain::ids::ComponentId;
 
 use crate::manage::code;
 use crate::records::{Component, Kept, Phase, Source, Workflow, shelf};
-use crate::{Caller, Error, Noun, Platform};
+use crate::{Caller, Error, Noun, Platform, UsedBy};
 
 pub async fn delete(caller: &Caller, platform: &Platform, key_or_id: &str) -> Result<(), Error> {
     let kept = own(caller, platform, key_or_id).await?;
@@ -47,10 +47,10 @@ async fn put(
 async fn check_unused(caller: &Caller, platform: &Platform, id: &ComponentId) -> Result<(), Error> {
     let sources = shelf::list_all::<Source>(&*platform.store, &caller.tenant).await?;
     let running = sources.iter().map(|kept| &kept.record).filter(|source| source.revision.component_id == *id);
-    let mut used_by: Vec<String> = running.map(|source| source.id.to_string()).collect();
+    let mut used_by: Vec<UsedBy> = running.map(Source::as_user).collect();
     let workflows = shelf::list_all::<Workflow>(&*platform.store, &caller.tenant).await?;
-    let has_step = |workflow: &&Workflow| workflow.steps.iter().any(|step| step.component_id == *id);
-    used_by.extend(workflows.iter().map(|kept| &kept.record).filter(has_step).map(|workflow| workflow.id.to_string()));
+    let steps = workflows.iter().flat_map(|kept| kept.record.steps.iter().map(|step| (&kept.record, step)));
+    used_by.extend(steps.filter(|(_, step)| step.component_id == *id).map(|(workflow, step)| workflow.as_user(step)));
     if !used_by.is_empty() {
         return Err(Error::InUse { noun: Noun::Component, id: id.to_string(), used_by });
     }

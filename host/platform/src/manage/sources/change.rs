@@ -1,5 +1,7 @@
 //! One change at a time: a claim on a source that ends by itself when its host dies.
 
+use store::Op;
+
 use super::create::change_ms;
 use crate::manage::hooks;
 use crate::records::{Kept, Phase, Source, shelf};
@@ -24,9 +26,15 @@ pub(super) async fn claim(caller: &Caller, platform: &Platform, kept: &Kept<Sour
 }
 
 /// Ends a change: this is the source now. Its timers run when it is active.
-pub(super) async fn settle(caller: &Caller, platform: &Platform, source: &mut Source) -> Result<(), Error> {
+pub(super) async fn settle(
+    caller: &Caller,
+    platform: &Platform,
+    source: &mut Source,
+    also: Option<Op>,
+) -> Result<(), Error> {
     source.phase = Phase::Settled;
     let mut batch = platform.batch(&caller.tenant).then(shelf::put(source)?);
+    batch.operations.extend(also);
     if source.is_active {
         batch.operations.extend(hooks::start_timers(platform, source)?);
     }
@@ -36,5 +44,5 @@ pub(super) async fn settle(caller: &Caller, platform: &Platform, source: &mut So
 
 /// The source as it was, after a change that failed.
 pub(super) async fn restore(caller: &Caller, platform: &Platform, before: &Source) -> Result<(), Error> {
-    settle(caller, platform, &mut before.clone()).await
+    settle(caller, platform, &mut before.clone(), None).await
 }

@@ -11,6 +11,7 @@ use super::delete::forget;
 use super::{endpoints, naming};
 use crate::manage::code::{self, CodeRequest, Resolved};
 use crate::manage::paging::count;
+use crate::manage::users::check_quota;
 use crate::manage::{configure, hooks, subscriptions};
 use crate::records::{Job, Phase, Revision, Source, shelf};
 use crate::{Caller, Error, Noun, Platform};
@@ -23,9 +24,19 @@ pub struct CreateSource {
 }
 
 pub async fn create(caller: &Caller, platform: &Platform, request: CreateSource) -> Result<Source, Error> {
+    let component_id = request.component.component_id.clone();
+    let created = deploy(caller, platform, request).await;
+    if created.is_err() {
+        code::collect_unadopted(caller, platform, component_id.as_deref()).await;
+    }
+    created
+}
+
+async fn deploy(caller: &Caller, platform: &Platform, request: CreateSource) -> Result<Source, Error> {
     if request.component.is_empty() {
         return Err(Error::MissingOneOf { names: &["component_id", "component_code", "component_url", "key"] });
     }
+    check_quota(caller, platform).await?;
     let limit = platform.config.sources_per_account;
     if count::<Source>(&caller.tenant, platform).await? >= limit {
         return Err(Error::TooMany { noun: Noun::Source, limit });
@@ -43,6 +54,7 @@ pub async fn create(caller: &Caller, platform: &Platform, request: CreateSource)
     match run_hooks(caller, platform, &source).await {
         Ok(()) => settle(caller, platform, &mut resolved, source).await,
         Err(error) => {
+            code::give_back(caller, platform, &resolved).await?;
             forget(caller, platform, &source, unsaved_component(&resolved)).await?;
             Err(error)
         }
@@ -92,14 +104,22 @@ async fn put_new(
     resolved: &Resolved,
     mut source: Source,
 ) -> Result<Source, Error> {
-    const TRIES: usize = 16;
     endpoints::register(caller, platform, &source.id, source.endpoint_keys()).await?;
+    let put = try_put(caller, platform, resolved, &mut source).await;
+    if put.is_err() {
+        endpoints::remove(platform, source.endpoint_keys()).await?;
+    }
+    put.map(|()| source)
+}
+
+async fn try_put(caller: &Caller, platform: &Platform, resolved: &Resolved, source: &mut Source) -> Result<(), Error> {
+    const TRIES: usize = 16;
     for _ in 0..TRIES {
         source.slug = naming::free_slug(&caller.tenant, platform, &source.name, None).await?;
-        let batch = creation(caller, platform, resolved, &source).await?;
+        let batch = creation(caller, platform, resolved, source).await?;
         match platform.store.commit(batch).await {
-            Ok(_) => return Ok(source),
-            // Somebody took the slug in between, or the component changed hands.
+            Ok(_) => return Ok(()),
+            // The slug was taken in between, or the component changed.
             Err(CommitError::Conflict { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -141,8 +161,8 @@ async fn settle(
     let mut batch = platform.batch(&caller.tenant).then(shelf::put(&source)?);
     batch.operations.extend(hooks::start_timers(platform, &source)?);
     platform.store.commit(batch).await?;
-    if resolved.unsaved.is_some() {
-        code::take_key(platform, &caller.tenant, &mut resolved.component).await?;
+    if resolved.comes_with_source() {
+        code::take_key_if_possible(platform, &caller.tenant, &mut resolved.component).await;
     }
     Ok(source)
 }

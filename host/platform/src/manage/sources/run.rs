@@ -1,12 +1,15 @@
 //! Running a source by hand.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::Value;
 
 use super::find;
-use crate::flow::{Owner, Turn, take_turn};
+use crate::flow::{Owner, ReplySlot, Turn, take_turn};
 use crate::manage::components::{duration_ms, fault_view};
 use crate::manage::events::EventSummary;
+use crate::manage::reply::ReplyView;
 use crate::manage::users::check_quota;
 use crate::ports::{Call, RunLimits};
 use crate::records::LogEntry;
@@ -22,6 +25,8 @@ pub struct SourceRun {
     pub ok: bool,
     pub emitted: Vec<EventSummary>,
     pub emitted_count: usize,
+    /// What it gave to `respond` of its HTTP interface.
+    pub reply: Option<ReplyView>,
     pub error: Option<Value>,
     pub logs: Vec<LogEntry>,
     pub duration_ms: u64,
@@ -33,12 +38,13 @@ pub struct SourceRun {
 pub async fn run(caller: &Caller, platform: &Platform, id: &str, event: Value) -> Result<SourceRun, Error> {
     let source = find(caller, platform, id).await?;
     check_quota(caller, platform).await?;
+    let replied = Arc::<ReplySlot>::default();
     let turn = Turn {
         owner: Owner { tenant: &caller.tenant, plan: &caller.user.plan },
         source: &source,
         call: Call::Run { event: event.into() },
         limits: RunLimits::interactive(&platform.config.limits),
-        reply: None,
+        reply: Some(replied.clone()),
         operations: Vec::new(),
     };
     let ran = take_turn(platform, turn).await?;
@@ -49,6 +55,7 @@ pub async fn run(caller: &Caller, platform: &Platform, id: &str, event: Value) -
         ok: ran.fault.is_none(),
         emitted: shown.map(|emitted| EventSummary::whole(emitted.id, emitted.event)).collect(),
         emitted_count,
+        reply: replied.take().map(ReplyView::from),
         error: ran.fault.as_ref().map(fault_view),
         logs: ran.logs,
         duration_ms: duration_ms(&ran.usage),

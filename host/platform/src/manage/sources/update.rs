@@ -11,6 +11,7 @@ use super::create::{change_ms, require_source, unsaved_component};
 use super::{change, endpoints, kept, naming};
 use crate::flow::open_props;
 use crate::manage::code::{self, CodeRequest, Resolved};
+use crate::manage::users::check_quota;
 use crate::manage::{components, configure, hooks};
 use crate::records::{Kept, Phase, Revision, Source, shelf};
 use crate::{Caller, Error, Noun, Platform};
@@ -27,54 +28,60 @@ pub struct UpdateSource {
     pub ignore_hook_errors: bool,
 }
 
+// === impl UpdateSource ===
+
+impl UpdateSource {
+    /// Whether code is loaded or a source starts with it: what a used-up quota refuses. Stopping is always possible.
+    fn has_work(&self, before: &Source) -> bool {
+        let starts = self.active.unwrap_or(true) && (self.configured_props.is_some() || !before.is_active);
+        starts || !self.component.is_empty()
+    }
+}
+
 pub async fn update(caller: &Caller, platform: &Platform, id: &str, request: UpdateSource) -> Result<Source, Error> {
+    let component_id = request.component.component_id.clone();
+    let updated = change(caller, platform, id, request).await;
+    if updated.is_err() {
+        code::collect_unadopted(caller, platform, component_id.as_deref()).await;
+    }
+    updated
+}
+
+async fn change(caller: &Caller, platform: &Platform, id: &str, request: UpdateSource) -> Result<Source, Error> {
     let before = kept(caller, platform, id).await?;
+    if request.has_work(&before.record) {
+        check_quota(caller, platform).await?;
+    }
     let mut replacement = replacement(caller, platform, &before.record, &request).await?;
     let after = plan(caller, platform, &before.record, &request, replacement.as_ref()).await?;
     let steps = Steps::new(&before.record, &after, replacement.is_some());
     let endpoints = endpoints::Change::new(&before.record, &after);
     endpoints.begin(caller, platform, &after.id).await?;
-    let updated = if steps.has_hooks() {
-        change::claim(caller, platform, &before).await?;
-        let ignore_hook_errors = request.ignore_hook_errors;
-        let attempt = Attempt { caller, platform, before: &before.record, ignore_hook_errors };
-        attempt.make(after, &steps, replacement.as_ref()).await
-    } else {
-        change_quietly(caller, platform, &before, after, replacement.as_ref()).await
+    let ignore_hook_errors = request.ignore_hook_errors;
+    let attempt = Attempt { caller, platform, before: &before.record, ignore_hook_errors };
+    let updated = match steps.has_hooks() {
+        true => match change::claim(caller, platform, &before).await {
+            Ok(()) => attempt.make(after, &steps, replacement.as_ref()).await,
+            Err(busy) => Err(busy),
+        },
+        false => change_quietly(caller, platform, &before, after, replacement.as_ref()).await,
     };
     endpoints.end(platform, updated.is_ok()).await;
-    let collecting = collect_unused(caller, platform, &before.record, replacement.as_ref(), updated.is_ok());
-    if let Err(error) = collecting.await {
-        tracing::warn!(source.id = id, %error, "code that is out of use was not queued to be removed");
-    }
     let after = updated?;
     if let Some(Replacement { resolved, .. }) = &mut replacement
-        && resolved.unsaved.is_some()
+        && resolved.comes_with_source()
     {
-        code::take_key(platform, &caller.tenant, &mut resolved.component).await?;
+        code::take_key_if_possible(platform, &caller.tenant, &mut resolved.component).await;
     }
     Ok(after)
 }
 
-/// Queues what is out of use now: the code before, or, when the update failed, the code that it came with.
-async fn collect_unused(
-    caller: &Caller,
-    platform: &Platform,
-    before: &Source,
-    replacement: Option<&Replacement>,
-    is_updated: bool,
-) -> Result<(), Error> {
-    let Some(Replacement { revision, .. }) = replacement else {
-        return Ok(());
-    };
-    if revision.component_id == before.revision.component_id {
-        return Ok(());
+/// Queues code that a change has put out of use, in the batch that does so.
+fn collect_unused(due_ms: u64, unused: &Revision, used: &Revision) -> Result<Option<Op>, Error> {
+    match unused.component_id == used.component_id {
+        true => Ok(None),
+        false => Ok(code::collect_revision_at(due_ms, unused)?),
     }
-    let unused = if is_updated { &before.revision } else { revision };
-    if let Some(collection) = code::collect_revision(platform, unused)? {
-        platform.store.commit(platform.batch(&caller.tenant).then(collection)).await?;
-    }
-    Ok(())
 }
 
 /// New code, new values, or both.
@@ -124,10 +131,9 @@ async fn plan(
     let mut after = before.clone();
     after.is_active = request.active.unwrap_or(true);
     after.updated_at = platform.clock.now_seconds();
-    // Spec, rules for create and update: "When `name` is absent, the name slug of the component is used as the name."
-    let component = replacement.filter(|_| !request.component.is_empty()).map(|new| &new.resolved.component);
-    let of_the_component = component.map(|component| domain::slug::slugify(&component.description.name));
-    if let Some(name) = request.name.clone().or(of_the_component).filter(|name| *name != before.name) {
+    // Decided against the letter of the specification (the slug of the component is the name "when `name` is absent"):
+    // a source that has a name keeps it, because scripts and people find it by that name after its code has changed.
+    if let Some(name) = request.name.clone().filter(|name| *name != before.name) {
         naming::check(&name)?;
         after.slug = naming::free_slug(&caller.tenant, platform, &name, Some(&before.slug)).await?;
         after.name = name;
@@ -155,6 +161,7 @@ async fn change_quietly(
     let mut batch = platform.batch(&caller.tenant).require(shelf::unchanged(before));
     batch.preconditions.extend(still_there(caller, platform, &before.record, replacement).await?);
     batch.operations = save_operations(replacement)?;
+    batch.operations.extend(collect_unused(batch.now_ms, &before.record.revision, &after.revision)?);
     match platform.store.commit(batch.then(shelf::put(&after)?)).await {
         Err(CommitError::Conflict { .. }) => Err(busy()),
         committed => committed.map(|_| after).map_err(Error::from),
@@ -212,7 +219,8 @@ impl Attempt<'_> {
             self.roll_back(steps, replacement).await?;
             return Err(error);
         }
-        change::settle(caller, platform, &mut after).await?;
+        let collection = collect_unused(platform.clock.now_ms(), &self.before.revision, &after.revision)?;
+        change::settle(caller, platform, &mut after, collection).await?;
         Ok(after)
     }
 
@@ -223,6 +231,9 @@ impl Attempt<'_> {
         let mut batch = self.platform.batch(&self.caller.tenant);
         batch.preconditions.extend(still_there(self.caller, self.platform, self.before, replacement).await?);
         batch.operations = save_operations(replacement)?;
+        // Should this host die before the change has ended, whichever of the two is not in use then goes.
+        batch.operations.extend(collect_unused(until_ms, &self.before.revision, &after.revision)?);
+        batch.operations.extend(collect_unused(until_ms, &after.revision, &self.before.revision)?);
         self.platform.store.commit(batch.then(shelf::put(after)?)).await?;
         Ok(())
     }
@@ -234,7 +245,11 @@ impl Attempt<'_> {
         let until_ms = platform.clock.now_ms().saturating_add(change_ms(platform));
         let claimed = Source { phase: Phase::Changing { until_ms }, ..self.before.clone() };
         let mut batch = platform.batch(&caller.tenant).then(shelf::put(&claimed)?);
-        batch.operations.extend(replacement.iter().flat_map(|new| unsaved_component(&new.resolved)));
+        if let Some(Replacement { resolved, revision }) = replacement {
+            code::give_back(caller, platform, resolved).await?;
+            batch.operations.extend(unsaved_component(resolved));
+            batch.operations.extend(collect_unused(batch.now_ms, revision, &self.before.revision)?);
+        }
         platform.store.commit(batch).await?;
         if steps.deactivates && self.before.is_active {
             let reactivated = hooks::run(caller, platform, self.before, Hook::Activate).await;

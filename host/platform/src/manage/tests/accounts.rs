@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
-use super::{deploy, object, world};
+use super::{code, deploy, object, world};
 use crate::fake::{World, component, returned};
 use crate::manage::accounts::{self, AccountView, NewAccount};
 use crate::manage::apps::{self, NewApp};
-use crate::manage::sources;
+use crate::manage::workflows::{self, NewStep, NewWorkflow};
+use crate::manage::{components, sources};
 use crate::records::{Account, AuthType};
 use crate::{Caller, Error, Secret};
 
@@ -43,19 +44,47 @@ async fn credentials_are_sealed_and_never_shown_and_a_component_sees_them() {
 }
 
 #[tokio::test]
-async fn a_deleted_account_leaves_auth_empty() {
+async fn an_account_in_use_is_deleted_only_by_force_and_it_is_said_what_uses_it() {
+    let (world, admin) = world().await;
+    let account = connect(&world, &admin, &admin, "slack").await;
+    let props = json!({"slack": {"authProvisionId": account.id}});
+    let source = deploy(&world, &admin, &with_app("slack"), props.clone()).await.unwrap();
+    let action = component("post", json!({"type": "action", "props": {"slack": {"type": "app", "app": "slack"}}}));
+    let action = components::create(&admin, &world.platform, code(&action)).await.unwrap();
+    let component_id = action.id.to_string();
+    let step = NewStep { name: "tell".into(), component_id, configured_props: object(props) };
+    let workflow = NewWorkflow { name: "flow".into(), steps: vec![step] };
+    let workflow = workflows::create(&admin, &world.platform, workflow).await.unwrap();
+    let other = connect(&world, &admin, &admin, "slack").await;
+
+    let delete = async |id: &str, is_forced| accounts::delete(&admin, &world.platform, id, is_forced).await;
+    let refused = delete(account.id.as_str(), false).await.unwrap_err();
+
+    let users = format!("uses ({}), step tell of workflow flow ({})", source.id, workflow.id);
+    assert_eq!(refused.to_string(), format!("account `{}` is used by {users}", account.id));
+    accounts::find(&admin, &world.platform, account.id.as_str()).await.unwrap();
+    delete(other.id.as_str(), false).await.unwrap();
+    delete(account.id.as_str(), true).await.unwrap();
+    assert!(matches!(delete(account.id.as_str(), true).await, Err(Error::NotFound { .. })));
+}
+
+#[tokio::test]
+async fn a_run_whose_account_is_gone_fails_before_it_begins_and_says_what_to_do() {
     let (world, admin) = world().await;
     let account = connect(&world, &admin, &admin, "slack").await;
     let props = json!({"slack": {"authProvisionId": account.id}});
     let source = deploy(&world, &admin, &with_app("slack"), props).await.unwrap();
-    world.sandbox.script_async("uses", |_, services| async move {
-        assert_eq!(services.credentials("slack"), None);
-        returned(&json!(null))
-    });
 
-    accounts::delete(&admin, &world.platform, account.id.as_str()).await.unwrap();
+    accounts::delete(&admin, &world.platform, account.id.as_str(), true).await.unwrap();
+    let run = sources::run(&admin, &world.platform, source.id.as_str(), json!({})).await.unwrap();
 
-    assert!(sources::run(&admin, &world.platform, source.id.as_str(), json!({})).await.unwrap().ok);
+    let error = run.error.unwrap();
+    assert_eq!(error["code"], "account_not_found");
+    let id = &account.id;
+    let said = format!("the account `{id}` of the prop `slack` was deleted: connect another one and set `slack` to it");
+    assert_eq!(error["message"], said);
+    assert!(run.logs.iter().any(|line| line.message.contains(&said)), "{:?}", run.logs);
+    assert!(world.sandbox.calls().is_empty());
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use crate::Error;
 use crate::fake::{component, returned, threw};
 use crate::manage::components::{self, CodeRequest, ComponentView, OptionsRequest};
 use crate::manage::registry;
+use crate::manage::sources::{self, UpdateSource};
 use crate::ports::{Effect, EffectKind, Outcome};
 
 #[tokio::test]
@@ -150,6 +151,51 @@ async fn an_action_runs_once_and_tells_its_return_value_and_exports() {
 }
 
 #[tokio::test]
+async fn what_an_action_cannot_have_is_noted_where_it_is_saved() {
+    let (world, caller) = world().await;
+    let more = json!({"type": "action", "props": {"timer": "$.interface.timer"}, "hooks": {"deploy": {"$fn": true}}});
+
+    let saved = components::create(&caller, &world.platform, code(&component("Act", more))).await.unwrap();
+    let props = object(json!({}));
+    let run = components::run_action(&caller, &world.platform, saved.id.as_str(), &props, Value::Null).await.unwrap();
+
+    assert!(run.ok);
+    let view = json!(ComponentView::from(saved));
+    assert_eq!(view["configurable_props"], json!([]));
+    assert_eq!(view["notes"][0], json!({"path": "hooks", "message": "only sources have hooks: these are ignored"}));
+    assert_eq!(view["notes"][1]["path"], "props.timer");
+}
+
+#[tokio::test]
+async fn values_are_converted_alike_in_deploys_updates_options_and_actions() {
+    let (world, caller) = world().await;
+    let props = json!({"text": "string", "count": "integer", "o": {"type": "string", "optional": true, "options": {"$fn": true}}});
+    let given = json!({"text": {"label": "Five", "value": 5}, "count": "5"});
+    let source = super::deploy(&world, &caller, &component("S", json!({"props": props})), given.clone()).await.unwrap();
+    let action = component("A", json!({"type": "action", "props": props}));
+    let action = components::create(&caller, &world.platform, code(&action)).await.unwrap();
+    let update = UpdateSource { configured_props: Some(object(given.clone())), ..UpdateSource::default() };
+    let options = OptionsRequest {
+        prop: "o".into(),
+        configured_props: object(given.clone()),
+        page: 0,
+        previous_context: Value::Null,
+        query: None,
+    };
+
+    let updated = sources::update(&caller, &world.platform, source.id.as_str(), update).await.unwrap();
+    components::options(&caller, &world.platform, action.id.as_str(), options).await.unwrap();
+    let given = object(given);
+    components::run_action(&caller, &world.platform, action.id.as_str(), &given, Value::Null).await.unwrap();
+
+    let expected = json!({"text": "5", "count": 5});
+    assert_eq!((json!(source.revision.props), json!(updated.revision.props)), (expected.clone(), expected.clone()));
+    let calls = world.sandbox.calls();
+    assert_eq!(calls.len(), 2);
+    assert!(calls.iter().all(|call| call["props"] == expected), "{calls:?}");
+}
+
+#[tokio::test]
 async fn an_action_that_throws_answers_with_its_error() {
     let (world, caller) = world().await;
     let saved = components::create(&caller, &world.platform, code(&component("Act", json!({"type": "action"}))));
@@ -203,12 +249,12 @@ async fn a_source_of_a_published_component_outlives_its_unpublishing() {
     let published = component("P", json!({"key": "app-p", "version": "1.0.0"}));
     registry::publish(&admin, &world.platform, code(&published)).await.unwrap();
     let by_key = CodeRequest { key: Some("app-p".into()), ..CodeRequest::default() };
-    let request = crate::manage::sources::CreateSource { component: by_key, ..Default::default() };
-    let source = crate::manage::sources::create(&other, &world.platform, request).await.unwrap();
+    let request = sources::CreateSource { component: by_key, ..Default::default() };
+    let source = sources::create(&other, &world.platform, request).await.unwrap();
 
     registry::unpublish(&admin, &world.platform, "app-p").await.unwrap();
 
-    let run = crate::manage::sources::run(&other, &world.platform, source.id.as_str(), json!({})).await.unwrap();
+    let run = sources::run(&other, &world.platform, source.id.as_str(), json!({})).await.unwrap();
     assert!(run.ok);
     assert!(registry::find(&world.platform, "app-p").await.is_err());
 }

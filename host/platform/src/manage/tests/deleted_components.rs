@@ -62,7 +62,8 @@ async fn a_component_that_a_source_or_a_workflow_uses_is_refused_and_stays() {
     let new = NewWorkflow { name: "w".into(), steps: vec![step] };
     let workflow = workflows::create(&caller, &world.platform, new).await.unwrap();
 
-    for (component, user) in [(&saved, source.id.as_str()), (&action, workflow.id.as_str())] {
+    let users = [format!("saved ({})", source.id), format!("step only of workflow w ({})", workflow.id)];
+    for (component, user) in [&saved, &action].into_iter().zip(users) {
         let refused = components::delete(&caller, &world.platform, component.id.as_str()).await.unwrap_err();
         assert_eq!(refused.to_string(), format!("component `{}` is used by {user}", component.id));
     }

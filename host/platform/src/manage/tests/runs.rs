@@ -7,7 +7,7 @@ use crate::Error;
 use crate::fake::{World, component, emit, emit_with, returned};
 use crate::manage::events::{self, EventQuery};
 use crate::manage::{sources, users};
-use crate::ports::{Outcome, Write};
+use crate::ports::{Outcome, Reply, Write};
 
 #[tokio::test]
 async fn a_run_answers_with_what_it_emitted_logged_and_cost() {
@@ -19,6 +19,25 @@ async fn a_run_answers_with_what_it_emitted_logged_and_cost() {
     assert_eq!((run.ok, run.emitted_count, run.run_id.len()), (true, 1, 27));
     assert_eq!(run.emitted[0].event, json!({"a": 1}));
     assert_eq!((run.duration_ms, run.compute_ms, run.fuel_used), (2, 2, 1000));
+}
+
+#[tokio::test]
+async fn a_run_by_hand_tells_what_the_source_responded() {
+    let (world, caller) = world().await;
+    let http = json!({"props": {"http": {"type": "$.interface.http", "customResponse": true}}});
+    let source = deploy(&world, &caller, &component("web", http), json!({})).await.unwrap();
+    world.sandbox.script_async("web", |call, services| async move {
+        if call["event"]["answer"] == true {
+            let headers = vec![("content-type".to_owned(), "image/png".to_owned())];
+            services.reply(Reply { status: 418, headers, body: (&b"\xff\x00"[..]).into() });
+        }
+        returned(&Value::Null)
+    });
+    let run = async |event| json!(sources::run(&caller, &world.platform, source.id.as_str(), event).await.unwrap());
+
+    let expected = json!({"status": 418, "headers": {"content-type": "image/png"}, "body": "/wA=", "is_base64": true});
+    assert_eq!(run(json!({"answer": true})).await["reply"], expected);
+    assert_eq!(run(json!({})).await["reply"], Value::Null);
 }
 
 #[tokio::test]

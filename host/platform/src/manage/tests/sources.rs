@@ -23,7 +23,7 @@ async fn a_source_without_a_name_takes_the_slug_of_the_component() {
 }
 
 #[tokio::test]
-async fn an_update_with_a_component_and_without_a_name_takes_the_slug_of_the_component() {
+async fn an_update_with_a_component_and_without_a_name_keeps_the_name() {
     let (world, caller) = world().await;
     let request = CreateSource {
         component: code(&component("First", json!({}))),
@@ -35,7 +35,7 @@ async fn an_update_with_a_component_and_without_a_name_takes_the_slug_of_the_com
     let request = UpdateSource { component: code(&component("Second", json!({}))), ..UpdateSource::default() };
     let updated = sources::update(&caller, &world.platform, source.id.as_str(), request).await.unwrap();
 
-    assert_eq!((updated.name.as_str(), updated.slug.as_str()), ("second", "second"));
+    assert_eq!((updated.name.as_str(), updated.slug.as_str()), ("Mine", "mine"));
 }
 
 /// What the API shows as the endpoint of each interface.

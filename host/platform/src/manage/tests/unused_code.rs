@@ -71,10 +71,6 @@ async fn what_somebody_saved_named_or_deployed_by_its_id_stays() {
     let saved = components::create(&caller, &world.platform, code(&component("saved", json!({})))).await.unwrap();
     let keyed = deploy(&world, &caller, &component("keyed", json!({"key": "keyed"})), json!({})).await.unwrap();
     let plain = deploy(&world, &caller, &component("plain", json!({})), json!({})).await.unwrap();
-    let by_id = |id: &str| {
-        let component = components::CodeRequest { component_id: Some(id.to_owned()), ..Default::default() };
-        CreateSource { component, ..CreateSource::default() }
-    };
     let again = by_id(plain.revision.component_id.as_str());
     let copy = sources::create(&caller, &world.platform, again).await.unwrap();
     let from_saved = sources::create(&caller, &world.platform, by_id(saved.id.as_str())).await.unwrap();
@@ -111,6 +107,131 @@ async fn a_deploy_that_failed_leaves_no_code_behind() {
 
     assert!(matches!(failed, Err(Error::Hook { .. })));
     assert_eq!(kept(&world, &caller).await, (0, 0));
+}
+
+fn by_id(id: &str) -> CreateSource {
+    let component = components::CodeRequest { component_id: Some(id.to_owned()), ..Default::default() };
+    CreateSource { component, ..CreateSource::default() }
+}
+
+#[tokio::test]
+async fn a_refused_deploy_leaves_no_code_behind_and_what_was_saved_before_stays() {
+    let (world, caller) = world().await;
+    world.sandbox.script("fails", |_| crate::fake::threw("no"));
+    let failing = component("fails", json!({"hooks": {"deploy": {"$fn": true}}, "props": {"n": "integer"}}));
+
+    let bad_props = deploy(&world, &caller, &failing, json!({"n": "many"})).await;
+    let hook = deploy(&world, &caller, &failing, json!({"n": 1})).await;
+    let link = deploy(&world, &caller, "syntax error", json!({})).await;
+    collect(&world).await;
+    assert!(matches!((bad_props, hook, link), (Err(Error::Props(_)), Err(Error::Hook { .. }), Err(Error::Link(_)))));
+    assert_eq!(kept(&world, &caller).await, (0, 0));
+
+    let saved = components::create(&caller, &world.platform, code(&failing)).await.unwrap();
+    let again = deploy(&world, &caller, &failing, json!({"n": 1})).await;
+    collect(&world).await;
+    assert!(again.is_err());
+    assert_eq!(kept(&world, &caller).await, (1, 1));
+    components::find(&caller, &world.platform, saved.id.as_str()).await.unwrap();
+}
+
+#[tokio::test]
+async fn code_that_was_saved_to_be_deployed_goes_when_that_is_refused() {
+    let (world, caller) = world().await;
+    world.sandbox.script("fails", |_| crate::fake::threw("no"));
+    let texts = [
+        component("fails", json!({"hooks": {"activate": {"$fn": true}}})),
+        component("asks", json!({"props": {"n": "integer"}})),
+        component("acts", json!({"type": "action"})),
+    ];
+    let target = deploy(&world, &caller, &component("runs", json!({})), json!({})).await.unwrap();
+
+    for text in &texts {
+        let saved = components::create_temporary(&caller, &world.platform, code(text)).await.unwrap();
+        sources::create(&caller, &world.platform, by_id(saved.id.as_str())).await.unwrap_err();
+        collect(&world).await;
+        assert_eq!(kept(&world, &caller).await, (1, 1), "{text}");
+
+        let saved = components::create_temporary(&caller, &world.platform, code(text)).await.unwrap();
+        let component = components::CodeRequest { component_id: Some(saved.id.to_string()), ..Default::default() };
+        let update = UpdateSource { component, ..UpdateSource::default() };
+        sources::update(&caller, &world.platform, target.id.as_str(), update).await.unwrap_err();
+        collect(&world).await;
+        assert_eq!(kept(&world, &caller).await, (1, 1), "{text}");
+    }
+    sources::run(&caller, &world.platform, target.id.as_str(), json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn code_that_was_saved_to_be_deployed_lives_as_long_as_its_sources_and_takes_its_key() {
+    let (world, caller) = world().await;
+    let text = component("plain", json!({}));
+    let saved = components::create_temporary(&caller, &world.platform, code(&text)).await.unwrap();
+    let first = sources::create(&caller, &world.platform, by_id(saved.id.as_str())).await.unwrap();
+    let second = sources::create(&caller, &world.platform, by_id(saved.id.as_str())).await.unwrap();
+
+    sources::delete(&caller, &world.platform, first.id.as_str(), false).await.unwrap();
+    collect(&world).await;
+    assert_eq!(kept(&world, &caller).await, (1, 1));
+    sources::delete(&caller, &world.platform, second.id.as_str(), false).await.unwrap();
+    collect(&world).await;
+    assert_eq!(kept(&world, &caller).await, (0, 0));
+
+    let keyed = component("keyed", json!({"key": "keyed"}));
+    let saved = components::create_temporary(&caller, &world.platform, code(&keyed)).await.unwrap();
+    assert!(components::find(&caller, &world.platform, "keyed").await.is_err());
+    sources::create(&caller, &world.platform, by_id(saved.id.as_str())).await.unwrap();
+    assert_eq!(components::find(&caller, &world.platform, "keyed").await.unwrap().0.id, saved.id);
+}
+
+#[tokio::test]
+async fn code_that_was_saved_to_be_deployed_and_never_was_goes_after_a_day() {
+    let (world, caller) = world().await;
+    components::create_temporary(&caller, &world.platform, code(&component("c", json!({})))).await.unwrap();
+
+    world.clock.advance(24 * 3600 * 1000 - 1);
+    collect(&world).await;
+    assert_eq!(kept(&world, &caller).await, (1, 1));
+    world.clock.advance(1);
+    collect(&world).await;
+    assert_eq!(kept(&world, &caller).await, (0, 0));
+}
+
+#[tokio::test]
+async fn a_refused_deploy_by_id_leaves_a_component_with_the_source_it_came_with() {
+    let (world, caller) = world().await;
+    let text = component("once", json!({"hooks": {"deploy": {"$fn": true}}, "props": {"n": "integer"}}));
+    let source = deploy(&world, &caller, &text, json!({"n": 1})).await.unwrap();
+    world.sandbox.script("once", |_| crate::fake::threw("no"));
+    let id = source.revision.component_id.as_str();
+
+    let bad_props = sources::create(&caller, &world.platform, by_id(id)).await;
+    let with_props = CreateSource { configured_props: super::object(json!({"n": 2})), ..by_id(id) };
+    let hook = sources::create(&caller, &world.platform, with_props).await;
+    sources::delete(&caller, &world.platform, source.id.as_str(), false).await.unwrap();
+    collect(&world).await;
+
+    assert!(matches!((bad_props, hook), (Err(Error::Props(_)), Err(Error::Hook { .. }))));
+    assert_eq!(kept(&world, &caller).await, (0, 0));
+}
+
+#[tokio::test]
+async fn an_update_whose_host_died_leaves_the_code_in_use_and_no_other() {
+    let (world, caller) = world().await;
+    let old = deploy(&world, &caller, &component("old", json!({})), json!({})).await.unwrap();
+    world.sandbox.script_async("new", |_, _| std::future::pending());
+    let new = component("new", json!({"hooks": {"activate": {"$fn": true}}}));
+    let update = sources::update(&caller, &world.platform, old.id.as_str(), with_code(&new));
+
+    // The host goes away while the hook runs.
+    assert!(futures_util::FutureExt::now_or_never(update).is_none());
+    assert_eq!(kept(&world, &caller).await, (2, 2));
+    world.clock.advance(24 * 3600 * 1000);
+    collect(&world).await;
+
+    assert_eq!(kept(&world, &caller).await, (1, 1));
+    let source = sources::find(&caller, &world.platform, old.id.as_str()).await.unwrap();
+    components::find(&caller, &world.platform, source.revision.component_id.as_str()).await.unwrap();
 }
 
 #[tokio::test]

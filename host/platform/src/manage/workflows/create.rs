@@ -114,13 +114,9 @@ async fn make_step(
     if component.description.kind != Kind::Action {
         return Err(Error::WrongKind { is: "a source", needs: "an action" });
     }
-    let definitions = &component.description.props;
-    let limits = &platform.config.limits;
-    let configured = props::validate(definitions, &new.configured_props, limits).map_err(Error::Props)?;
-    configure::check_accounts(caller, platform, &component.description, &configured.accounts).await?;
-    let mut values = configured.values;
+    let mut values = configure::whole(caller, platform, &component.description, &new.configured_props).await?;
     let mut secrets = Map::new();
-    for name in props::secret_names(definitions) {
+    for name in props::secret_names(&component.description.props) {
         secrets.extend(values.shift_remove_entry(name));
     }
     let step = Step {
