@@ -175,7 +175,7 @@ async fn commit_outcome(
     loop {
         match commit(platform, turn, transaction, outcome, frame).await {
             Err(Unsettled::Failed(Error::Batch(CommitError::OverCap { cap_bytes, .. }))) => {
-                over_cap(outcome, cap_bytes)
+                over_cap(outcome, cap_bytes);
             }
             Err(Unsettled::Failed(Error::Batch(CommitError::Invalid(Invalid::TooManyOperations { .. }))))
                 if has_output(outcome) =>

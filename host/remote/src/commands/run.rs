@@ -106,7 +106,7 @@ fn tell_effects(session: &Session, run: &Run) {
         match (ok, error) {
             (true, _) => output.say(&format!("sent {kind}{to}{answered}")),
             (false, error) => {
-                output.warn(&format!("not sent: {kind}{to}: {}", error.as_deref().unwrap_or("no reason")))
+                output.warn(&format!("not sent: {kind}{to}: {}", error.as_deref().unwrap_or("no reason")));
             }
         }
     }
