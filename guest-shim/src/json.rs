@@ -39,7 +39,7 @@ pub(crate) fn replace_globals(ctx: &Ctx<'_>) -> Result<()> {
 pub(crate) fn make_familiar(ctx: &Ctx<'_>) -> Result<()> {
     const CALL: &str = r#"{"kind":"run","event":{"method":"","path":"","query":{},"headers":{"host":"","user-agent":"",
         "content-length":"","accept":"","accept-encoding":"","content-type":"","x-forwarded-for":"","x-forwarded-host":"",
-        "x-forwarded-proto":"","x-request-id":""},"bodyRaw":"","body":{},"url":"","client_ip":""},
+        "x-forwarded-proto":"","x-request-id":""},"bodyRaw":"","body":{},"url":"","client_ip":"","interface":""},
         "props":{"http":{"endpoint_url":""}},"env":{"PD_COMPONENT":""}}"#;
     const NAMES: &str = r#"{"id":1,"name":1,"summary":1,"ts":1,"delivery_ts":1,"toJSON":1,"type":1,"title":1,"data":1,
         "timestamp":1,"created_at":1,"updated_at":1,"status":1,"url":1,"user":1,"email":1,"object":1,"action":1}"#;

@@ -19,10 +19,17 @@ const encode = (string) => host.encodeUtf8(internal.text(string));
 
 const bodyBytes = (body) => {
   if (body === undefined || body === null) return { bytes: EMPTY };
-  if (typeof body === 'string') return { bytes: encode(body) };
-  if (body instanceof ArrayBuffer) return { bytes: new Uint8Array(body) };
-  if (ArrayBuffer.isView(body)) return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength) };
+  if (typeof body === 'string') return { bytes: encode(body), type: 'text/plain; charset=utf-8' };
+  const type = 'application/octet-stream';
+  if (body instanceof ArrayBuffer) return { bytes: new Uint8Array(body), type };
+  if (ArrayBuffer.isView(body)) return { bytes: new Uint8Array(body.buffer, body.byteOffset, body.byteLength), type };
   return { bytes: encode(json(body, 'the body')), type: 'application/json' };
+};
+
+// The host would leave out what is no header; here its author is told.
+const checkHeader = (name, values) => {
+  if (!/^[-!#$%&'*+.^_`|~0-9A-Za-z]+$/.test(name)) throw new TypeError(`respond: ${stringify(name)} is not the name of a header`);
+  if (/[\0-\x08\x0a-\x1f\x7f]/.test(values)) throw new TypeError(`respond: the header ${name} holds control characters`);
 };
 
 // What `this.http.respond` and `$.respond` take: `{status, headers, body}`.
@@ -34,7 +41,11 @@ const respond = (reply) => {
   }
   const { bytes, type } = bodyBytes(reply.body);
   const headers = {};
-  for (const [name, value] of Object.entries(reply.headers ?? {})) headers[name] = Array.isArray(value) ? value.map(String) : String(value);
+  for (const [name, value] of Object.entries(reply.headers ?? {})) {
+    if (value === undefined || value === null) continue;
+    headers[name] = Array.isArray(value) ? value.map(String) : String(value);
+    checkHeader(name, headers[name]);
+  }
   const isTyped = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   if (type !== undefined && !isTyped) headers['content-type'] = type;
   return host.respond(json({ status, headers }, 'the headers'), bytes);

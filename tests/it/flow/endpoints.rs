@@ -45,6 +45,38 @@ async fn a_component_answers_itself(world: World) {
     assert_eq!(reply.headers["x-kind"], "teapot");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_has_the_type_of_its_body_unless_it_is_given() {
+    let world = World::on_sqlite().await;
+    let run = "run({query}) { this.http.respond({status: 200, ...{
+        text: {body: 'é'}, empty: {body: ''}, object: {body: {a: 1}}, number: {body: 5}, buffer: {body: Buffer.from('b')},
+        nothing: {}, given: {body: 'a,b', headers: {'Content-Type': 'text/csv', 'x-no': null}},
+        wrong: {body: 'x', headers: {'not a header': 1}}, split: {body: 'x', headers: {x: 'a\\r\\nb: c'}},
+    }[query.kind]}); }";
+    let source = world.deploy(CUSTOM, run).await;
+
+    for (kind, expected) in [
+        ("text", Some("text/plain; charset=utf-8")),
+        ("empty", Some("text/plain; charset=utf-8")),
+        ("object", Some("application/json")),
+        ("number", Some("application/json")),
+        ("buffer", Some("application/octet-stream")),
+        ("nothing", None),
+        ("given", Some("text/csv")),
+    ] {
+        let reply = world.client.trigger(&format!("{}?kind={kind}", source.endpoint), &json!(1)).await.unwrap();
+        let content_type = reply.headers.get("content-type").map(|value| value.to_str().unwrap());
+        assert_eq!((reply.status, content_type), (200, expected), "{kind}");
+        assert!(!reply.headers.contains_key("x-no"));
+    }
+    for kind in ["wrong", "split"] {
+        let reply = world.client.trigger(&format!("{}?kind={kind}", source.endpoint), &json!(1)).await.unwrap();
+        assert_eq!(reply.json()["code"], "no_response", "{kind}");
+        let thrown = world.wait_for_events(&source, "$errors", 1).await;
+        assert_eq!(thrown[0]["error"]["name"], "TypeError");
+    }
+}
+
 async fn a_component_that_does_not_answer_is_a_500(world: World) {
     let source = world.deploy(CUSTOM, "run() { this.$emit('ran'); }").await;
 
