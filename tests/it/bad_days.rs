@@ -88,7 +88,7 @@ fn the_settings_that_count_are_printed_and_flags_win_over_the_environment_over_t
         command(&arguments).env("WELLSPRING_KEEP_EVENTS", "2").env("WELLSPRING_KEEP_LOGS", "2").output().unwrap();
 
     let printed = String::from_utf8(output.stdout).unwrap();
-    for line in ["keep_events = 3", "keep_logs = 2", "body_bytes = 1", "event_bytes = 524288"] {
+    for line in ["keep_events = 3", "keep_logs = 2", "body_bytes = 1", "event_bytes = 524294"] {
         assert!(printed.lines().any(|printed| printed == line), "{line} is not in\n{printed}");
     }
 }

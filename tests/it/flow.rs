@@ -5,6 +5,7 @@
 mod answers;
 mod deliveries;
 mod endpoints;
+mod limits;
 mod listeners;
 mod restarts;
 mod sources;

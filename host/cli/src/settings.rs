@@ -8,10 +8,10 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use domain::limits::Limits;
+use domain::limits::{EVENT_BYTES_MAXIMUM, Limits, NAME_BYTES_MAXIMUM, NESTING_MAXIMUM, event_bytes_for};
 use domain::users::Quotas;
 use serde::{Deserialize, Serialize};
-use toml::Table;
+use toml::{Table, Value};
 
 /// Where everything is kept: what every command of the operator asks for.
 #[derive(clap::Args, Serialize, Clone, Debug, Default)]
@@ -53,15 +53,33 @@ pub(crate) struct Tuning {
     /// Log lines kept for each source
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_LOGS", help_heading = LIMITS)]
     keep_logs: Option<usize>,
-    /// Largest body an endpoint takes
+    /// Largest body an endpoint takes, as sent and decoded
     #[arg(long, value_name = "BYTES", env = "WELLSPRING_BODY_BYTES", help_heading = LIMITS)]
     body_bytes: Option<usize>,
-    /// Largest event a source emits
+    /// Largest body a component answers with
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_RESPONSE_BYTES", help_heading = LIMITS)]
+    response_bytes: Option<usize>,
+    /// Largest event a source emits, as JSON; by default large enough for every request that an endpoint takes
     #[arg(long, value_name = "BYTES", env = "WELLSPRING_EVENT_BYTES", help_heading = LIMITS)]
     event_bytes: Option<usize>,
     /// Most events one run may emit
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_EMITS_PER_RUN", help_heading = LIMITS)]
     emits_per_run: Option<usize>,
+    /// Longest name of a channel
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_CHANNEL_BYTES", help_heading = LIMITS)]
+    channel_bytes: Option<usize>,
+    /// How deep the objects and lists of an event may be nested
+    #[arg(long, value_name = "LEVELS", env = "WELLSPRING_NESTING_DEPTH", help_heading = LIMITS)]
+    nesting_depth: Option<usize>,
+    /// Most lines one run may log
+    #[arg(long, value_name = "COUNT", env = "WELLSPRING_LOG_LINES_PER_RUN", help_heading = LIMITS)]
+    log_lines_per_run: Option<usize>,
+    /// Longest line of a log; the rest of a longer one is cut
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_LOG_LINE_BYTES", help_heading = LIMITS)]
+    log_line_bytes: Option<usize>,
+    /// All lines of one run together
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_LOG_BYTES_PER_RUN", help_heading = LIMITS)]
+    log_bytes_per_run: Option<usize>,
     /// Memory of one sandbox
     #[arg(long, value_name = "BYTES", env = "WELLSPRING_MEMORY_BYTES", help_heading = LIMITS)]
     memory_bytes: Option<usize>,
@@ -74,6 +92,9 @@ pub(crate) struct Tuning {
     /// Largest configured value of one prop
     #[arg(long, value_name = "BYTES", env = "WELLSPRING_PROP_VALUE_BYTES", help_heading = LIMITS)]
     prop_value_bytes: Option<usize>,
+    /// Longest key of `$.service.db`
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_DB_KEY_BYTES", help_heading = LIMITS)]
+    db_key_bytes: Option<usize>,
     /// Largest value under one key of `$.service.db`
     #[arg(long, value_name = "BYTES", env = "WELLSPRING_DB_VALUE_BYTES", help_heading = LIMITS)]
     db_value_bytes: Option<usize>,
@@ -95,6 +116,15 @@ pub(crate) struct Tuning {
 }
 
 const LIMITS: &str = "Limits";
+const EVENT_BYTES: &str = "event_bytes";
+
+/// What the parts that keep things can hold.
+const MAXIMA: [(&str, usize); 4] = [
+    (EVENT_BYTES, EVENT_BYTES_MAXIMUM),
+    ("channel_bytes", NAME_BYTES_MAXIMUM),
+    ("db_key_bytes", NAME_BYTES_MAXIMUM),
+    ("nesting_depth", NESTING_MAXIMUM),
+];
 
 /// All settings, decided.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -110,12 +140,19 @@ pub(crate) struct Settings {
     keep_events: usize,
     keep_logs: usize,
     body_bytes: usize,
+    response_bytes: usize,
     event_bytes: usize,
     emits_per_run: usize,
+    channel_bytes: usize,
+    nesting_depth: usize,
+    log_lines_per_run: usize,
+    log_line_bytes: usize,
+    log_bytes_per_run: usize,
     memory_bytes: usize,
     http_deadline_ms: u64,
     timer_deadline_ms: u64,
     prop_value_bytes: usize,
+    db_key_bytes: usize,
     db_value_bytes: usize,
     db_source_bytes: usize,
     interval_seconds_minimum: u64,
@@ -130,6 +167,8 @@ impl Settings {
     /// Flags and environment (clap has decided between them) over the file over the defaults.
     pub(crate) fn decide(place: &Place, tuning: &Tuning) -> Result<Self> {
         let mut table = Table::try_from(Self::default())?;
+        // Follows from another setting unless it is given.
+        table.remove(EVENT_BYTES);
         if let Some(path) = &place.config {
             table.extend(read(path)?);
             // Judged alone first, so that the blame falls on the file.
@@ -145,6 +184,13 @@ impl Settings {
             body_bytes: self.body_bytes,
             event_bytes: self.event_bytes,
             emits_per_run: self.emits_per_run,
+            response_bytes: self.response_bytes,
+            channel_bytes: self.channel_bytes,
+            nesting_depth: self.nesting_depth,
+            log_lines_per_run: self.log_lines_per_run,
+            log_line_bytes: self.log_line_bytes,
+            log_bytes_per_run: self.log_bytes_per_run,
+            db_key_bytes: self.db_key_bytes,
             memory_bytes: self.memory_bytes,
             http_deadline_ms: self.http_deadline_ms,
             timer_deadline_ms: self.timer_deadline_ms,
@@ -185,6 +231,13 @@ impl Default for Settings {
             body_bytes: limits.body_bytes,
             event_bytes: limits.event_bytes,
             emits_per_run: limits.emits_per_run,
+            response_bytes: limits.response_bytes,
+            channel_bytes: limits.channel_bytes,
+            nesting_depth: limits.nesting_depth,
+            log_lines_per_run: limits.log_lines_per_run,
+            log_line_bytes: limits.log_line_bytes,
+            log_bytes_per_run: limits.log_bytes_per_run,
+            db_key_bytes: limits.db_key_bytes,
             memory_bytes: limits.memory_bytes,
             http_deadline_ms: limits.http_deadline_ms,
             timer_deadline_ms: limits.timer_deadline_ms,
@@ -204,7 +257,17 @@ fn read(path: &Path) -> Result<Table> {
     text.parse().with_context(|| format!("the settings in {} are not TOML", path.display()))
 }
 
-fn decided(table: Table) -> Result<Settings> {
+fn decided(mut table: Table) -> Result<Settings> {
+    let body_bytes = table.get("body_bytes").and_then(Value::as_integer).and_then(|bytes| usize::try_from(bytes).ok());
+    if let (Some(body_bytes), false) = (body_bytes, table.contains_key(EVENT_BYTES)) {
+        let event_bytes = i64::try_from(event_bytes_for(body_bytes))?;
+        table.insert(EVENT_BYTES.to_owned(), Value::Integer(event_bytes));
+    }
+    for (name, maximum) in MAXIMA {
+        if table.get(name).and_then(Value::as_integer).is_some_and(|number| number > maximum as i64) {
+            bail!("`{name}` must be at most {maximum}");
+        }
+    }
     let may_be_zero = |name: &str| name.ends_with("_quota");
     for (name, value) in &table {
         if value.as_integer().is_some_and(|number| number < 1 && !(number == 0 && may_be_zero(name))) {

@@ -81,7 +81,7 @@ pub fn parse(call: &str, arguments: &[Value], limits: &Limits) -> Result<Effect,
         "send.email" => parse_object(call, first, |fields| parse_email(fields).map(Effect::Email)),
         "send.s3" => parse_object(call, first, |fields| parse_s3(fields).map(Effect::S3)),
         "send.sse" => parse_object(call, first, parse_sse),
-        "send.emit" => match Emit::parse(first.clone(), second) {
+        "send.emit" => match Emit::parse(first.clone(), second).and_then(|emit| emit.checked(limits)) {
             Ok(emit) => Ok(Effect::Emit(emit)),
             Err(error) => Err(vec![Problem::new("$.send.emit.name", error.to_string())]),
         },

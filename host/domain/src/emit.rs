@@ -7,6 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::json::Json;
+use crate::limits::{Limits, NAME_BYTES_MAXIMUM};
 use crate::raw::whole_number;
 
 /// What a component emitted. Whether it becomes an event is for `dedupe` to say.
@@ -41,12 +42,9 @@ pub enum Channel {
 pub enum ChannelError {
     #[error("channel `{name}` is the platform's: names that start with $ are reserved")]
     Reserved { name: String },
-    #[error("the name of a channel has at most {NAME_BYTES_MAXIMUM} bytes, this one has {size_bytes}")]
-    TooLong { size_bytes: usize },
+    #[error("the name of a channel has at most {limit_bytes} bytes, this one has {size_bytes}")]
+    TooLong { size_bytes: usize, limit_bytes: usize },
 }
-
-/// Long enough for any name a person reads; a bound because names become keys of streams.
-pub const NAME_BYTES_MAXIMUM: usize = 128;
 
 /// Sources remember a hundred ids: a longer one is remembered by its digest, so that the memory stays small and equal
 /// ids stay equal.
@@ -78,6 +76,11 @@ impl Emit {
             delivery_ts: metadata.get("delivery_ts").and_then(instant_ms),
         })
     }
+
+    /// The same within an installation's limits.
+    pub fn checked(self, limits: &Limits) -> Result<Self, ChannelError> {
+        self.channel.check(limits).map(|()| self)
+    }
 }
 
 // === impl EmitKey ===
@@ -108,9 +111,20 @@ impl Channel {
     pub fn parse(name: &str) -> Result<Self, ChannelError> {
         match name {
             "" | "default" => Ok(Self::Default),
-            name if name.len() > NAME_BYTES_MAXIMUM => Err(ChannelError::TooLong { size_bytes: name.len() }),
+            name if name.len() > NAME_BYTES_MAXIMUM => {
+                Err(ChannelError::TooLong { size_bytes: name.len(), limit_bytes: NAME_BYTES_MAXIMUM })
+            }
             name if name.starts_with('$') => Err(ChannelError::Reserved { name: name.to_owned() }),
             name => Ok(Self::Named(name.to_owned())),
+        }
+    }
+
+    /// Whether an installation takes a name that the store could hold.
+    pub fn check(&self, limits: &Limits) -> Result<(), ChannelError> {
+        let (size_bytes, limit_bytes) = (self.as_str().len(), limits.channel_bytes);
+        match self {
+            Self::Named(_) if size_bytes > limit_bytes => Err(ChannelError::TooLong { size_bytes, limit_bytes }),
+            _ => Ok(()),
         }
     }
 

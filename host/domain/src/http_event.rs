@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use url::form_urlencoded;
 
 use crate::json::Json;
+use crate::limits::NESTING_MAXIMUM;
 
 /// What the server knows about a request.
 #[derive(Clone, Copy, Debug)]
@@ -32,13 +33,14 @@ pub struct Request<'a> {
     pub interface: &'a str,
 }
 
-/// The event. `is_base64` is there only when `bodyRaw` had to be encoded, because its bytes are not text.
+/// The event. `is_base64` is there only when `bodyRaw` had to be encoded, because its bytes are not text. Its JSON is no
+/// larger than [`limits::event_bytes_for`](crate::limits::event_bytes_for) the body, also when a component emits it.
 pub fn event(request: &Request<'_>) -> Json {
     let headers = headers(request.headers);
     let content_type = headers.iter().find(|(name, _)| name == "content-type").map_or("", |(_, value)| value.as_ref());
-    let (body_raw, is_base64) = match std::str::from_utf8(request.body) {
-        Ok(text) => (Cow::Borrowed(text), None),
-        Err(_) => (Cow::Owned(STANDARD.encode(request.body)), Some(true)),
+    let (body_raw, is_base64) = match as_text(request.body) {
+        Some(text) => (Cow::Borrowed(text), None),
+        None => (Cow::Owned(STANDARD.encode(request.body)), Some(true)),
     };
     let body = parse_body(content_type, request.body).unwrap_or(Body::Text(&body_raw));
     let event = Event {
@@ -119,9 +121,7 @@ fn header_text(value: &[u8]) -> Cow<'_, str> {
 fn parse_body<'a>(content_type: &str, body: &'a [u8]) -> Option<Body<'a>> {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match essence.as_str() {
-        "application/x-www-form-urlencoded" => {
-            std::str::from_utf8(body).ok().map(|text| Body::Fields(flat_object(text.as_bytes())))
-        }
+        "application/x-www-form-urlencoded" => as_text(body).map(|text| Body::Fields(flat_object(text.as_bytes()))),
         "multipart/form-data" => multipart::parse(content_type, body).map(Body::Fields),
         "application/json" | "text/json" => parse_json(body),
         other if other.ends_with("+json") => parse_json(body),
@@ -131,7 +131,19 @@ fn parse_body<'a>(content_type: &str, body: &'a [u8]) -> Option<Body<'a>> {
 
 fn parse_json(body: &[u8]) -> Option<Body<'_>> {
     // Some senders mark UTF-8 with a byte order mark, which JSON does not know.
-    Json::parse(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)).map(Body::Json)
+    // One level less than events may have: it becomes a field of one.
+    Json::parse(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body), NESTING_MAXIMUM - 1).map(Body::Json)
+}
+
+/// Bytes that are text. Those that are UTF-8 by accident, such as a file of zeros, are not: as JSON they would be written
+/// with six characters for each, and a request within its limit could not be emitted within that of events.
+fn as_text(bytes: &[u8]) -> Option<&str> {
+    let escaped = bytes.iter().map(|byte| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 1,
+        0..32 => 5,
+        _ => 0_usize,
+    });
+    std::str::from_utf8(bytes).ok().filter(|_| escaped.sum::<usize>() <= bytes.len())
 }
 
 /// A flat object with literal keys (`contact[id]` stays that); a key that comes again makes a list.

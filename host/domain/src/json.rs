@@ -10,9 +10,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Records wrap what passes through a few times, and readers of JSON stop at 128 levels.
-pub const DEPTH_MAXIMUM: usize = 100;
-
 #[derive(Clone)]
 pub struct Json(Box<RawValue>);
 
@@ -20,15 +17,15 @@ pub struct Json(Box<RawValue>);
 
 impl Json {
     /// A text that is JSON everybody can read; see [`Json::is_readable`].
-    pub fn parse(text: &[u8]) -> Option<&RawValue> {
+    pub fn parse(text: &[u8], levels: usize) -> Option<&RawValue> {
         let parsed: &RawValue = serde_json::from_slice(text).ok()?;
-        is_readable(parsed.get()).then_some(parsed)
+        is_readable(parsed.get(), levels).then_some(parsed)
     }
 
-    /// Whether every reader takes it: it nests no deeper than [`DEPTH_MAXIMUM`], its numbers are not beyond all bounds, and
-    /// its texts hold whole characters. JSON as such allows all of that.
-    pub fn is_readable(&self) -> bool {
-        is_readable(self.as_str())
+    /// Whether every reader takes it: it nests no deeper than `levels` (`limits::NESTING_MAXIMUM` at most), its numbers are
+    /// not beyond all bounds, and its texts hold whole characters. JSON as such allows all of that.
+    pub fn is_readable(&self, levels: usize) -> bool {
+        is_readable(self.as_str(), levels)
     }
 
     pub fn as_str(&self) -> &str {
@@ -41,9 +38,9 @@ impl Json {
     }
 }
 
-fn is_readable(json: &str) -> bool {
+fn is_readable(json: &str, levels: usize) -> bool {
     let mut reader = serde_json::Deserializer::from_str(json);
-    Reading { levels: DEPTH_MAXIMUM }.deserialize(&mut reader).is_ok() && reader.end().is_ok()
+    Reading { levels }.deserialize(&mut reader).is_ok() && reader.end().is_ok()
 }
 
 /// Reads everything and keeps nothing.

@@ -3,15 +3,45 @@
 //! The defaults are those of the design ("Defaults"); an operator may set each of them. What the specification fixes
 //! (the dedupe cache of 100 ids, a page of at most 100) is a constant beside its rule, not a limit here.
 
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+/// The store takes values of 64 MiB, and an event is wrapped and copied into the jobs that deliver it.
+pub const EVENT_BYTES_MAXIMUM: usize = 48 * MIB;
+/// Readers of JSON stop at 128 levels, and records wrap what passes through a few times.
+pub const NESTING_MAXIMUM: usize = 100;
+/// The store takes names of 2 KiB, and marks some of them.
+pub const NAME_BYTES_MAXIMUM: usize = 2000;
+
+/// How much longer than a body the JSON is that holds it twice, as `body` and as `bodyRaw` of an event. A byte of text is
+/// escaped to two at most (`http_event` encodes what would need more), so that is four times the text; a number may be
+/// written in a fifth of the digits it is read back with (`1e20`), beside its own text: less than six times.
+const EVENT_PER_BODY: usize = 6;
+/// The rest of an event: method, path, query, headers and url come from a head of 64 KiB, path and query several times and
+/// each byte escaped or encoded; and what `$emit` is given besides.
+const EVENT_HEAD_BYTES: usize = 512 * KIB;
+
 /// What one installation allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest body a source's endpoint takes (above it the answer is 413), and largest it answers with.
+    /// Largest body a source's endpoint takes, as sent and decoded; above it the answer is 413.
     pub body_bytes: usize,
-    /// Largest emitted event, as JSON.
+    /// Largest body a component answers with.
+    pub response_bytes: usize,
+    /// Largest emitted event, as JSON with what `$emit` is given besides.
     pub event_bytes: usize,
     /// Most events one run may emit.
     pub emits_per_run: usize,
+    /// Longest name of a channel.
+    pub channel_bytes: usize,
+    /// How deep the objects and lists of an event may be nested.
+    pub nesting_depth: usize,
+    /// Most lines one run may log.
+    pub log_lines_per_run: usize,
+    /// Longest line of a log; the rest of a longer one is cut.
+    pub log_line_bytes: usize,
+    /// All lines of one run together.
+    pub log_bytes_per_run: usize,
     /// Memory of one sandbox.
     pub memory_bytes: usize,
     /// Wall clock of a run that answers an HTTP request.
@@ -20,6 +50,8 @@ pub struct Limits {
     pub timer_deadline_ms: u64,
     /// Largest configured value of one prop, as JSON.
     pub prop_value_bytes: usize,
+    /// Longest key of a source's store.
+    pub db_key_bytes: usize,
     /// Largest value under one key of a source's store.
     pub db_value_bytes: usize,
     /// All values of one source's store together.
@@ -34,20 +66,31 @@ pub struct Limits {
     pub delivery_timeout_ms: u64,
 }
 
+/// The limit on events that lets every request be emitted whole whose body is within its own limit.
+pub fn event_bytes_for(body_bytes: usize) -> usize {
+    body_bytes.saturating_mul(EVENT_PER_BODY).saturating_add(EVENT_HEAD_BYTES).min(EVENT_BYTES_MAXIMUM)
+}
+
 // === impl Limits ===
 
 impl Default for Limits {
     fn default() -> Self {
-        const KIB: usize = 1024;
-        const MIB: usize = 1024 * KIB;
+        let body_bytes = 512 * KIB;
         Self {
-            body_bytes: 512 * KIB,
-            event_bytes: 512 * KIB,
+            body_bytes,
+            response_bytes: 512 * KIB,
+            event_bytes: event_bytes_for(body_bytes),
             emits_per_run: 10_000,
+            channel_bytes: 128,
+            nesting_depth: NESTING_MAXIMUM,
+            log_lines_per_run: 10_000,
+            log_line_bytes: 64 * KIB,
+            log_bytes_per_run: MIB,
             memory_bytes: 128 * MIB,
             http_deadline_ms: 30_000,
             timer_deadline_ms: 300_000,
             prop_value_bytes: 64 * KIB,
+            db_key_bytes: KIB,
             db_value_bytes: 64 * KIB,
             db_source_bytes: 16 * MIB,
             interval_seconds_minimum: 1,

@@ -94,7 +94,7 @@ fn parse_body(fields: &mut Fields<'_>, limits: &Limits) -> Option<Body> {
         fields.problem("body", "must be a string, an object or a buffer");
         return None;
     };
-    let (size_bytes, limit) = (body.bytes.len(), limits.body_bytes);
+    let (size_bytes, limit) = (body.bytes.len(), limits.response_bytes);
     if size_bytes > limit {
         fields.problem("body", format!("has {size_bytes} bytes, the limit is {limit}"));
     }

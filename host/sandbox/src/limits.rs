@@ -15,6 +15,8 @@ pub struct Limits {
     /// Size of all events of a run together.
     pub emitted_bytes: usize,
     pub log_lines: usize,
+    /// Size of one line; the rest of a longer one is cut.
+    pub log_line_bytes: usize,
     pub log_bytes: usize,
     pub db_value_bytes: usize,
     pub db_key_bytes: usize,
@@ -65,6 +67,7 @@ impl Default for Limits {
             event_bytes: 512 << 10,
             emitted_bytes: 64 << 20,
             log_lines: 10_000,
+            log_line_bytes: 64 << 10,
             log_bytes: 1 << 20,
             db_value_bytes: 64 << 10,
             db_key_bytes: 1 << 10,

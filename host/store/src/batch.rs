@@ -13,7 +13,7 @@ use crate::{CommitError, EntryId, JobId, JobLease, Lease, Tenant, TimerLease};
 /// 10 000 emits per run, each to a few listeners, fit.
 pub const MAX_OPERATIONS: usize = 65_536;
 /// Kinds, ids, keys, scopes, lanes, names of streams and counters.
-pub const MAX_NAME_BYTES: usize = 1024;
+pub const MAX_NAME_BYTES: usize = 2048;
 /// Counters and what is added to them end where a Redis script can still count exactly.
 const COUNTER_END: i64 = (1 << 53) - 1;
 /// Times end where a Redis score is still exact: in the year 287396.

@@ -3,7 +3,7 @@
 use clap::{Args, Command};
 use toml::Table;
 
-use super::{Place, Settings, Tuning, without_password};
+use super::{EVENT_BYTES_MAXIMUM, MAXIMA, Place, Settings, Tuning, event_bytes_for, without_password};
 
 fn place(text: &str) -> (tempfile::TempDir, Place) {
     let folder = tempfile::tempdir().unwrap();
@@ -68,6 +68,29 @@ fn a_limit_is_at_least_one_and_a_quota_at_least_zero() {
     assert!(refusal("daily_invocations_quota = -1").contains("must be at least 0"));
     let (_folder, place) = place("keep_events = 1\ndaily_invocations_quota = 0");
     assert_eq!(Settings::decide(&place, &Tuning::default()).unwrap().quotas().daily_invocations, 0);
+}
+
+#[test]
+fn a_limit_is_at_most_what_can_be_kept() {
+    for (name, maximum) in MAXIMA {
+        let (_folder, place) = place(&format!("{name} = {maximum}"));
+        assert!(Settings::decide(&place, &Tuning::default()).is_ok(), "{name}");
+        let over = refusal(&format!("{name} = {}", maximum + 1));
+        assert!(over.contains(&format!("`{name}` must be at most {maximum}")), "{over}");
+    }
+}
+
+#[test]
+fn the_limit_on_events_follows_that_on_bodies_unless_it_is_given() {
+    let decided = |text: &str| {
+        let (_folder, place) = place(text);
+        Settings::decide(&place, &Tuning::default()).unwrap().limits().event_bytes
+    };
+
+    assert_eq!(decided(""), event_bytes_for(512 << 10));
+    assert_eq!(decided("body_bytes = 1000"), event_bytes_for(1000));
+    assert_eq!(decided("body_bytes = 1000\nevent_bytes = 7"), 7);
+    assert_eq!(decided("body_bytes = 1000000000"), EVENT_BYTES_MAXIMUM);
 }
 
 #[test]

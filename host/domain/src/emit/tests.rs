@@ -63,7 +63,11 @@ fn a_channel_is_named_within_bounds_and_outside_the_reserved_names() {
     assert_eq!(Channel::parse("default"), Ok(Channel::Default));
     assert!(matches!(Channel::parse("$errors"), Err(ChannelError::Reserved { .. })));
     assert!(Channel::parse(&"x".repeat(NAME_BYTES_MAXIMUM)).is_ok());
-    assert_eq!(Channel::parse(&"x".repeat(129)), Err(ChannelError::TooLong { size_bytes: 129 }));
+    let too_long = ChannelError::TooLong { size_bytes: 2001, limit_bytes: NAME_BYTES_MAXIMUM };
+    assert_eq!(Channel::parse(&"x".repeat(2001)), Err(too_long));
+    let check = |size: usize| Channel::parse(&"x".repeat(size)).unwrap().check(&Limits::default());
+    assert_eq!(check(128), Ok(()));
+    assert_eq!(check(129), Err(ChannelError::TooLong { size_bytes: 129, limit_bytes: 128 }));
 }
 
 #[test]

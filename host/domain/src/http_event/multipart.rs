@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use super::add;
+use super::{add, as_text};
 
 /// A form has tens of fields; this keeps a hostile body from becoming hundreds of thousands of objects.
 const PARTS_MAXIMUM: usize = 1000;
@@ -42,15 +42,15 @@ fn parse_part(part: &[u8]) -> Option<(String, Value)> {
     };
     let (_, disposition) = header("content-disposition")?;
     let name = parameter(disposition, "name")?;
-    let text = std::str::from_utf8(content);
+    let text = as_text(content);
     let Some(filename) = parameter(disposition, "filename") else {
-        let value = text.map_or_else(|_| STANDARD.encode(content), str::to_owned);
+        let value = text.map_or_else(|| STANDARD.encode(content), str::to_owned);
         return Some((name, Value::String(value)));
     };
     let content_type = header("content-type").map_or("application/octet-stream", |(_, value)| value.trim());
     let file = match text {
-        Ok(text) => json!({"filename": filename, "content_type": content_type, "content": text}),
-        Err(_) => json!({
+        Some(text) => json!({"filename": filename, "content_type": content_type, "content": text}),
+        None => json!({
             "filename": filename, "content_type": content_type, "content": STANDARD.encode(content), "is_base64": true,
         }),
     };

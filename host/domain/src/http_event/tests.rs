@@ -68,6 +68,26 @@ fn a_binary_body_arrives_as_base64_and_says_so() {
 }
 
 #[test]
+fn bytes_that_are_text_by_accident_arrive_as_base64() {
+    let is_base64 = |body: &[u8]| event(&request(&[], body)).get("is_base64").is_some();
+
+    assert!(is_base64(&[0; 9]));
+    assert!(is_base64(b"\x01\x02ab"));
+    // What some protocols put between their lines is text still.
+    assert!(!is_base64(b"\x0bMSH|^~\\&|LAB\r\nPID|1||123\r\n\x1c\r"));
+    assert!(!is_base64(b"\"\"\"\"\n\n\n\n"));
+}
+
+#[test]
+fn a_body_nests_one_level_less_than_an_event() {
+    let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    let body = |depth| body_of("application/json", nested(depth).as_bytes());
+
+    assert!(body(NESTING_MAXIMUM - 1).is_array());
+    assert!(body(NESTING_MAXIMUM).is_string());
+}
+
+#[test]
 fn repeated_headers_are_joined_under_their_lower_case_name() {
     let headers: [(&str, &[u8]); 5] =
         [("X-A", b"1"), ("x-a", b"2"), ("Cookie", b"a=1"), ("cookie", b"b=2"), ("X-Latin", b"caf\xe9")];
@@ -129,6 +149,26 @@ proptest! {
         let raw = event["bodyRaw"].as_str().unwrap();
         let bytes = if event.get("is_base64").is_some() { STANDARD.decode(raw).unwrap() } else { raw.as_bytes().to_vec() };
         prop_assert_eq!(bytes, body);
+    }
+
+    #[test]
+    fn an_event_is_no_larger_than_its_body_allows(
+        pieces in prop::collection::vec((0..14_usize, 1..40_usize), 1..12),
+        which in 0..4_usize,
+    ) {
+        const PIECES: [&[u8]; 14] = [b"\0", b"\x1f", b"\"", b"\\", b"\n", b"a", b"&", b"=", b"%01", b"\xff", b"\xc3\xa9", b"[1e20,",
+            b"\r\n--B\r\ncontent-disposition: x; name=a\r\n\r\n", b"\r\n--B\r\ncontent-disposition: x; filename=; name=b\r\n\r\n"];
+        let types = ["application/json", "application/x-www-form-urlencoded", "multipart/form-data; boundary=B", "x"];
+        let mut body: Vec<u8> = pieces.iter().flat_map(|(piece, times)| PIECES[*piece].repeat(*times)).collect();
+        if which == 2 {
+            body.extend_from_slice(b"\r\n--B--");
+        }
+        let headers = [("content-type", types[which].as_bytes())];
+
+        let event = super::event(&request(&headers, &body));
+
+        // Beside the body stand some two hundred bytes.
+        prop_assert!(event.as_str().len() <= 6 * body.len() + 300, "{}", event.as_str().len());
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn every_problem_is_reported_at_once() {
 
 #[test]
 fn a_body_is_bounded_in_size() {
-    let limit = Limits::default().body_bytes;
+    let limit = Limits::default().response_bytes;
 
     assert!(reply(json!({"status": 200, "body": "x".repeat(limit)})).is_ok());
     check_problems(json!({"status": 200, "body": "x".repeat(limit + 1)}), &["respond.body"]);

@@ -103,11 +103,17 @@ impl Plan {
     fn parse_emits(&mut self, about: &About<'_>, emits: &[Emit]) -> Vec<emit::Emit> {
         let mut parsed = Vec::with_capacity(emits.len());
         for given in emits {
-            if !given.event.is_readable() {
-                self.reject(about, "the event nests too deeply to be stored");
+            let limits = &about.platform.config.limits;
+            if !given.event.is_readable(limits.nesting_depth) {
+                let levels = limits.nesting_depth;
+                self.reject(
+                    about,
+                    &format!("it nests deeper than {levels} levels, or is not JSON that everybody reads"),
+                );
                 continue;
             }
-            match emit::Emit::parse(given.event.clone(), &given.metadata) {
+            let emit = emit::Emit::parse(given.event.clone(), &given.metadata);
+            match emit.and_then(|emit| emit.checked(limits)) {
                 Ok(emit) => parsed.push(emit),
                 Err(error) => self.reject(about, &error.to_string()),
             }

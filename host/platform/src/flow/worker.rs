@@ -13,6 +13,9 @@ use super::handle::Flow;
 /// A pulse may be missed, and another host's is not heard: look at least this often.
 const LOOK_EVERY_MS: u64 = 1000;
 
+/// Leased at once: a job may carry an event of some megabytes, and what a tenant has no place for goes back unread.
+const LEASED_AT_ONCE: usize = 64;
+
 type Performing = BoxFuture<'static, ()>;
 
 /// Works on due jobs and timers. Several hosts may each run one on the same store.
@@ -57,9 +60,7 @@ async fn each_round(flow: &Arc<Flow>, kind: Kind, places: &Arc<Semaphore>, shutd
         handed_back.mark_unchanged();
         let now_ms = flow.platform.clock.now_ms();
         let mut free = vec![first];
-        free.extend(
-            std::iter::from_fn(|| places.clone().try_acquire_owned().ok()).take(store::MAX_LEASES as usize - 1),
-        );
+        free.extend(std::iter::from_fn(|| places.clone().try_acquire_owned().ok()).take(LEASED_AT_ONCE - 1));
         let max = u32::try_from(free.len()).unwrap_or(store::MAX_LEASES);
         let request = LeaseRequest { now_ms, lease_ms: flow.config.lease_ms, max };
         let leased = match lease(flow, kind, request).await {

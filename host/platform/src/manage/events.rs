@@ -16,6 +16,7 @@ use crate::records::{Event, LogEntry, Metadata, names};
 use crate::{Caller, Error, Platform};
 
 mod delete;
+mod gather;
 
 pub(super) use delete::delete_step;
 pub use delete::{DeleteEvents, delete};
@@ -93,16 +94,11 @@ pub(super) async fn summaries(
 ) -> Result<PageOf<EventSummary>, Error> {
     let window = Window::new(query)?;
     let streams = streams_of(tenant, platform, emitter, query.event_name.as_deref()).await?;
-    let mut found: Vec<(EntryId, EventSummary)> = Vec::new();
+    let mut page = gather::Page::new(tenant, platform, emitter, window, query.is_expanded);
     for stream in &streams.names {
-        for entry in platform.store.entries(tenant, emitter, stream, window.entries).await? {
-            if window.holds(entry.id) {
-                found.push((entry.id, EventSummary::of_entry(stream, emitter, &entry, query.is_expanded)?));
-            }
-        }
+        page.read(stream).await?;
     }
-    window.cut(&mut found);
-    let items: Vec<EventSummary> = found.into_iter().map(|(_, summary)| summary).collect();
+    let items = page.finish()?;
     let cursors: Vec<String> = items.iter().map(|summary| summary.id.clone()).collect();
     Ok(PageOf { info: PageInfo::new(streams.total, &cursors), items })
 }
@@ -158,18 +154,6 @@ impl Window {
 
     fn holds(&self, id: EntryId) -> bool {
         self.after.is_none_or(|after| id < after)
-    }
-
-    /// Of everything found, the page: newest first.
-    fn cut<Item>(&self, found: &mut Vec<(EntryId, Item)>) {
-        match self.entries.order {
-            Order::NewestFirst => found.sort_by(|(left, _), (right, _)| right.cmp(left)),
-            Order::OldestFirst => found.sort_by_key(|(id, _)| *id),
-        }
-        found.truncate(self.limit);
-        if self.entries.order == Order::OldestFirst {
-            found.reverse();
-        }
     }
 }
 

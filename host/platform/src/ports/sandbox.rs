@@ -77,6 +77,10 @@ pub struct RunLimits {
     pub memory_bytes: usize,
     pub emits: usize,
     pub event_bytes: usize,
+    pub log_lines: usize,
+    pub log_line_bytes: usize,
+    pub log_bytes: usize,
+    pub db_key_bytes: usize,
     pub db_value_bytes: usize,
     pub reply_bytes: usize,
 }
@@ -170,8 +174,12 @@ impl RunLimits {
             memory_bytes: limits.memory_bytes,
             emits: limits.emits_per_run,
             event_bytes: limits.event_bytes,
+            log_lines: limits.log_lines_per_run,
+            log_line_bytes: limits.log_line_bytes,
+            log_bytes: limits.log_bytes_per_run,
+            db_key_bytes: limits.db_key_bytes,
             db_value_bytes: limits.db_value_bytes,
-            reply_bytes: limits.body_bytes,
+            reply_bytes: limits.response_bytes,
         }
     }
 }

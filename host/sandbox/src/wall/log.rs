@@ -17,12 +17,21 @@ fn log(mut caller: Caller<'_>, level: u32, message: u32, length: u32) -> wasmtim
         .copied()
         .ok_or(Stop::BadArgument { function: "log", problem: "an unknown level" })?;
     within(run.logs.len() + 1, run.limits.log_lines, LimitKind::LogLines)?;
-    within(run.logged_bytes + length as usize, run.limits.log_bytes, LimitKind::LogBytes)?;
 
-    let message = Slice::new(message, length).text(memory, "log")?.to_owned();
+    let message = cut(Slice::new(message, length).text(memory, "log")?, run.limits.log_line_bytes);
+    within(run.logged_bytes + message.len(), run.limits.log_bytes, LimitKind::LogBytes)?;
     run.logged_bytes += message.len();
     let line = LogLine { at_ms: run.services.now_ms() as u64, level, message };
     run.services.observe(&line);
     run.logs.push(line);
     Ok(())
+}
+
+/// The line, or its beginning and how much more there was. A long line is a mistake that must not end a run.
+fn cut(line: &str, limit_bytes: usize) -> String {
+    if line.len() <= limit_bytes {
+        return line.to_owned();
+    }
+    let kept = line.get(..line.floor_char_boundary(limit_bytes)).unwrap_or_default();
+    format!("{kept}… ({} bytes more)", line.len() - kept.len())
 }

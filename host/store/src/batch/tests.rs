@@ -49,7 +49,7 @@ fn a_job_of_a_lane_is_not_held() {
 }
 
 #[test]
-fn names_have_one_to_1024_bytes() {
+fn names_have_one_to_2048_bytes() {
     let longest = "n".repeat(MAX_NAME_BYTES);
     let too_long = "n".repeat(MAX_NAME_BYTES + 1);
 

@@ -183,6 +183,53 @@ async fn large_events_are_cut_unless_they_are_expanded() {
     assert_eq!((whole.event, whole.event_truncated), (large, None));
 }
 
+/// Walks to the end, in pages of at most `limit` expanded events; how many each page had.
+async fn pages(world: &World, caller: &Caller, id: &str, limit: &str) -> Vec<usize> {
+    let mut query = EventQuery { limit: Limit::parse_text(limit).unwrap(), is_expanded: true, ..EventQuery::default() };
+    let mut pages = Vec::new();
+    loop {
+        let page = events::of_source(caller, &world.platform, id, &query).await.unwrap();
+        let Some(last) = page.items.last() else {
+            return pages;
+        };
+        pages.push(page.items.len());
+        query.after = Some(last.id.clone());
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_large_events_ends_early_and_the_next_one_goes_on() {
+    let (world, caller) = world().await;
+    world.sandbox.script("large", |call| {
+        let large = emit_with(&json!("x".repeat(3 << 20)), json!({"name": call["event"]}));
+        Outcome { emits: vec![large], ..returned(&json!(null)) }
+    });
+    let source = deploy(&world, &caller, &component("large", json!({})), json!({})).await.unwrap();
+    for number in 0..12 {
+        world.clock.advance(1);
+        let channel = json!(format!("channel {}", number % 3));
+        sources::run(&caller, &world.platform, source.id.as_str(), channel).await.unwrap();
+    }
+
+    assert_eq!(pages(&world, &caller, source.id.as_str(), "100").await, [5, 5, 2]);
+}
+
+#[tokio::test]
+async fn a_page_is_put_together_from_more_than_is_read_at_once() {
+    let (world, caller) = world().await;
+    world.sandbox.script("many", |_| {
+        let emits = (0..40).map(|number| emit_with(&json!(number), json!({"name": format!("{}", number % 2)})));
+        Outcome { emits: emits.collect(), ..returned(&json!(null)) }
+    });
+    let source = deploy(&world, &caller, &component("many", json!({})), json!({})).await.unwrap();
+    sources::run(&caller, &world.platform, source.id.as_str(), json!(null)).await.unwrap();
+
+    assert_eq!(pages(&world, &caller, source.id.as_str(), "100").await, [40]);
+    assert_eq!(pages(&world, &caller, source.id.as_str(), "17").await, [17, 17, 6]);
+    let newest = EventQuery { limit: Limit::parse_text("3").unwrap(), ..EventQuery::default() };
+    assert_eq!(read(&world, &caller, source.id.as_str(), newest).await, [json!(39), json!(38), json!(37)]);
+}
+
 #[tokio::test]
 async fn channels_are_listed_together_and_read_alone_by_their_name() {
     let (world, caller) = world().await;
