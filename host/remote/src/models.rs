@@ -264,9 +264,15 @@ pub struct Send {
 // === impl Source ===
 
 impl Source {
-    /// Where its HTTP interface listens, when it has one.
+    /// Where its HTTP interface listens, when it has one: the first of them.
     pub fn endpoint(&self) -> Option<&str> {
-        self.configured_props.values().find_map(|value| value.get("endpoint_url").and_then(Value::as_str))
+        self.endpoints().next().map(|(_, url)| url)
+    }
+
+    /// Where each HTTP interface listens, by its prop.
+    pub fn endpoints(&self) -> impl Iterator<Item = (&str, &str)> {
+        let url = |value| Value::get(value, "endpoint_url").and_then(Value::as_str);
+        self.configured_props.iter().filter_map(move |(prop, value)| Some((prop.as_str(), url(value)?)))
     }
 }
 

@@ -63,7 +63,11 @@ async fn a_run_ends_one_beyond_each_limit() {
         assert_eq!((&within["ok"], &within["error"]), (&json!(true), &Value::Null), "{what}: {within}");
         let one_more = if what == "log" { 4 } else { 1 };
         let beyond = run(&world, &source, what, bound + one_more).await;
-        assert_eq!((&beyond["ok"], &beyond["error"]["code"]), (&json!(false), &json!("too_much_output")), "{what}: {beyond}");
+        assert_eq!(
+            (&beyond["ok"], &beyond["error"]["code"]),
+            (&json!(false), &json!("too_much_output")),
+            "{what}: {beyond}"
+        );
     }
 }
 
@@ -126,12 +130,14 @@ async fn whatever_an_endpoint_takes_can_be_emitted_whole() {
     ];
 
     for (content_type, body) in &bodies {
-        let sent = world.client.call("POST", &source.endpoint, &[("content-type", content_type)], body.clone().into()).await;
+        let sent =
+            world.client.call("POST", &source.endpoint, &[("content-type", content_type)], body.clone().into()).await;
         assert_eq!(sent.unwrap().status, 200);
     }
 
     let events = world.events(&source, "default").await;
     assert_eq!(events.len(), bodies.len(), "{:?}", world.events(&source, "$errors").await.first());
-    let listed = events.iter().map(|event| event["headers"]["content-length"].as_str().unwrap().parse::<usize>().unwrap());
+    let listed =
+        events.iter().map(|event| event["headers"]["content-length"].as_str().unwrap().parse::<usize>().unwrap());
     assert!(listed.eq(bodies.iter().map(|(_, body)| body.len())));
 }

@@ -89,6 +89,8 @@ pub(super) fn source_with_shortcuts(session: &Session, source: &Source) -> Value
     let mut value = serde_json::to_value(source).unwrap_or_default();
     if let Some(fields) = value.as_object_mut() {
         fields.insert("endpoint".to_owned(), source.endpoint().into());
+        let endpoints = source.endpoints().map(|(prop, url)| (prop.to_owned(), url.into()));
+        fields.insert("endpoints".to_owned(), Value::Object(endpoints.collect()));
         fields.insert("stream".to_owned(), stream_url(session, source, None).into());
     }
     value
@@ -104,7 +106,7 @@ pub(super) fn print_source(session: &Session, source: &Source) -> Result<(), Err
         .field("slug", &source.name_slug)
         .field("id", &source.id)
         .field("active", yes_or_no(source.active))
-        .field_if("endpoint", source.endpoint())
+        .field_if("endpoint", shown_endpoints(source))
         .field_if("timer", (!timers.is_empty()).then(|| timers.join(", ")))
         .field_if("props", (!props.is_empty()).then(|| props.join("\n")))
         .field("stream", stream_url(session, source, None))
@@ -112,6 +114,16 @@ pub(super) fn print_source(session: &Session, source: &Source) -> Result<(), Err
         .field("created", when(source.created_at))
         .field_if("updated", (source.updated_at != source.created_at).then(|| when(source.updated_at)))
         .print(&session.output)
+}
+
+/// With the prop of each when there are several.
+fn shown_endpoints(source: &Source) -> Option<String> {
+    let lines: Vec<String> = match source.endpoints().count() {
+        0 => return None,
+        1 => source.endpoints().map(|(_, url)| url.to_owned()).collect(),
+        _ => source.endpoints().map(|(prop, url)| format!("{url} ({prop})")).collect(),
+    };
+    Some(lines.join("\n"))
 }
 
 fn print_component(session: &Session, component: &Component) -> Result<(), Error> {
