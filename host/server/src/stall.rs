@@ -1,7 +1,7 @@
 //! A connection whose other end does not read: ended, with everything that waits to be sent on it.
 //!
-//! The system's buffers take what fits; after that a write waits, and nobody else notices. One that waits for too long is
-//! an error, so that a client that went silent holds neither its place nor its answer.
+//! The system's buffers take what fits; after that a write waits, without an error. One that waits for too long
+//! becomes an error, so that a client that does not read holds neither its place nor its answer.
 
 use std::io;
 use std::pin::Pin;
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_write_that_nobody_reads_ends_when_its_time_is_over() {
+    async fn a_write_that_is_not_read_fails_when_its_time_is_over() {
         let (near, _far) = duplex(10);
         let mut near = Stalling::new(near, Duration::ZERO);
 

@@ -38,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::places::{Full, Place, Places};
-use self::reader::{Ended, Reader, Told};
+use self::reader::{Closing, Ended, Reader};
 use crate::api::{Refusal, parse_path, parse_query, refuse};
 use crate::body::{Body, BoxError, full};
 use crate::plugin::Plugin;
@@ -113,20 +113,20 @@ impl Streams {
 
     fn open(&self, follower: Follower, event_name: &str, place: Place) -> Response<Body> {
         let (sender, receiver) = mpsc::channel(AHEAD);
-        let told = Told { source: follower.emitter().to_owned(), event_name: event_name.to_owned() };
+        let closing = Closing { source: follower.emitter().to_owned(), event_name: event_name.to_owned() };
         let mut reader = Reader::new(&self.platform, follower, sender, self.config.patience_ms);
-        let (shutdown, last_words) = (self.shutdown.clone(), Arc::new(OnceLock::new()));
-        let body = body(receiver, last_words.clone());
+        let (shutdown, final_frame) = (self.shutdown.clone(), Arc::new(OnceLock::new()));
+        let body = body(receiver, final_frame.clone());
         self.tasks.spawn(async move {
             // Dropping a reader in the middle loses nothing: it resumes from the last event it got.
             let ended = tokio::select! {
                 () = shutdown.cancelled() => Ended::Stopping,
                 ended = reader.serve() => ended,
             };
-            if let Some(frame) = told.frame(ended, reader.sent_id()) {
-                let _ = last_words.set(frame);
+            if let Some(frame) = closing.frame(ended, reader.sent_id()) {
+                let _ = final_frame.set(frame);
             }
-            // Only now, so that the body finds the last words.
+            // Only now, so that the body finds the final frame.
             drop(reader);
             drop(place);
         });
@@ -140,15 +140,15 @@ impl Streams {
     }
 }
 
-/// What the task sends, and then its last words: they wait for no place, so that a reader that was too slow still hears
-/// them when it reads on.
-fn body(receiver: mpsc::Receiver<Bytes>, last_words: Arc<OnceLock<Bytes>>) -> Body {
-    let chunks = stream::unfold(Some((receiver, last_words)), |state| async move {
-        let (mut receiver, last_words) = state?;
+/// What the task sends, and then the final frame: it takes no room in the channel, so that a reader that was too slow
+/// still gets it when it reads on.
+fn body(receiver: mpsc::Receiver<Bytes>, final_frame: Arc<OnceLock<Bytes>>) -> Body {
+    let chunks = stream::unfold(Some((receiver, final_frame)), |state| async move {
+        let (mut receiver, final_frame) = state?;
         if let Some(chunk) = receiver.recv().await {
-            return Some((Ok::<_, BoxError>(Frame::data(chunk)), Some((receiver, last_words))));
+            return Some((Ok::<_, BoxError>(Frame::data(chunk)), Some((receiver, final_frame))));
         }
-        let last = last_words.get()?.clone();
+        let last = final_frame.get()?.clone();
         Some((Ok(Frame::data(last)), None))
     });
     StreamBody::new(chunks).boxed_unsync()

@@ -33,6 +33,7 @@ use tokio::sync::oneshot;
 use self::inbox::Inbox;
 use self::readers::Readers;
 use self::remembered::Remembered;
+use self::streams::Known;
 use self::writer::{BOUNDS, Request, Writer};
 use crate::feed::{Bounds, Feed};
 use crate::pulse::makes_work;
@@ -97,6 +98,12 @@ impl Embedded {
         tokio::task::spawn_blocking(copy).await?
     }
 
+    /// After every request that came before.
+    async fn known_last_entry(&self, tenant: &Tenant, emitter: &str) -> Result<Known, Error> {
+        let (tenant, emitter) = (tenant.clone(), emitter.to_owned());
+        self.ask(|reply| Request::LastEntry(tenant, emitter, reply)).await?
+    }
+
     async fn ask<Answer>(&self, request: impl FnOnce(oneshot::Sender<Answer>) -> Request) -> Result<Answer, Error> {
         let (reply, answer) = oneshot::channel();
         self.inbox.as_ref().ok_or(Error::Closed)?.put(request(reply)).await?;
@@ -131,7 +138,7 @@ impl Store for Embedded {
     async fn follow(&self, tenant: &Tenant, emitter: &str) -> Result<Live, Error> {
         let live = self.feed.join(tenant, emitter);
         // A group that is being written may have looked before there was a reader.
-        self.ask(Request::Barrier).await?;
+        self.known_last_entry(tenant, emitter).await?;
         Ok(live)
     }
 
@@ -178,6 +185,9 @@ impl Reads for Embedded {
     }
 
     async fn last_entry(&self, tenant: &Tenant, emitter: &str) -> Result<Option<EntryId>, Error> {
+        if let Some(last) = self.known_last_entry(tenant, emitter).await? {
+            return Ok(last);
+        }
         let (tenant, emitter) = (tenant.clone(), emitter.to_owned());
         self.readers.read(move |reader| reading::last_entry(reader, &tenant, &emitter)).await
     }

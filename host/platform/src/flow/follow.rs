@@ -5,10 +5,10 @@
 //! messages of another host were lost, it says so and ends ([`Next::Gap`]). It also ends when its source, its key or its
 //! account is gone ([`Next::End`]).
 //!
-//! Waiting costs a look at three records now and then; nothing grows with the number of channels.
+//! Waiting costs a read of three records now and then; nothing grows with the number of channels.
 
-mod kept;
-mod standing;
+mod history;
+mod permission;
 
 use std::sync::Arc;
 
@@ -16,27 +16,27 @@ use domain::event_id::EventId;
 use domain::subscriptions::Stream;
 use store::{EntryId, Live, LiveEntry, Taken};
 
-use self::kept::{Kept, Read};
-use self::standing::Standing;
+use self::history::{History, Read};
+use self::permission::Permission;
 use crate::manage::sources;
 use crate::records::names;
 use crate::{Caller, Error, Platform};
 
-pub use self::standing::End;
+pub use self::permission::End;
 
-/// How old the last look at the reader's rights may be while nothing comes, and when an event is given.
-const LOOK_EVERY_MS: u64 = 5000;
-const LOOK_BEFORE_EVENT_MS: u64 = 1000;
+/// How old the last check of the permission may be while nothing comes, and when an event is given.
+const CHECK_EVERY_MS: u64 = 5000;
+const CHECK_BEFORE_EVENT_MS: u64 = 1000;
 
 pub struct Follower {
     platform: Platform,
-    standing: Standing,
+    permission: Permission,
     emitter: String,
     /// Every channel when absent.
     stream: Option<Stream>,
     live: Live,
     /// What is still to be read from before it was live.
-    kept: Option<Kept>,
+    history: Option<History>,
     /// The last that was given, or the one to go on after.
     last: EntryId,
 }
@@ -87,9 +87,9 @@ impl Follower {
         let newest = platform.store.last_entry(&caller.tenant, &emitter).await?.unwrap_or(EntryId::FIRST);
         // An id that this store has not given yet is the future's: nothing may be skipped for it.
         let last = after.map_or(newest, |after| after.min(newest));
-        let kept = (last < newest).then(|| Kept::until(newest));
-        let standing = Standing::new(caller, platform, source.id);
-        Ok(Self { platform: platform.clone(), standing, emitter, stream, live, kept, last })
+        let history = (last < newest).then(|| History::until(newest));
+        let permission = Permission::new(caller, platform, source.id);
+        Ok(Self { platform: platform.clone(), permission, emitter, stream, live, history, last })
     }
 
     pub fn emitter(&self) -> &str {
@@ -104,13 +104,13 @@ impl Follower {
     /// The next event. May be dropped at any time without losing any.
     pub async fn next(&mut self) -> Result<Next, Error> {
         loop {
-            let is_next_there = self.kept.is_some() || self.live.is_ready();
-            let age_ms = if is_next_there { LOOK_BEFORE_EVENT_MS } else { LOOK_EVERY_MS };
-            if let Some(end) = self.standing.look(&self.platform, age_ms).await? {
+            let is_next_there = self.history.is_some() || self.live.is_ready();
+            let age_ms = if is_next_there { CHECK_BEFORE_EVENT_MS } else { CHECK_EVERY_MS };
+            if let Some(end) = self.permission.check(&self.platform, age_ms).await? {
                 return Ok(Next::End(end));
             }
-            if self.kept.is_some() {
-                match self.next_kept().await? {
+            if self.history.is_some() {
+                match self.next_of_history().await? {
                     Read::Entry(entry) => return Ok(self.give(entry)),
                     Read::Crowded => return Ok(Next::Gap(Gap::Crowded)),
                     Read::All => continue,
@@ -139,25 +139,25 @@ impl Follower {
         is_of_the_stream && entry.id > self.last
     }
 
-    async fn next_kept(&mut self) -> Result<Read, Error> {
-        let Some(kept) = &mut self.kept else { return Ok(Read::All) };
-        let place = (&self.standing.caller.tenant, self.emitter.as_str(), self.stream.as_ref());
-        let read = kept.next(&self.platform, &self.live, place, self.last).await?;
+    async fn next_of_history(&mut self) -> Result<Read, Error> {
+        let Some(history) = &mut self.history else { return Ok(Read::All) };
+        let place = (&self.permission.caller.tenant, self.emitter.as_str(), self.stream.as_ref());
+        let read = history.next(&self.platform, &self.live, place, self.last).await?;
         if matches!(read, Read::All) {
             // What is live begins after everything that was kept, also what belongs to other streams.
-            self.last = self.last.max(kept.newest);
-            self.kept = None;
+            self.last = self.last.max(history.newest);
+            self.history = None;
         }
         Ok(read)
     }
 
-    /// Until there is more, or it is time to look whether the reader may still have it.
+    /// Until there is more, or it is time to check the permission.
     async fn wait(&mut self) {
-        let look_ms = self.standing.looked_ms().saturating_add(LOOK_EVERY_MS);
+        let check_ms = self.permission.checked_ms().saturating_add(CHECK_EVERY_MS);
         // Both are cancel-safe.
         tokio::select! {
             () = self.live.ready() => {}
-            () = self.platform.clock.sleep_until(look_ms) => {}
+            () = self.platform.clock.sleep_until(check_ms) => {}
         }
     }
 }

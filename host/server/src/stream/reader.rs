@@ -21,6 +21,7 @@ pub(super) struct Reader {
 }
 
 /// Why a stream is over.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Ended {
     /// The reader went away.
     Gone,
@@ -34,8 +35,8 @@ pub(super) enum Ended {
     Stopping,
 }
 
-/// What last words are about.
-pub(super) struct Told {
+/// What the final frame is about.
+pub(super) struct Closing {
     pub(super) source: String,
     pub(super) event_name: String,
 }
@@ -112,10 +113,10 @@ impl Reader {
     }
 }
 
-// === impl Told ===
+// === impl Closing ===
 
-impl Told {
-    /// The last thing a reader is told; nothing to one that went.
+impl Closing {
+    /// The last frame of a stream; none for a reader that went away.
     pub(super) fn frame(&self, ended: Ended, sent_id: &str) -> Option<Bytes> {
         let frame = match ended {
             Ended::Gone => return None,

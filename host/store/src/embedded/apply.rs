@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::counters::Counters;
 use super::remembered::RecordChange;
-use super::streams::Streams;
+use super::streams::{Known, Streams};
 use crate::locks::Locks;
 use crate::queue::index::{Change, Index};
 use crate::{
@@ -52,6 +52,10 @@ impl Memory {
     }
 
     /// Locks stay: they say nothing about rows.
+    pub(super) fn last_entry(&self, tenant: &Tenant, emitter: &str) -> Known {
+        self.streams.last_entry(tenant, emitter)
+    }
+
     pub(super) fn forget(&mut self) {
         self.streams.forget();
         self.counters.forget();

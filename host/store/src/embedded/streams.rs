@@ -39,6 +39,8 @@ struct Stream {
     is_changed: bool,
 }
 
+/// What memory has of an emitter's last id; `None` when it has to be read.
+pub(super) type Known = Option<Option<EntryId>>;
 pub(super) type Range = (Option<EntryId>, Option<EntryId>);
 
 impl Streams {
@@ -100,6 +102,10 @@ impl Streams {
             emitter.streams.clear();
         }
         Ok(removed)
+    }
+
+    pub(super) fn last_entry(&self, tenant: &Tenant, emitter: &str) -> Known {
+        Some(self.emitters.get(tenant)?.get(emitter)?.last)
     }
 
     /// Writes what waits; the rows then say what memory says.

@@ -16,6 +16,7 @@ use super::inbox::{Bounds, Taker};
 use super::recover;
 use super::remembered::{RecordChange, Remembered};
 use super::schema::Opened;
+use super::streams::Known;
 use crate::feed::{Appended, Feed};
 use crate::queue::index::Index;
 use crate::{
@@ -38,8 +39,8 @@ pub(super) enum Request {
     LeaseTimers(Vec<Partition>, LeaseRequest, Reply<Result<Leased<(Tenant, TimerLease)>, Error>>),
     Extend(Tenant, Lease, u64, Reply<Result<(), CommitError>>),
     Directory(DirectoryWrite, Reply<Result<bool, Error>>),
-    /// Answered when every request before it is.
-    Barrier(Reply<()>),
+    /// The last entry of an emitter, when the writer has it in memory. Answered after everything that came before it.
+    LastEntry(Tenant, String, Reply<Result<Known, Error>>),
 }
 
 /// An answer that waits for the fsync: called with the error if there was one.
@@ -56,7 +57,7 @@ pub(super) struct Writer {
     /// What readers remember, and what the group has changed of it.
     remembered: Arc<Remembered>,
     changed: Vec<(Tenant, RecordChange)>,
-    /// Who follows emitters, and what the group has appended for them.
+    /// Where entries of followed emitters go, and those that the group has appended.
     feed: Feed,
     appended: Vec<Appended>,
     next_token: u64,
@@ -203,7 +204,9 @@ impl Writer {
                 answers.push(answer(reply, outcome));
                 return failure;
             }
-            Request::Barrier(reply) => answers.push(passed(reply)),
+            Request::LastEntry(tenant, emitter, reply) => {
+                answers.push(answer(reply, Ok(self.memory.last_entry(&tenant, &emitter))));
+            }
         }
         Ok(())
     }
@@ -233,7 +236,7 @@ impl Request {
             Self::LeaseTimers(_, _, reply) => answer(reply, Err(Error::Closed)),
             Self::Extend(_, _, _, reply) => answer(reply, Err(Error::Closed.into())),
             Self::Directory(_, reply) => answer(reply, Err(Error::Closed)),
-            Self::Barrier(reply) => passed(reply),
+            Self::LastEntry(_, _, reply) => answer(reply, Err(Error::Closed)),
         }
     }
 }
@@ -248,13 +251,6 @@ fn answer<Value: 'static, Failure: From<Error> + 'static>(
             Some(error) => Err(error.into()),
             None => outcome,
         });
-    })
-}
-
-/// Whatever became of the group, it is over.
-fn passed(reply: Reply<()>) -> Answer {
-    Box::new(move |_| {
-        let _ = reply.send(());
     })
 }
 

@@ -30,7 +30,7 @@ pub enum Taken {
     Lost,
 }
 
-/// One entry, shared by all who read it.
+/// One entry, shared by its readers.
 #[derive(Debug)]
 pub struct LiveEntry {
     pub id: EntryId,

@@ -1,7 +1,7 @@
 //! The entries of one emitter that at least one reader has yet to take.
 //!
-//! Entries have positions. A reader stands at the position it takes next; what lies below the lowest reader is dropped.
-//! A reader that stands below the first position has lost what was there: it was evicted, or never came.
+//! Entries have positions. The cursor of a reader is the position it takes next; what lies below the lowest cursor is
+//! dropped. A reader below the first position has lost what was there: it was evicted, or never came.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -15,8 +15,8 @@ pub(super) struct Log {
     first: u64,
     size_bytes: usize,
     readers: usize,
-    /// How many readers stand at a position; those that lost entries stand nowhere.
-    standing: BTreeMap<u64, usize>,
+    /// How many readers are at a position; a reader that lost entries has no cursor.
+    cursors: BTreeMap<u64, usize>,
 }
 
 impl Log {
@@ -24,25 +24,25 @@ impl Log {
         self.size_bytes
     }
 
-    /// Where a new reader stands.
+    /// The position of a new reader.
     pub(super) fn join(&mut self) -> u64 {
         self.readers += 1;
         let end = self.end();
-        *self.standing.entry(end).or_default() += 1;
+        *self.cursors.entry(end).or_default() += 1;
         end
     }
 
     /// Whether that was the last reader.
     pub(super) fn leave(&mut self, position: u64) -> bool {
         self.readers = self.readers.saturating_sub(1);
-        self.step_off(position);
+        self.remove_cursor(position);
         self.drop_taken();
         self.readers == 0
     }
 
     /// Holds at most `most_bytes`: the oldest entries go.
     pub(super) fn push(&mut self, entry: Arc<LiveEntry>, most_bytes: usize) {
-        if self.standing.is_empty() {
+        if self.cursors.is_empty() {
             return;
         }
         self.size_bytes += entry.size_bytes();
@@ -60,9 +60,9 @@ impl Log {
     pub(super) fn take(&mut self, position: &mut u64) -> Option<Taken> {
         let Some(index) = position.checked_sub(self.first) else { return Some(Taken::Lost) };
         let entry = self.entries.get(usize::try_from(index).ok()?)?.clone();
-        self.step_off(*position);
+        self.remove_cursor(*position);
         *position += 1;
-        *self.standing.entry(*position).or_default() += 1;
+        *self.cursors.entry(*position).or_default() += 1;
         self.drop_taken();
         Some(Taken::Entry(entry))
     }
@@ -70,7 +70,7 @@ impl Log {
     /// The oldest entries go until so many bytes are left; readers that had not taken them have lost them.
     pub(super) fn evict(&mut self, most_bytes: usize) {
         while self.size_bytes > most_bytes && self.drop_first() {}
-        self.standing = self.standing.split_off(&self.first);
+        self.cursors = self.cursors.split_off(&self.first);
         self.drop_taken();
     }
 
@@ -79,24 +79,24 @@ impl Log {
         self.first = self.end() + 1;
         self.entries.clear();
         self.size_bytes = 0;
-        self.standing.clear();
+        self.cursors.clear();
     }
 
     fn end(&self) -> u64 {
         self.first + u64::try_from(self.entries.len()).unwrap_or_default()
     }
 
-    fn step_off(&mut self, position: u64) {
-        if let Some(count) = self.standing.get_mut(&position) {
+    fn remove_cursor(&mut self, position: u64) {
+        if let Some(count) = self.cursors.get_mut(&position) {
             *count -= 1;
             if *count == 0 {
-                self.standing.remove(&position);
+                self.cursors.remove(&position);
             }
         }
     }
 
     fn drop_taken(&mut self) {
-        let lowest = self.standing.first_key_value().map_or(u64::MAX, |(position, _)| *position);
+        let lowest = self.cursors.first_key_value().map_or(u64::MAX, |(position, _)| *position);
         while self.first < lowest && self.drop_first() {}
     }
 

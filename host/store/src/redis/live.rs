@@ -34,16 +34,16 @@ const WAITING: usize = 64;
 /// A connection that broke is there again after one failure.
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(100);
-/// Wishes are granted one after the other; while Redis does not answer, none is.
+/// Requests are served one after the other; while Redis does not answer, none is.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) struct Lives {
     feed: Feed,
-    wishes: mpsc::Sender<Wish>,
+    requests: mpsc::Sender<Request>,
 }
 
 /// To follow an emitter; answered when everything that is committed from then on is published here.
-struct Wish {
+struct Request {
     names: Names,
     reply: oneshot::Sender<Result<(), Error>>,
 }
@@ -66,7 +66,7 @@ struct Keeper {
     /// Opened for the first reader.
     listening: Option<Link>,
     followed: Arc<Followed>,
-    wishes: mpsc::Receiver<Wish>,
+    requests: mpsc::Receiver<Request>,
 }
 
 /// The emitters that are subscribed to, by channel.
@@ -81,11 +81,11 @@ impl Lives {
     pub(super) fn new(address: Address, link: Link) -> Self {
         let feed = Feed::new(Bounds::default());
         let followed = Arc::new(Followed { feed: feed.clone(), chains: Mutex::default() });
-        let (wishes, receiver) = mpsc::channel(WAITING);
-        let keeper = Keeper { link, address, listening: None, followed, wishes: receiver };
-        // Ends when the store is dropped, and with it the sender of wishes.
+        let (requests, receiver) = mpsc::channel(WAITING);
+        let keeper = Keeper { link, address, listening: None, followed, requests: receiver };
+        // Ends when the store is dropped, and with it the sender of requests.
         tokio::spawn(keeper.run());
-        Self { feed, wishes }
+        Self { feed, requests }
     }
 
     pub(super) async fn follow(&self, tenant: &Tenant, emitter: &str, keys: (&str, &str)) -> Result<Live, Error> {
@@ -99,13 +99,13 @@ impl Lives {
             last: format!("{prefix}:last:{name}"),
         };
         let live = self.feed.join(tenant, emitter);
-        tokio::time::timeout(PATIENCE, self.wish(names)).await.map_err(|_| late())??;
+        tokio::time::timeout(PATIENCE, self.request(names)).await.map_err(|_| late())??;
         Ok(live)
     }
 
-    async fn wish(&self, names: Names) -> Result<(), Error> {
+    async fn request(&self, names: Names) -> Result<(), Error> {
         let (reply, answer) = oneshot::channel();
-        self.wishes.send(Wish { names, reply }).await.map_err(|_| Error::Closed)?;
+        self.requests.send(Request { names, reply }).await.map_err(|_| Error::Closed)?;
         answer.await.map_err(|_| Error::Closed)?
     }
 }
@@ -123,8 +123,8 @@ impl Keeper {
         loop {
             // Both are cancel-safe.
             tokio::select! {
-                wish = self.wishes.recv() => {
-                    let Some(Wish { names, reply }) = wish else { return };
+                request = self.requests.recv() => {
+                    let Some(Request { names, reply }) = request else { return };
                     // A reader that went away in the meantime is not a problem.
                     let _ = reply.send(self.follow(&names).await);
                 }

@@ -1,7 +1,7 @@
 //! Whether a reader may still read: its source, its key and its account are there.
 //!
-//! A stream stays open for days; a key that is revoked must not read on until then. The records are looked at now and
-//! then, on whichever host the stream is, because deleting them is all that revoking does.
+//! A stream stays open for days; a key that is revoked must not read on until then. The records are read again now
+//! and then, on whichever host the stream is, because deleting them is all that revoking does.
 
 use domain::ids::SourceId;
 use store::{Lookup, Tenant};
@@ -18,12 +18,12 @@ pub enum End {
     AccountDeleted,
 }
 
-pub(super) struct Standing {
+pub(super) struct Permission {
     pub(super) caller: Caller,
     source: SourceId,
-    /// Absent for the operator, who needs none.
+    /// Absent for requests of the operator, which need none.
     key_id: Option<String>,
-    looked_ms: u64,
+    checked_ms: u64,
 }
 
 // === impl End ===
@@ -38,23 +38,23 @@ impl End {
     }
 }
 
-// === impl Standing ===
+// === impl Permission ===
 
-impl Standing {
-    /// Of a caller who has just been let in.
+impl Permission {
+    /// Of a caller that has just been authenticated.
     pub(super) fn new(caller: &Caller, platform: &Platform, source: SourceId) -> Self {
         let key = Some(&caller.presented_key).filter(|key| !key.expose().is_empty());
-        Self { caller: caller.clone(), source, key_id: key.map(keys::id_of), looked_ms: platform.clock.now_ms() }
+        Self { caller: caller.clone(), source, key_id: key.map(keys::id_of), checked_ms: platform.clock.now_ms() }
     }
 
-    pub(super) fn looked_ms(&self) -> u64 {
-        self.looked_ms
+    pub(super) fn checked_ms(&self) -> u64 {
+        self.checked_ms
     }
 
-    /// Looks again when the last time was longer ago.
-    pub(super) async fn look(&mut self, platform: &Platform, age_ms: u64) -> Result<Option<End>, Error> {
+    /// Checks again when the last check is older.
+    pub(super) async fn check(&mut self, platform: &Platform, age_ms: u64) -> Result<Option<End>, Error> {
         let now_ms = platform.clock.now_ms();
-        if now_ms < self.looked_ms.saturating_add(age_ms) {
+        if now_ms < self.checked_ms.saturating_add(age_ms) {
             return Ok(None);
         }
         let (tenant, operator) = (&self.caller.tenant, names::operator());
@@ -69,7 +69,7 @@ impl Standing {
         if !exists::<Source>(platform, tenant, self.source.as_str()).await? {
             return Ok(Some(End::SourceDeleted));
         }
-        self.looked_ms = now_ms;
+        self.checked_ms = now_ms;
         Ok(None)
     }
 }

@@ -13,7 +13,7 @@ use crate::{Error, Platform};
 const AT_ONCE: u32 = 10;
 const AT_ONCE_BYTES: usize = 256 << 10;
 
-pub(super) struct Kept {
+pub(super) struct History {
     /// The newest entry of before, of any stream: all up to it can be read, and none of them comes later.
     pub(super) newest: EntryId,
     /// Listed once: a stream that is made later holds nothing from before.
@@ -31,9 +31,9 @@ pub(super) enum Read {
 
 type Place<'a> = (&'a Tenant, &'a str, Option<&'a Stream>);
 
-// === impl Kept ===
+// === impl History ===
 
-impl Kept {
+impl History {
     pub(super) fn until(newest: EntryId) -> Self {
         Self { newest, streams: None, page: VecDeque::new() }
     }
