@@ -20,7 +20,10 @@ async fn an_operator_commands_a_server_that_runs_and_one_that_does_not() {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
 
-    let key = run(&["users", "create", "ada", "--email", "ada@example.com"]);
+    let key = run(&["users", "create", "ada", "--email", "ada@example.com", "--daily-invocations-quota", "4711"]);
+    let listed = run(&["users", "list"]);
+    let quotas: Vec<&str> = listed.lines().find(|line| line.contains("ada@")).unwrap().split_whitespace().collect();
+    assert!(listed.contains("INVOCATIONS/DAY") && quotas.contains(&"4711") && quotas.contains(&"86400000"), "{listed}");
     let me = Client::new(&served.url, &key).get("/v1/users/me").await.unwrap().data();
     run(&["users", "set", "ada", "--plan", "paid"]);
     let paid = Client::new(&served.url, &key).get("/v1/users/me").await.unwrap().data();

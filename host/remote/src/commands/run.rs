@@ -22,6 +22,9 @@ pub struct RunArguments {
     pub event: Option<String>,
     #[command(flatten)]
     pub props: PropArguments,
+    /// Ask nothing, not even on a terminal
+    #[arg(long)]
+    pub no_input: bool,
     #[command(flatten)]
     pub connection: Connection,
 }
@@ -56,7 +59,7 @@ async fn run_source(session: &Session, source: &Source, arguments: &RunArguments
 
 async fn run_action(session: &Session, component: &Component, arguments: &RunArguments) -> Result<(), Error> {
     // As `deploy` does on a terminal.
-    let person = ask::person();
+    let person = ask::person().filter(|_| !arguments.no_input);
     let filler = Filler { client: &session.client, person: person.as_ref().map(|person| person as &dyn Ask) };
     let props = filler.fill(component, arguments.props.read(&component.configurable_props)?).await?;
     let steps = arguments.event.as_deref().map_or_else(|| Ok(json!({})), read_event)?;

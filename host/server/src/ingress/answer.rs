@@ -5,7 +5,7 @@ use domain::users::QuotaError;
 use hyper::Response;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE,
-    ACCESS_CONTROL_REQUEST_HEADERS, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, VARY,
+    ACCESS_CONTROL_REQUEST_HEADERS, HeaderMap, HeaderValue, RETRY_AFTER, VARY,
 };
 use hyper::http::{HeaderName, StatusCode};
 use platform::flow::{Answer, Refusal};
@@ -78,7 +78,6 @@ fn replied(reply: Reply, origin: Origin) -> Response<Body> {
             return readable_by_pages(envelope(status, &error.to_string(), "invalid_response", Value::Null));
         }
     };
-    let content_type = (head.has_body && !reply.body.is_empty()).then(|| content_type(&reply.body));
     let mut response = Response::new(if head.has_body { full(reply.body) } else { empty() });
     *response.status_mut() = StatusCode::from_u16(head.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     for (name, value) in head.headers {
@@ -86,16 +85,5 @@ fn replied(reply: Reply, origin: Origin) -> Response<Body> {
             response.headers_mut().append(name, value);
         }
     }
-    if let Some(content_type) = content_type.filter(|_| !response.headers().contains_key(CONTENT_TYPE)) {
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    }
     response
-}
-
-/// Of a body that the component said nothing about.
-fn content_type(body: &[u8]) -> &'static str {
-    match std::str::from_utf8(body) {
-        Ok(_) => "text/plain; charset=utf-8",
-        Err(_) => "application/octet-stream",
-    }
 }

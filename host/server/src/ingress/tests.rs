@@ -290,9 +290,9 @@ async fn an_answer_on_the_origin_of_the_api_says_nothing_about_that_origin() {
     let shared = stage.ask("GET", &stage.path(""), "wellspring.test", empty()).await;
     let own = stage.ask("GET", "/", &own_host, empty()).await;
 
-    assert_eq!(names(&shared), ["x-mine", "content-security-policy", "content-type"]);
+    assert_eq!(names(&shared), ["x-mine", "content-security-policy"]);
     assert_eq!(shared.headers()["content-security-policy"], "sandbox");
-    assert_eq!(names(&own), ["set-cookie", "x-mine", "content-type"]);
+    assert_eq!(names(&own), ["set-cookie", "x-mine"]);
 }
 
 #[tokio::test]
@@ -311,32 +311,4 @@ async fn a_used_up_quota_has_the_code_of_the_api_and_tells_when_to_come_back() {
     assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(response.headers()["retry-after"], "43200");
     assert!(text(response).await.contains(r#""code":"quota_exceeded""#));
-}
-
-#[tokio::test]
-async fn an_answer_without_a_content_type_gets_one_that_fits_its_body() {
-    let stage = stage(custom()).await;
-    stage.world.sandbox.script_async("a", |call, services| async move {
-        let kind = call["event"]["body"]["kind"].as_str().unwrap_or_default().to_owned();
-        let (headers, body) = match kind.as_str() {
-            "text" => (Vec::new(), &b"tea"[..]),
-            "bytes" => (Vec::new(), &b"\xff\x00"[..]),
-            "own" => (vec![("Content-Type".to_owned(), "text/html".to_owned())], &b"<p>"[..]),
-            _ => (Vec::new(), &b""[..]),
-        };
-        services.reply(Reply { status: 200, headers, body: body.into() });
-        returned(&json!(null))
-    });
-
-    for (kind, expected) in [
-        ("text", Some("text/plain; charset=utf-8")),
-        ("bytes", Some("application/octet-stream")),
-        ("own", Some("text/html")),
-        ("empty", None),
-    ] {
-        let body = full(json!({"kind": kind}).to_string());
-        let response = stage.ask("POST", &stage.path(""), "wellspring.test", body).await;
-        let values: Vec<_> = response.headers().get_all("content-type").iter().collect();
-        assert_eq!(values, expected.into_iter().collect::<Vec<_>>(), "{kind}");
-    }
 }
