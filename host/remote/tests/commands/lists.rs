@@ -117,6 +117,7 @@ fn one_field_is_printed_bare() {
 
     assert_eq!(get("endpoint").succeeded().stdout, "https://wells.example/e/Kq3v8ZzT1mN0pR5sX7yB2c\n");
     assert_eq!(get("configured_props.http.endpoint_url").stdout, get("endpoint").stdout);
+    assert_eq!(get("endpoints.http").stdout, get("endpoint").stdout);
     assert_eq!(get("active").stdout, "true\n");
     let missing = get("endpiont");
     let is_suggested = missing.stderr.contains("did you mean one of `endpoint`, `endpoints`?");
