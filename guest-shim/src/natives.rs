@@ -26,7 +26,7 @@ use crate::event_loop;
 use crate::json;
 use crate::prelude;
 use crate::script;
-use crate::wellspring::wall::{auth, clock, db, effects, emit, fetch, log, modules, random as wall_random, respond};
+use crate::wellspring::wall::{auth, clock, db, effects, emit, fetch, log, modules, respond};
 
 /// All natives as one object.
 pub(crate) fn object<'js>(ctx: &Ctx<'js>) -> Result<Object<'js>> {
@@ -72,10 +72,11 @@ fn add_run(host: &Object<'_>) -> Result<()> {
     host.set(
         "perform",
         Func::from(|effect: u8, parameters: String| {
-            // The numbering is the enum's own; core/effects.js names them in the same order.
+            // SAFETY: core/effects.js, the only caller, gives the number of one of the names it has in the enum's own order.
             effects::perform(unsafe { effects::Effect::_lift(effect) }, &parameters)
         }),
     )?;
+    // SAFETY: core/console.js, the only caller, gives the number of a level.
     host.set("log", Func::from(|level: u8, message: String| log::log(unsafe { log::Level::_lift(level) }, &message)))?;
     host.set("queueTicks", Func::from(event_loop::queue_ticks))?;
     host.set("leaveSomething", Func::from(event_loop::leave_something))?;
@@ -126,6 +127,7 @@ fn add_platform(host: &Object<'_>) -> Result<()> {
     host.set("now", Func::from(clock::now))?;
     host.set("elapsed", Func::from(clock::elapsed))?;
     host.set("random", Func::from(random_bytes))?;
+    host.set("takeDrew", Func::from(random::take_drew))?;
     host.set("source", Func::from(|path: String| modules::source(&path)))?;
     host.set("compileModule", Func::from(compile_module))?;
     host.set("compileLazy", Func::from(prelude::compile_lazy))?;
@@ -146,9 +148,10 @@ thread_local! {
 fn random_number() -> f64 {
     let mut state = RANDOM_STATE.get();
     if state == 0 {
-        let seed = wall_random::bytes(8);
+        let seed = random::bytes(8);
         state = seed.iter().fold(1, |state, &byte| (state << 8) ^ u64::from(byte));
     }
+    random::note_draw();
     state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     RANDOM_STATE.set(state);
     let mut mixed = state;
@@ -158,7 +161,7 @@ fn random_number() -> f64 {
 }
 
 fn random_bytes<'js>(ctx: Ctx<'js>, count: u32) -> Result<TypedArray<'js, u8>> {
-    TypedArray::new(ctx, wall_random::bytes(count))
+    TypedArray::new(ctx, random::bytes(count as usize))
 }
 
 /// The function of a module, as another instance compiled it or straight from its source: text that never becomes a JavaScript string leaves no hole in

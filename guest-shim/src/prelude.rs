@@ -21,6 +21,7 @@ pub(crate) const EVALUATED: &[&str] = &[
     "core/errors",
     "core/inspect",
     "core/console",
+    "core/randomness",
     "core/timers",
     "core/modules",
     "core/effects",

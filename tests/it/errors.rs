@@ -34,6 +34,7 @@ const PLACES: &[(&str, (u32, u32))] = &[
     ("let a = null;\na.b =\n  1 +\n  2;", (3, 5)),
     ("const a = 1n;\nconst b =\n  a\n  + 1;", (5, 3)),
     ("const u = undefined;\nconst a = [\n  1,\n  ...u,\n];", (5, 6)),
+    ("const a = 1;\nawait fetch('https://x.example/');", (3, 7)),
     ("const q = 1;\nconst p = JSON.parse(\n  '{',\n);", (3, 16)),
 ];
 

@@ -57,7 +57,7 @@ attacks! {
     loop_in_a_getter: "const trap = {get x() { for (;;); }}; trap.x" => "out_of_fuel";
     loop_in_to_string: "`${{toString() { for (;;); }}}`" => "out_of_fuel";
     loop_in_to_json: "this.$emit({toJSON() { for (;;); }})" => "out_of_fuel";
-    loop_in_value_of_an_id: "this.$emit({}, {id: {toString() { for (;;); }}})" => "out_of_fuel";
+    loop_in_value_of_a_summary: "this.$emit({}, {summary: {toString() { for (;;); }}})" => "out_of_fuel";
     loop_in_a_proxy: "const p = new Proxy({}, {ownKeys() { for (;;); }}); Object.keys(p)" => "out_of_fuel";
     loop_in_a_logged_proxy: "console.log(new Proxy({}, {getPrototypeOf() { for (;;); }}))" => "out_of_fuel";
     loop_in_a_generator: "for (const x of (function* () { for (;;) yield 1; })()) ;" => "out_of_fuel";

@@ -24,6 +24,7 @@ mod loading;
 mod operator;
 mod oracle;
 mod packages;
+mod randomness;
 mod registry;
 mod shim;
 mod stage;

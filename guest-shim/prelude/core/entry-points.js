@@ -43,6 +43,7 @@ const requireMethod = (value, what) => {
 
 const runSource = (call) => {
   const self = internal.makeInstance(component, call);
+  if (typeof call.event?.body_error === 'string') internal.logLine('warn', call.event.body_error);
   // A source without `run` emits what triggered it.
   if (component.run === undefined) return self.$emit(call.event, {});
   return apply(requireMethod(component.run, 'run method'), self, [call.event]);
@@ -93,6 +94,7 @@ const KINDS = {
 
 const load = (text) => {
   isLoading = true;
+  internal.beginLoading();
   start(loadText, text, nothing);
 };
 
@@ -105,6 +107,7 @@ const loadText = (text) => {
 };
 
 const invoke = (call) => {
+  internal.refillRandomBytes();
   const { work, toJson } = KINDS[call.kind];
   start(work, call, toJson);
 };
@@ -138,6 +141,7 @@ const finish = () => {
   if (timers + requests > 0) {
     internal.logLine('warn', `The run ended with work still pending, which was cancelled: ${timers} timers, ${requests} requests`);
   }
+  if (isLoading) internal.endLoading();
   isLoading = false;
   internal.resetTimers();
   internal.resetConsole();

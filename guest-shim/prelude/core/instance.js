@@ -85,9 +85,15 @@ const metadata = (given) => {
   return `${json}}`;
 };
 
+// What is neither text nor a number has no place in it; its type is enough for the host to refuse the event.
 const idJson = (id) => {
-  if (typeof id === 'number') return isFinite(id) ? id : 'null';
-  return isGiven(id) ? quote(id) : 'null';
+  switch (typeof id) {
+    case 'number': return isFinite(id) ? id : 'null';
+    case 'string':
+    case 'bigint': return quote(id);
+    case 'boolean': return id ? 'true' : 'false';
+    default: return !isGiven(id) ? 'null' : isArray(id) ? '[]' : '{}';
+  }
 };
 
 const emit = (event, given) => {

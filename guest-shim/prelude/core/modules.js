@@ -65,7 +65,12 @@ const evaluate = (record, module) => {
   }
   const run = host.compileModule(record.path);
   if (run === undefined || run === null) throw notFound(record.path, 'the component');
-  apply(run, module.exports, [module.exports, module.require, module, module.filename, module.path]);
+  internal.beginEvaluating(record.path);
+  try {
+    apply(run, module.exports, [module.exports, module.require, module, module.filename, module.path]);
+  } finally {
+    internal.endEvaluating();
+  }
 };
 
 const parseJson = (source, path) => {

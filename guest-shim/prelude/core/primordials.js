@@ -31,6 +31,7 @@ internal.primordials = {
   Uint8Array,
   ArrayBuffer,
   Proxy,
+  WeakRef,
   then: uncurry(Promise.prototype.then),
   bind: uncurry(Function.prototype.bind),
   functionToString: uncurry(Function.prototype.toString),
@@ -49,6 +50,8 @@ internal.primordials = {
   setHas: uncurry(Set.prototype.has),
   setAdd: uncurry(Set.prototype.add),
   setDelete: uncurry(Set.prototype.delete),
+  setForEach: uncurry(Set.prototype.forEach),
+  bytesSet: uncurry(Uint8Array.prototype.set),
 };
 
 // A string that can cross the wall: lone surrogates have no UTF-8.

@@ -8,15 +8,22 @@ const MAX_INT = 2 ** 48 - 1;
 const randomBytes = (size, callback) => {
   if (typeof size !== 'number') throw invalidArgType('size', 'number', size);
   if (!Number.isInteger(size) || size < 0 || size > 2 ** 31 - 1) throw outOfRange('size', '>= 0 && <= 2147483647', size);
-  if (callback === undefined) return bufferOver(host.random(size));
-  return later(callback, () => bufferOver(host.random(size)));
+  if (callback === undefined) return drawBytes(size);
+  return later(callback, () => drawBytes(size));
+};
+const drawBytes = (size) => {
+  const bytes = host.random(size);
+  internal.noteRandomBytes(bytes);
+  return bufferOver(bytes);
 };
 
 const randomFillSync = (target, offset = 0, size = target.byteLength - offset) => {
   const bytes = bytesOf(target, undefined, 'buf');
   if (offset < 0 || offset > bytes.length) throw outOfRange('offset', `>= 0 && <= ${bytes.length}`, offset);
   if (size < 0 || size + offset > bytes.length) throw outOfRange('size + offset', `<= ${bytes.length}`, size + offset);
-  bytes.set(host.random(size), offset);
+  const filled = bytes.subarray(offset, offset + size);
+  filled.set(host.random(size));
+  internal.noteRandomBytes(filled);
   return target;
 };
 

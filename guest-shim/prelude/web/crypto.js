@@ -26,7 +26,9 @@ class Crypto {
     if (array.byteLength > MAX_RANDOM_BYTES) {
       throw new DOMException(`The requested length exceeds 65,536 bytes`, 'QuotaExceededError');
     }
-    new Uint8Array(array.buffer, array.byteOffset, array.byteLength).set(host.random(array.byteLength));
+    const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+    bytes.set(host.random(array.byteLength));
+    internal.noteRandomBytes(bytes);
     return array;
   }
 

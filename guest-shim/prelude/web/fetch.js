@@ -5,7 +5,12 @@ const { Response, received } = internal.lazy('web/response');
 const { listOf, Headers } = internal.lazy('web/headers');
 const { Body } = internal.lazy('web/body');
 
-const failed = (cause) => new TypeError('fetch failed', { cause });
+// A failure that arrives later has the stack of the call, or it would have none of the component's frames.
+const failed = (cause, called = undefined) => {
+  const error = new TypeError('fetch failed', { cause });
+  if (called !== undefined) Object.defineProperty(error, 'stack', { value: called.stack, writable: true, configurable: true });
+  return error;
+};
 
 // The body of a response, pulled piece by piece.
 class Incoming {
@@ -78,6 +83,7 @@ class Exchange {
   #http;
   #stream;
   #isSettled = false;
+  #called = new TypeError('fetch failed');
 
   constructor(request) { this.#request = request; }
 
@@ -95,7 +101,7 @@ class Exchange {
         onChunk: (bytes) => this.#incoming.chunk(bytes),
         onEnd: () => this.#incoming.end(),
         onWritten: () => written.resolve?.(),
-        onError: (error) => fail(this.#isSettled ? new TypeError('terminated', { cause: error }) : failed(error)),
+        onError: (error) => fail(this.#isSettled ? new TypeError('terminated', { cause: error }) : failed(error, this.#called)),
       });
       this.#incoming.attach(this.#http);
       if (body !== undefined) body.isTaken = true;
@@ -103,7 +109,7 @@ class Exchange {
         this.#stream = body.toStream();
         upload(this.#stream, this.#http, written).catch((error) => {
           this.#http.cancel();
-          fail(failed(error));
+          fail(failed(error, this.#called));
         });
       }
       signal.addEventListener('abort', () => {

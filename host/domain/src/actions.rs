@@ -15,7 +15,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::emit::Emit;
+use crate::emit::{Emit, EmitError};
 use crate::limits::Limits;
 use crate::problem::{Problem, did_you_mean};
 use crate::raw::Fields;
@@ -83,7 +83,8 @@ pub fn parse(call: &str, arguments: &[Value], limits: &Limits) -> Result<Effect,
         "send.sse" => parse_object(call, first, parse_sse),
         "send.emit" => match Emit::parse(first.clone(), second).and_then(|emit| emit.checked(limits)) {
             Ok(emit) => Ok(Effect::Emit(emit)),
-            Err(error) => Err(vec![Problem::new("$.send.emit.name", error.to_string())]),
+            Err(error @ EmitError::Channel(_)) => Err(vec![Problem::new("$.send.emit.name", error.to_string())]),
+            Err(error @ EmitError::Id { .. }) => Err(vec![Problem::new("$.send.emit.id", error.to_string())]),
         },
         unknown => {
             let hint = did_you_mean(unknown, CALLS);

@@ -46,6 +46,15 @@ pub enum ChannelError {
     TooLong { size_bytes: usize, limit_bytes: usize },
 }
 
+/// Why an emit is no event.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmitError {
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    #[error("its id must be a string or a number, and is {is}")]
+    Id { is: &'static str },
+}
+
 /// Sources remember a hundred ids: a longer one is remembered by its digest, so that the memory stays small and equal
 /// ids stay equal.
 pub const KEY_BYTES_MAXIMUM: usize = 256;
@@ -64,12 +73,13 @@ pub fn order(emits: Vec<Emit>) -> Vec<Emit> {
 // === impl Emit ===
 
 impl Emit {
-    /// Reads the second argument of `$emit`. What has the wrong type is ignored, as JavaScript would; only a channel
-    /// that is not the component's to use is an error, because the event would surface somewhere unexpected.
-    pub fn parse(event: impl Into<Json>, metadata: &Value) -> Result<Self, ChannelError> {
+    /// Reads the second argument of `$emit`. What has the wrong type is ignored, as JavaScript would, with two
+    /// exceptions: a channel that is not the component's to use, because the event would surface somewhere unexpected, and
+    /// an id that cannot tell events apart, because the author takes them to be deduplicated.
+    pub fn parse(event: impl Into<Json>, metadata: &Value) -> Result<Self, EmitError> {
         Ok(Self {
             event: event.into(),
-            id: metadata.get("id").and_then(EmitKey::parse),
+            id: metadata.get("id").map(EmitKey::parse).transpose()?.flatten(),
             channel: Channel::parse(metadata.get("name").and_then(Value::as_str).unwrap_or_default())?,
             summary: metadata.get("summary").and_then(text),
             ts: metadata.get("ts").and_then(instant_ms),
@@ -78,24 +88,28 @@ impl Emit {
     }
 
     /// The same within an installation's limits.
-    pub fn checked(self, limits: &Limits) -> Result<Self, ChannelError> {
-        self.channel.check(limits).map(|()| self)
+    pub fn checked(self, limits: &Limits) -> Result<Self, EmitError> {
+        self.channel.check(limits)?;
+        Ok(self)
     }
 }
 
 // === impl EmitKey ===
 
 impl EmitKey {
-    /// A string with something in it, or a number.
-    pub fn parse(value: &Value) -> Option<Self> {
+    /// A string with something in it, or a number; nothing for an empty string and null.
+    pub fn parse(value: &Value) -> Result<Option<Self>, EmitError> {
         match value {
-            Value::String(text) if text.len() > KEY_BYTES_MAXIMUM => Some(Self(digest(text))),
-            Value::String(text) if !text.is_empty() => Some(Self(text.clone())),
+            Value::String(text) if text.len() > KEY_BYTES_MAXIMUM => Ok(Some(Self(digest(text)))),
+            Value::String(text) if !text.is_empty() => Ok(Some(Self(text.clone()))),
             Value::Number(number) => {
                 let text = whole_number(value).map_or_else(|| number.to_string(), |number| number.to_string());
-                Some(Self(text))
+                Ok(Some(Self(text)))
             }
-            _ => None,
+            Value::String(_) | Value::Null => Ok(None),
+            Value::Bool(_) => Err(EmitError::Id { is: "a boolean" }),
+            Value::Array(_) => Err(EmitError::Id { is: "an array" }),
+            Value::Object(_) => Err(EmitError::Id { is: "an object" }),
         }
     }
 

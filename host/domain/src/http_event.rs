@@ -1,7 +1,8 @@
 //! A received HTTP request as the event that `run` gets.
 //!
 //! Components read `method, path, query, headers, bodyRaw, body`, and `url`, `client_ip` and `interface` besides. Nothing here
-//! fails: a body that is not what its content type says stays the raw string, and the component decides.
+//! fails: a body that is not what its content type says stays the raw string, `body_error` says why, which the guest
+//! also writes into the log of the run, and the component decides.
 
 mod multipart;
 
@@ -14,7 +15,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
-use crate::json::Json;
+use crate::json::{Json, JsonFault};
 use crate::limits::NESTING_MAXIMUM;
 
 /// What the server knows about a request.
@@ -42,7 +43,10 @@ pub fn event(request: &Request<'_>) -> Json {
         Some(text) => (Cow::Borrowed(text), None),
         None => (Cow::Owned(STANDARD.encode(request.body)), Some(true)),
     };
-    let body = parse_body(content_type, request.body).unwrap_or(Body::Text(&body_raw));
+    let (body, body_error) = match parse_body(content_type, request.body) {
+        Ok(body) => (body.unwrap_or(Body::Text(&body_raw)), None),
+        Err(fault) => (Body::Text(&body_raw), Some(fault.to_string())),
+    };
     let event = Event {
         method: request.method,
         path: request.path,
@@ -50,6 +54,7 @@ pub fn event(request: &Request<'_>) -> Json {
         headers: &headers,
         body_raw: &body_raw,
         body,
+        body_error,
         url: request.url,
         client_ip: request.client_ip,
         interface: request.interface,
@@ -70,6 +75,8 @@ struct Event<'a> {
     #[serde(rename = "bodyRaw")]
     body_raw: &'a str,
     body: Body<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body_error: Option<String>,
     url: &'a str,
     client_ip: &'a str,
     interface: &'a str,
@@ -117,22 +124,44 @@ fn header_text(value: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The body by its content type; none when it is of no known type or not what the type says.
-fn parse_body<'a>(content_type: &str, body: &'a [u8]) -> Option<Body<'a>> {
+/// Why a body is not what its content type says.
+#[derive(Debug, thiserror::Error)]
+enum BodyFault {
+    #[error(
+        "the request's body is not the JSON that its content type says it is: {0}; event.body is the text as it came"
+    )]
+    Json(JsonFault),
+    #[error(
+        "the request's body is not the form that its content type says it is: {0}; event.body is the text as it came"
+    )]
+    Form(&'static str),
+}
+
+/// The body by its content type; none when it is of no known type.
+fn parse_body<'a>(content_type: &str, body: &'a [u8]) -> Result<Option<Body<'a>>, BodyFault> {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match essence.as_str() {
-        "application/x-www-form-urlencoded" => as_text(body).map(|text| Body::Fields(flat_object(text.as_bytes()))),
-        "multipart/form-data" => multipart::parse(content_type, body).map(Body::Fields),
-        "application/json" | "text/json" => parse_json(body),
-        other if other.ends_with("+json") => parse_json(body),
-        _ => None,
+        "application/x-www-form-urlencoded" => match as_text(body) {
+            Some(text) => Ok(Some(Body::Fields(flat_object(text.as_bytes())))),
+            None => Err(BodyFault::Form("it is not text")),
+        },
+        // Requests without a body often have the content type of those with one.
+        _ if body.is_empty() => Ok(None),
+        "multipart/form-data" => match multipart::parse(content_type, body) {
+            Some(fields) => Ok(Some(Body::Fields(fields))),
+            None => Err(BodyFault::Form("its parts cannot be told apart")),
+        },
+        "application/json" | "text/json" => parse_json(body).map(Some),
+        other if other.ends_with("+json") => parse_json(body).map(Some),
+        _ => Ok(None),
     }
 }
 
-fn parse_json(body: &[u8]) -> Option<Body<'_>> {
+fn parse_json(body: &[u8]) -> Result<Body<'_>, BodyFault> {
     // Some senders mark UTF-8 with a byte order mark, which JSON does not know.
+    let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     // One level less than events may have: it becomes a field of one.
-    Json::parse(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body), NESTING_MAXIMUM - 1).map(Body::Json)
+    Json::parse(text, NESTING_MAXIMUM - 1).map(Body::Json).map_err(BodyFault::Json)
 }
 
 /// Bytes that are text. Those that are UTF-8 by accident, such as a file of zeros, are not: as JSON they would be written

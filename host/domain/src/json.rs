@@ -13,19 +13,29 @@ use serde_json::value::RawValue;
 #[derive(Clone)]
 pub struct Json(Box<RawValue>);
 
+/// Why a text is not JSON that everybody can read, with the place.
+#[derive(Debug, thiserror::Error)]
+pub enum JsonFault {
+    #[error("it is not UTF-8 at byte {at}")]
+    NotUtf8 { at: usize },
+    #[error(transparent)]
+    Malformed(serde_json::Error),
+}
+
 // === impl Json ===
 
 impl Json {
     /// A text that is JSON everybody can read; see [`Json::is_readable`].
-    pub fn parse(text: &[u8], levels: usize) -> Option<&RawValue> {
-        let parsed: &RawValue = serde_json::from_slice(text).ok()?;
-        is_readable(parsed.get(), levels).then_some(parsed)
+    pub fn parse(text: &[u8], levels: usize) -> Result<&RawValue, JsonFault> {
+        let text = std::str::from_utf8(text).map_err(|error| JsonFault::NotUtf8 { at: error.valid_up_to() + 1 })?;
+        let parsed: &RawValue = serde_json::from_str(text).map_err(JsonFault::Malformed)?;
+        read(parsed.get(), levels).map(|()| parsed)
     }
 
     /// Whether every reader takes it: it nests no deeper than `levels` (`limits::NESTING_MAXIMUM` at most), its numbers are
     /// not beyond all bounds, and its texts hold whole characters. JSON as such allows all of that.
     pub fn is_readable(&self, levels: usize) -> bool {
-        is_readable(self.as_str(), levels)
+        read(self.as_str(), levels).is_ok()
     }
 
     pub fn as_str(&self) -> &str {
@@ -38,22 +48,27 @@ impl Json {
     }
 }
 
-fn is_readable(json: &str, levels: usize) -> bool {
+fn read(json: &str, levels: usize) -> Result<(), JsonFault> {
     let mut reader = serde_json::Deserializer::from_str(json);
-    Reading { levels }.deserialize(&mut reader).is_ok() && reader.end().is_ok()
+    let read = Reading { levels, maximum: levels }.deserialize(&mut reader).and_then(|()| reader.end());
+    read.map_err(JsonFault::Malformed)
 }
 
 /// Reads everything and keeps nothing.
 #[derive(Clone, Copy)]
 struct Reading {
     levels: usize,
+    /// Those that it began with.
+    maximum: usize,
 }
 
 // === impl Reading ===
 
 impl Reading {
     fn deeper<E: de::Error>(self) -> Result<Self, E> {
-        self.levels.checked_sub(1).map(|levels| Self { levels }).ok_or_else(|| E::custom("nested too deeply"))
+        let Self { levels, maximum } = self;
+        let too_deep = || E::custom(format_args!("it nests deeper than {maximum} levels"));
+        levels.checked_sub(1).map(|levels| Self { levels, maximum }).ok_or_else(too_deep)
     }
 }
 

@@ -3,10 +3,11 @@
 use rig::client::Client;
 use serde_json::json;
 
-use super::{EMIT_BODY, World, on_both_stores};
+use super::{EMIT_BODY, World, on_both_stores, text};
 
 on_both_stores! {
     a_request_becomes_an_event_that_can_be_read,
+    a_body_that_is_not_the_json_it_claims_to_be_arrives_as_text_and_the_log_says_why,
     a_component_answers_itself,
     a_component_that_does_not_answer_is_a_500,
     an_answer_does_not_wait_for_a_slow_run,
@@ -33,6 +34,20 @@ async fn a_request_becomes_an_event_that_can_be_read(world: World) {
 }
 
 const CUSTOM: &str = "http: {type: '$.interface.http', customResponse: true}";
+
+async fn a_body_that_is_not_the_json_it_claims_to_be_arrives_as_text_and_the_log_says_why(world: World) {
+    let source = world.endpoint("run(event) { this.$emit(event.body); }").await;
+
+    let headers = [("content-type", "application/json")];
+    let reply = world.client.call("POST", &source.endpoint, &headers, "{\n  oops".into()).await.unwrap();
+
+    assert_eq!(reply.status, 200);
+    assert_eq!(world.wait_for_events(&source, "default", 1).await, [json!("{\n  oops")]);
+    let logs = world.client.get(&format!("/v1/sources/{}/logs", source.id)).await.unwrap().data();
+    let line = &logs[0];
+    assert_eq!(line["level"], "warn", "{logs}");
+    assert!(text(&line["message"]).contains("key must be a string at line 2 column 3"), "{logs}");
+}
 
 async fn a_component_answers_itself(world: World) {
     let run =

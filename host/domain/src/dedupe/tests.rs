@@ -68,7 +68,7 @@ fn last_caches_the_event_with_the_newest_ts() {
 }
 
 fn cached(id: i64, ts: Option<i64>) -> DedupeState {
-    DedupeState::Last(Cached { id: EmitKey::parse(&json!(id)).unwrap(), ts })
+    DedupeState::Last(Cached { id: EmitKey::parse(&json!(id)).unwrap().unwrap(), ts })
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn events(emits: &[Emit]) -> Vec<i64> {
 #[test]
 fn metadata_is_read_and_wrong_types_are_ignored() {
     let full = json!({"id": 7, "name": "paid", "summary": "a sale", "ts": 5, "delivery_ts": 9.7});
-    let wrong = json!({"id": {}, "name": 3, "summary": [], "ts": "soon", "delivery_ts": null});
+    let wrong = json!({"id": null, "name": 3, "summary": [], "ts": "soon", "delivery_ts": null});
 
     let full = Emit::parse(json!({"a": 1}), &full).unwrap();
     let wrong = Emit::parse(Value::Null, &wrong).unwrap();
@@ -30,20 +30,35 @@ fn metadata_is_read_and_wrong_types_are_ignored() {
 
 #[test]
 fn ids_that_read_the_same_are_the_same() {
-    let key = |value: Value| EmitKey::parse(&value).map(|key| key.as_str().to_owned());
+    let key = |value: Value| EmitKey::parse(&value).unwrap().map(|key| key.as_str().to_owned());
 
     assert_eq!(key(json!(7)), key(json!("7")));
     assert_eq!(key(json!(7.0)), key(json!("7")));
     assert_eq!(key(json!(1.5)).as_deref(), Some("1.5"));
     assert_eq!(key(json!(u64::MAX)).as_deref(), Some("18446744073709551615"));
-    for none in [json!(""), json!(null), json!(true), json!([1])] {
+    for none in [json!(""), json!(null)] {
         assert_eq!(key(none), None);
     }
 }
 
 #[test]
+fn an_id_that_is_neither_text_nor_a_number_is_refused() {
+    for (id, is) in [
+        (json!(true), "a boolean"),
+        (json!(false), "a boolean"),
+        (json!([1]), "an array"),
+        (json!({"a": 1}), "an object"),
+    ] {
+        let refused = Emit::parse(json!(1), &json!({"id": id})).unwrap_err();
+
+        assert_eq!(refused, EmitError::Id { is });
+        assert_eq!(refused.to_string(), format!("its id must be a string or a number, and is {is}"));
+    }
+}
+
+#[test]
 fn a_long_id_is_remembered_by_its_digest() {
-    let key = |length: usize, end: &str| EmitKey::parse(&json!("x".repeat(length) + end)).unwrap();
+    let key = |length: usize, end: &str| EmitKey::parse(&json!("x".repeat(length) + end)).unwrap().unwrap();
 
     assert_eq!(key(KEY_BYTES_MAXIMUM, "").as_str().len(), KEY_BYTES_MAXIMUM);
     assert!(key(KEY_BYTES_MAXIMUM, "y").as_str().starts_with("sha256:"));

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::limits::NESTING_MAXIMUM;
 
-fn parse(text: &[u8]) -> Option<&RawValue> {
+fn parse(text: &[u8]) -> Result<&RawValue, JsonFault> {
     Json::parse(text, NESTING_MAXIMUM)
 }
 
@@ -16,9 +16,9 @@ fn nested(depth: usize) -> String {
 
 #[test]
 fn what_nests_too_deep_for_some_reader_is_refused_by_all() {
-    assert!(parse(nested(NESTING_MAXIMUM).as_bytes()).is_some());
-    assert!(parse(nested(NESTING_MAXIMUM + 1).as_bytes()).is_none());
-    assert!(parse(nested(1_000_000).as_bytes()).is_none());
+    assert!(parse(nested(NESTING_MAXIMUM).as_bytes()).is_ok());
+    assert!(parse(nested(NESTING_MAXIMUM + 1).as_bytes()).is_err());
+    assert!(parse(nested(1_000_000).as_bytes()).is_err());
 }
 
 #[test]
@@ -27,10 +27,10 @@ fn what_some_reader_would_choke_on_is_refused() {
     let taken = [r#""\ud83d\ude00 \u00e9""#, "1e308", "12345678901234567890123", "[-0, 1E-999]", " null "];
 
     for text in refused {
-        assert!(parse(text.as_bytes()).is_none(), "{text}");
+        assert!(parse(text.as_bytes()).is_err(), "{text}");
     }
     for text in taken {
-        let parsed = parse(text.as_bytes()).unwrap_or_else(|| panic!("{text}"));
+        let parsed = parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert!(serde_json::from_str::<Value>(parsed.get()).is_ok(), "{text}");
     }
 }
@@ -38,7 +38,7 @@ fn what_some_reader_would_choke_on_is_refused() {
 proptest! {
     #[test]
     fn what_is_taken_can_be_read(text in r#"[\[\]{}:,"\\udD8c0-9a-f.eE+ -]{0,24}"#) {
-        if let Some(parsed) = parse(text.as_bytes()) {
+        if let Ok(parsed) = parse(text.as_bytes()) {
             prop_assert!(serde_json::from_str::<Value>(parsed.get()).is_ok());
         }
     }
@@ -48,7 +48,7 @@ proptest! {
 fn brackets_in_texts_are_not_levels() {
     let text = json!({"a": "[".repeat(200), "b\\\"[": "\\\"{"}).to_string();
 
-    assert!(parse(text.as_bytes()).is_some());
+    assert!(parse(text.as_bytes()).is_ok());
 }
 
 #[test]

@@ -65,7 +65,7 @@ impl Sandbox for ScriptedSandbox {
             return Err(SandboxError::Overloaded);
         }
         Ok(match serde_json::from_str::<Value>(source) {
-            Ok(_) => Ok(Loaded { description: source.to_owned(), logs: Vec::new() }),
+            Ok(exports) => Ok(Loaded { description: source.to_owned(), logs: load_logs(&exports) }),
             Err(error) => Err(LoadFailure {
                 name: "SyntaxError".into(),
                 message: error.to_string(),
@@ -99,6 +99,13 @@ impl Sandbox for ScriptedSandbox {
         }
         Ok(outcome)
     }
+}
+
+/// A component that is described as `logs: …` writes that while it loads, once as a warning and once as nothing special.
+fn load_logs(exports: &Value) -> Vec<LogLine> {
+    let text = exports.get("description").and_then(Value::as_str).and_then(|text| text.strip_prefix("logs: "));
+    let line = |level| text.map(|text| LogLine { at_ms: 0, level, message: text.to_owned() });
+    [Level::Info, Level::Warn].into_iter().filter_map(line).collect()
 }
 
 /// One event with `$emit`'s second argument.

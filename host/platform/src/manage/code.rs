@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::component::Description;
-use domain::ids::ComponentId;
+use domain::ids::{ComponentId, SourceId};
 use domain::problem::Problem;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use store::{Lookup, Op, Tenant};
 
 use super::{components, registry};
-use crate::ports::{ComponentSource, Program};
-use crate::records::{Component, Kept, Origin, RecordError, shelf};
+use crate::ports::{ComponentSource, Level, LogLine, Program};
+use crate::records::{Component, Kept, LogEntry, Origin, RecordError, names, shelf};
 use crate::{Caller, Error, ParameterError, Platform};
 
 mod collect;
@@ -100,6 +100,7 @@ pub(super) async fn compile(platform: &Platform, request: CodeRequest) -> Result
         description,
         program: program.digest(),
         dependencies: linked.dependencies,
+        warnings: warnings(loaded.logs),
         came_with_source: false,
         is_temporary: false,
         holds_key: false,
@@ -107,6 +108,16 @@ pub(super) async fn compile(platform: &Platform, request: CodeRequest) -> Result
         updated_at: now,
     };
     Ok((component, program))
+}
+
+/// The lines of warnings and errors that a component left when it loaded.
+fn warnings(logs: Vec<LogLine>) -> Vec<String> {
+    /// More than anybody reads; both are bounds on what is stored with the component.
+    const LINES: usize = 20;
+    const CHARACTERS: usize = 1000;
+    let is_warning = |line: &LogLine| matches!(line.level, Level::Warn | Level::Error);
+    let cut = |line: LogLine| line.message.chars().take(CHARACTERS).collect();
+    logs.into_iter().filter(is_warning).take(LINES).map(cut).collect()
 }
 
 /// The operations that save a component, without its key.
@@ -119,6 +130,19 @@ pub(super) async fn take_key_if_possible(platform: &Platform, tenant: &Tenant, c
     if let Err(error) = take_key(platform, tenant, component).await {
         tracing::warn!(component.id = %component.id, %error, "a component did not get its key");
     }
+}
+
+/// Puts the warnings of a component that was loaded for a source into the source's log: nothing else shows them then.
+pub(super) fn log_warnings(platform: &Platform, resolved: &Resolved, source: &SourceId) -> Result<Vec<Op>, Error> {
+    let keep = u32::try_from(platform.config.limits.logs_kept).unwrap_or(u32::MAX);
+    let (at_ms, level) = (platform.clock.now_ms(), Level::Warn);
+    let warnings = resolved.component.warnings.iter().filter(|_| resolved.unsaved.is_some());
+    let append = |message: &String| {
+        let entry = LogEntry::new("", LogLine { at_ms, level, message: message.clone() });
+        let (emitter, stream) = (source.to_string(), names::LOGS.to_owned());
+        Ok(Op::Append { emitter, stream, value: entry.encode()?, keep })
+    };
+    warnings.map(append).collect()
 }
 
 /// Gives a component its key, and takes it from the one that held it. In a batch of its own, tried again when somebody

@@ -48,6 +48,9 @@ pub struct ComponentView {
     /// What it declares and cannot have, and what is therefore ignored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Problem>,
+    /// What it logged as warnings and errors while it loaded, the platform's own among them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     pub created_at: u64,
     pub updated_at: u64,
 }
@@ -259,6 +262,7 @@ impl From<Component> for ComponentView {
             configurable_props: configurable_props(&description.props),
             dependencies: component.dependencies,
             notes: description.notes,
+            warnings: component.warnings,
             created_at: component.created_at,
             updated_at: component.updated_at,
         }

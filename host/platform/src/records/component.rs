@@ -22,6 +22,9 @@ pub struct Component {
     /// The digest of the linked [`Program`].
     pub program: String,
     pub dependencies: Vec<Dependency>,
+    /// What the author should know although the component loads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Saved together with a source, and not used by its name since: it goes when no source has it.
     #[serde(default)]
     pub came_with_source: bool,

@@ -127,6 +127,10 @@ pub(super) async fn save(session: &Session, path: &str, body: &Value) -> Result<
         let text = |name: &str| note.get(name).and_then(Value::as_str).unwrap_or_default();
         session.output.warn(&format!("{}: {}", text("path"), text("message")));
     }
+    let warnings = component.rest.get("warnings").and_then(Value::as_array);
+    for warning in warnings.into_iter().flatten().filter_map(Value::as_str) {
+        session.output.warn(warning.trim_end());
+    }
     Ok(component)
 }
 

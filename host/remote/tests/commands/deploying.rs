@@ -50,6 +50,7 @@ fn components_are_deployed_by_id_key_and_address() {
     let fake = server_with(json!([]));
     let mut with_packages = component(json!([]));
     with_packages["dependencies"] = json!([{"name": "axios", "version": "1.7.2"}, {"name": "qs", "version": "6.0.0"}]);
+    with_packages["warnings"] = json!(["/component/x.js draws random values"]);
     fake.forget("POST /v1/components");
     fake.data("POST /v1/components", with_packages);
     fake.data("GET /v1/components/no-props", component(json!([])));
@@ -60,6 +61,7 @@ fn components_are_deployed_by_id_key_and_address() {
     let ran = machine.run(&["deploy", "https://example.com/x.js"]).succeeded();
 
     assert!(ran.stderr.contains("linked Hello World 0.0.1 with 2 packages as sc_Hello0000001"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("warning: /component/x.js draws random values"), "{}", ran.stderr);
     let sent = json!({"component_url": "https://example.com/x.js", "temporary": true});
     assert_eq!(fake.seen("POST /v1/components")[0].body, sent);
     assert_eq!(fake.seen("POST /v1/sources").len(), 2);

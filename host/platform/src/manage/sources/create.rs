@@ -134,6 +134,7 @@ async fn creation(caller: &Caller, platform: &Platform, resolved: &Resolved, sou
         batch.operations = code::save_operations(&resolved.component, program)?;
     }
     batch.operations.push(shelf::put(source)?);
+    batch.operations.extend(code::log_warnings(platform, resolved, &source.id)?);
     let emitter = EmitterId::Source(source.id.clone());
     batch.operations.extend(subscriptions::subscribe_new_emitter(caller, platform, &emitter).await?);
     let Phase::Deploying { until_ms } = source.phase else {

@@ -160,7 +160,7 @@ async fn change_quietly(
     after.phase = Phase::Settled;
     let mut batch = platform.batch(&caller.tenant).require(shelf::unchanged(before));
     batch.preconditions.extend(still_there(caller, platform, &before.record, replacement).await?);
-    batch.operations = save_operations(replacement)?;
+    batch.operations = save_operations(platform, &after, replacement)?;
     batch.operations.extend(collect_unused(batch.now_ms, &before.record.revision, &after.revision)?);
     match platform.store.commit(batch.then(shelf::put(&after)?)).await {
         Err(CommitError::Conflict { .. }) => Err(busy()),
@@ -183,10 +183,12 @@ async fn still_there(
     }
 }
 
-fn save_operations(replacement: Option<&Replacement>) -> Result<Vec<Op>, Error> {
+fn save_operations(platform: &Platform, after: &Source, replacement: Option<&Replacement>) -> Result<Vec<Op>, Error> {
     match replacement {
-        Some(Replacement { resolved: Resolved { component, unsaved: Some(program), .. }, .. }) => {
-            code::save_operations(component, program)
+        Some(Replacement { resolved: resolved @ Resolved { component, unsaved: Some(program), .. }, .. }) => {
+            let mut operations = code::save_operations(component, program)?;
+            operations.extend(code::log_warnings(platform, resolved, &after.id)?);
+            Ok(operations)
         }
         _ => Ok(Vec::new()),
     }
@@ -230,7 +232,7 @@ impl Attempt<'_> {
         after.phase = Phase::Changing { until_ms };
         let mut batch = self.platform.batch(&self.caller.tenant);
         batch.preconditions.extend(still_there(self.caller, self.platform, self.before, replacement).await?);
-        batch.operations = save_operations(replacement)?;
+        batch.operations = save_operations(self.platform, after, replacement)?;
         // Should this host die before the change has ended, whichever of the two is not in use then goes.
         batch.operations.extend(collect_unused(until_ms, &self.before.revision, &after.revision)?);
         batch.operations.extend(collect_unused(until_ms, &after.revision, &self.before.revision)?);

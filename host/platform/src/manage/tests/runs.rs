@@ -85,6 +85,26 @@ async fn an_emit_without_an_id_is_rejected_aloud_when_the_source_deduplicates() 
 }
 
 #[tokio::test]
+async fn an_emit_whose_id_is_no_text_or_number_is_rejected_aloud() {
+    let (world, caller) = world().await;
+    let source = deploy(&world, &caller, &component("plain", json!({})), json!({})).await.unwrap();
+    world.sandbox.script("plain", |_| Outcome {
+        emits: [json!({}), json!([]), json!(true), json!("fine")]
+            .map(|id| emit_with(&json!(1), json!({"id": id})))
+            .into(),
+        ..returned(&Value::Null)
+    });
+
+    let run = sources::run(&caller, &world.platform, source.id.as_str(), json!({})).await.unwrap();
+
+    let errors = EventQuery { event_name: Some("$errors".into()), ..EventQuery::default() };
+    let errors = events::of_source(&caller, &world.platform, source.id.as_str(), &errors).await.unwrap();
+    let rejected = errors.items.iter().filter(|event| event.event["error"]["code"] == "emit_rejected").count();
+    assert_eq!((run.emitted_count, rejected), (1, 3));
+    assert!(run.logs[0].message.ends_with("its id must be a string or a number, and is an object"), "{:?}", run.logs);
+}
+
+#[tokio::test]
 async fn runs_at_the_same_time_emit_each_id_once() {
     let (world, caller) = world().await;
     let source = deploy(&world, &caller, &component("unique", json!({"dedupe": "unique"})), json!({})).await.unwrap();

@@ -7,7 +7,9 @@ use store::Directory;
 use super::{code, deploy, object, world};
 use crate::Error;
 use crate::fake::{World, component, threw};
-use crate::manage::components;
+use crate::manage::components::{self, CodeRequest};
+use crate::manage::events::EventQuery;
+use crate::manage::logs;
 use crate::manage::sources::{self, CreateSource, UpdateSource, view};
 use crate::records::{Source, decode, encode, names};
 
@@ -269,4 +271,27 @@ async fn deleting_a_source_clears_what_it_stored_and_who_listened() {
     assert_eq!(progress, Progress::Done);
     assert_eq!(world.store.streams(&caller.tenant, emitter.id.as_str()).await.unwrap(), []);
     assert!(subscriptions::list(&caller, &world.platform).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_a_component_warns_of_while_it_loads_is_shown_with_it_or_in_the_log_of_its_source() {
+    let (world, caller) = world().await;
+    let warns = component("Warns", json!({"description": "logs: look out"}));
+    let saved = components::create(&caller, &world.platform, code(&warns)).await.unwrap();
+    let by_id = CreateSource {
+        component: CodeRequest { component_id: Some(saved.id.to_string()), ..CodeRequest::default() },
+        ..CreateSource::default()
+    };
+
+    let from_saved = sources::create(&caller, &world.platform, by_id).await.unwrap();
+    let from_code = deploy(&world, &caller, &warns, json!({})).await.unwrap();
+    let change = UpdateSource { component: code(&warns), ..UpdateSource::default() };
+    sources::update(&caller, &world.platform, from_saved.id.as_str(), change).await.unwrap();
+
+    assert_eq!(components::ComponentView::from(saved).warnings, ["look out"]);
+    for source in [from_saved, from_code] {
+        let log = logs::of_source(&caller, &world.platform, source.id.as_str(), EventQuery::default()).await.unwrap();
+        let lines: Vec<_> = log.items.iter().map(|line| (&line.line["level"], &line.line["message"])).collect();
+        assert_eq!(lines, [(&json!("warn"), &json!("look out"))]);
+    }
 }
