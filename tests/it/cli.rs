@@ -84,6 +84,8 @@ async fn a_source_is_deployed_run_followed_changed_and_deleted() {
     let local = developer.run(&["run", "./counter.js", "--prop", "word=a", "--prop", "token=t"]);
     let local: Value = serde_json::from_str(&local).unwrap();
     assert_eq!(local["emits"][0]["event"], json!({"count": 1, "word": "a", "token": "t"}), "{local}");
+    let (code, said) = developer.fail(&["run", "./counter.js", "--prop", "word=a"]);
+    assert_eq!((code, said.contains("values are missing for token")), (2, true), "{said}");
     let id = developer.run(&["deploy", "counter.js", "--prop", "word=a", "--prop", "token=hunter2", "--get", "id"]);
     let ran = developer.json(&["run", &id, "--event", "{}"]);
     assert_eq!(ran["emitted"][0]["event"], json!({"count": 1, "word": "a", "token": "hunter2"}));
@@ -109,6 +111,28 @@ async fn a_source_is_deployed_run_followed_changed_and_deleted() {
     developer.run(&["delete", "big-counter", "--yes"]);
     assert_eq!(developer.json(&["list"]), json!([]));
     server.stop().await;
+}
+
+#[test]
+fn a_file_that_is_run_here_tells_the_cause_of_its_error_and_what_a_server_would_reject() {
+    let developer = Developer { home: tempfile::tempdir().unwrap() };
+    let code = "module.exports = {name: 'x', version: '1', async run() {
+  this.$emit(1, {id: {}});
+  await fetch('http://127.0.0.1:7717/');
+}};";
+    developer.file("blocked.js", code);
+
+    let output = developer.command(&["run", "./blocked.js"]).output().unwrap();
+
+    let ran: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let thrown = &ran["error"]["thrown"];
+    assert_eq!(
+        (output.status.code(), &thrown["line"], &thrown["cause"]["code"]),
+        (Some(1), &json!(3), &json!("EACCES"))
+    );
+    let why = thrown["cause"]["message"].as_str().unwrap();
+    assert!(why.len() > 20 && thrown["stack"].as_str().unwrap().contains(why), "{ran}");
+    assert_eq!(ran["rejected"][0]["reason"], "its id must be a string or a number, and is an object", "{ran}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

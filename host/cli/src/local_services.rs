@@ -13,6 +13,7 @@ use crate::wiring::fetching;
 /// Services of one local run.
 pub(crate) struct LocalServices {
     outbound: Outbound,
+    credentials: HashMap<String, String>,
     stored: Mutex<HashMap<String, String>>,
     reply: Mutex<Option<Reply>>,
 }
@@ -21,7 +22,12 @@ pub(crate) struct LocalServices {
 
 impl LocalServices {
     pub(crate) fn new(outbound: Outbound) -> Self {
-        Self { outbound, stored: Mutex::default(), reply: Mutex::default() }
+        Self { outbound, credentials: HashMap::new(), stored: Mutex::default(), reply: Mutex::default() }
+    }
+
+    /// With JSON of `$auth`, by prop.
+    pub(crate) fn with_credentials(self, credentials: HashMap<String, String>) -> Self {
+        Self { credentials, ..self }
     }
 
     pub(crate) fn take_reply(&self) -> Option<Reply> {
@@ -58,8 +64,8 @@ impl Services for LocalServices {
         Ok(Vec::new())
     }
 
-    fn credentials(&self, _prop: &str) -> Option<String> {
-        None
+    fn credentials(&self, prop: &str) -> Option<String> {
+        self.credentials.get(prop).cloned()
     }
 
     fn reply(&self, reply: Reply) {

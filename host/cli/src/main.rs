@@ -4,6 +4,7 @@ mod bench;
 mod dev;
 mod doctor;
 mod failure;
+mod local_props;
 mod local_services;
 mod operator;
 mod run_once;

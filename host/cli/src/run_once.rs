@@ -4,17 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
-use domain::component::Description;
-use domain::props::{configurable_props, validate_partial};
+use anyhow::Result;
+use domain::emit;
 use platform::ports::{ComponentSource, Linker};
-use remote::models::Prop;
-use remote::props::PropArguments;
-use sandbox::{Config, Fault, Limits, LoadError, Outcome, Program, Sandbox, Task};
+use sandbox::{Config, Emit, Fault, Limits, LoadError, Outcome, Program, Sandbox, Task};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::failure::Misuse;
+use crate::local_props;
 use crate::local_services::LocalServices;
 use crate::wiring::linking::Linking;
 use crate::wiring::network::NetworkArguments;
@@ -53,36 +50,19 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         }
         Err(error) => return Err(error.into()),
     };
-    let description: Value = serde_json::from_str(&built.description)?;
-    let props = read_props(&arguments.remote.props, &description)?;
-    let is_action = description.get("type").is_some_and(|kind| kind == "action");
+    for line in &built.logs {
+        eprintln!("{:?}: {}", line.level, line.message);
+    }
+    let exports: Value = serde_json::from_str(&built.description)?;
+    let props = local_props::read(&arguments.remote.props, &exports)?;
+    let is_action = exports.get("type").is_some_and(|kind| kind == "action");
     let kind = if is_action { "action" } else { "run" };
-    let call = json!({"kind": kind, "event": event, "props": props}).to_string();
-    let services = Arc::new(LocalServices::new(arguments.network.open()?));
+    let call = json!({"kind": kind, "event": event, "props": props.values}).to_string();
+    let services = Arc::new(LocalServices::new(arguments.network.open()?).with_credentials(props.credentials));
     let task = Task { lane: "local", call: &call, limits: Limits::default() };
     let outcome = sandbox.run(&built.image, task, services.clone()).await?;
     println!("{:#}", to_json(&outcome, services.take_reply()));
     Ok(if outcome.fault.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// In the types that the component declares, by the rules of a server. What is missing is no problem here, and a
-/// component that is not whole yet is run all the same, with what was given.
-fn read_props(given: &PropArguments, description: &Value) -> Result<Map<String, Value>> {
-    let Ok(description) = Description::parse(description) else {
-        return Ok(given.read_untyped()?);
-    };
-    for note in &description.notes {
-        eprintln!("warning: {note}");
-    }
-    let declared: Vec<Prop> = serde_json::from_value(configurable_props(&description.props))?;
-    let values = given.read(&declared)?;
-    match validate_partial(&description.props, &values, &domain::limits::Limits::default()) {
-        Ok(configured) => Ok(configured.values),
-        Err(problems) => {
-            let listed: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            Err(Misuse::of(anyhow!("the props do not fit\n{}", listed.join("\n"))).into())
-        }
-    }
 }
 
 /// With its files and packages. What refers to nothing is not linked: asking npm where packages come from takes longer
@@ -106,7 +86,7 @@ fn shown(json: &RawValue) -> Value {
 
 /// The outcome for people and programs alike.
 fn to_json(outcome: &Outcome, reply: Option<sandbox::Reply>) -> Value {
-    let emits = outcome.emits.iter().map(|emit| json!({"event": shown(&emit.event), "metadata": emit.metadata}));
+    let (emits, rejected) = judge(&outcome.emits);
     let writes = outcome.writes.iter().map(|write| {
         let value = write.value.as_deref().and_then(|value| serde_json::from_str::<Value>(value).ok());
         (write.key.clone(), value.unwrap_or(Value::Null))
@@ -117,8 +97,9 @@ fn to_json(outcome: &Outcome, reply: Option<sandbox::Reply>) -> Value {
         "ok": outcome.fault.is_none(),
         "error": outcome.fault.as_ref().map(fault_to_json),
         "returned": outcome.returned.as_deref().map(shown),
-        "emits": emits.collect::<Vec<_>>(),
-        "writes": writes.collect::<Map<_, _>>(),
+        "emits": emits,
+        "rejected": rejected,
+        "writes": writes.collect::<serde_json::Map<_, _>>(),
         "effects": effects.collect::<Vec<_>>(),
         "reply": reply.map(|reply| json!({
             "status": reply.status, "headers": reply.headers, "body": String::from_utf8_lossy(&reply.body),
@@ -131,6 +112,19 @@ fn to_json(outcome: &Outcome, reply: Option<sandbox::Reply>) -> Value {
             "peak_memory_bytes": outcome.usage.peak_memory_bytes,
         },
     })
+}
+
+/// Those that would become events, and those that a server would reject, with the reason.
+fn judge(emits: &[Emit]) -> (Vec<Value>, Vec<Value>) {
+    let (mut accepted, mut rejected) = (Vec::new(), Vec::new());
+    for emit in emits {
+        let (event, metadata) = (shown(&emit.event), json!(emit.metadata));
+        match emit::Emit::parse(event.clone(), &metadata) {
+            Ok(_) => accepted.push(json!({"event": event, "metadata": metadata})),
+            Err(error) => rejected.push(json!({"event": event, "metadata": metadata, "reason": error.to_string()})),
+        }
+    }
+    (accepted, rejected)
 }
 
 fn fault_to_json(fault: &Fault) -> Value {

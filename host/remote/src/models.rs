@@ -287,6 +287,12 @@ impl Prop {
     pub fn is_provided(&self) -> bool {
         matches!(self.kind.as_str(), "$.interface.http" | "$.service.db" | "$.interface.apphook")
     }
+
+    /// It has to be given, and is not.
+    pub fn is_missing(&self, given: &Map<String, Value>) -> bool {
+        let has_to_be_given = !(self.is_provided() || self.optional || self.default.is_some());
+        has_to_be_given && !given.contains_key(&self.name)
+    }
 }
 
 fn is_false(flag: &bool) -> bool {

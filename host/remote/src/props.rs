@@ -76,6 +76,12 @@ impl PropArguments {
     }
 }
 
+/// Nothing that has to be given is missing: what is, is named with the option that gives it.
+pub fn require_all<'a>(props: impl IntoIterator<Item = &'a Prop>, given: &Map<String, Value>) -> Result<(), Error> {
+    let missing: Vec<&Prop> = props.into_iter().filter(|prop| prop.is_missing(given)).collect();
+    if missing.is_empty() { Ok(()) } else { Err(values::missing(&missing)) }
+}
+
 fn declared<'a>(props: &'a [Prop], name: &str) -> Result<&'a Prop, Error> {
     props.iter().find(|prop| prop.name == name).ok_or_else(|| Error::UnknownProp {
         name: name.to_owned(),
@@ -89,7 +95,6 @@ impl Filler<'_> {
     /// `given` with the accounts looked up and the missing values asked for.
     pub async fn fill(&self, component: &Component, given: Map<String, Value>) -> Result<Map<String, Value>, Error> {
         let mut props = given;
-        let mut missing = Vec::new();
         let needs_accounts = component.configurable_props.iter().any(|prop| prop.kind == "app");
         let accounts: Vec<Account> =
             if needs_accounts { self.client.all("users/me/accounts").await? } else { Vec::new() };
@@ -104,18 +109,12 @@ impl Filler<'_> {
                 Some(person) => self.ask(person, component, prop, &accounts, &props).await?,
                 None => None,
             };
-            match asked {
-                Some(value) => {
-                    props.insert(prop.name.clone(), value);
-                }
-                None if prop.optional || prop.default.is_some() => {}
-                None => missing.push(prop),
+            if let Some(value) = asked {
+                props.insert(prop.name.clone(), value);
             }
         }
-        match missing.is_empty() {
-            true => Ok(props),
-            false => Err(values::missing(&missing)),
-        }
+        require_all(&component.configurable_props, &props)?;
+        Ok(props)
     }
 
     /// The answer of a person; none when they leave it out.
