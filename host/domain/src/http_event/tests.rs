@@ -77,11 +77,7 @@ fn a_body_that_is_not_what_its_content_type_says_tells_why() {
         ("application/json", b"[1e999]", "number out of range at line 1 column"),
         ("application/json", deep.as_bytes(), "nests deeper than 99 levels at line 1 column"),
         ("application/json", b"[\"\xff\"]", "it is not UTF-8 at byte 3"),
-        (
-            "application/x-www-form-urlencoded",
-            b"\xff",
-            "not the form that its content type says it is: it is not text",
-        ),
+        ("application/x-www-form-urlencoded", b"\xff", "not the form that its content type says it is: it is not text"),
         ("multipart/form-data", b"no boundary", "its parts cannot be told apart"),
     ] {
         let error = error_of(content_type, body).unwrap_or_default();
