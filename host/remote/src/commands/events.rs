@@ -11,6 +11,8 @@ use crate::output::{Output, clock_time, plain};
 use crate::session::{Connection, Session};
 use crate::tail::{Step, Tail};
 
+/// Before the first event of all. Where none was listed, one that comes between listing and following is not missed.
+pub(super) const BEGINNING: &str = "0-0";
 /// As many as the API gives at once.
 const EVENTS_MAXIMUM: u64 = 100;
 
@@ -48,8 +50,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let missing = arguments.until.map(|until| until.saturating_sub(shown));
     if arguments.follow || missing.is_some() {
         let last_id = events.into_iter().next().map(|event| event.id);
-        // Without an event to go on from, the first one of all: one that comes in this moment is not missed.
-        let last_id = last_id.or_else(|| missing.filter(|_| number > 0).map(|_| "0-0".to_owned()));
+        let last_id = last_id.or_else(|| (number > 0).then(|| BEGINNING.to_owned()));
         let following = Following { stream, last_id, missing };
         return follow(&session, &source, following, print_event).await;
     }

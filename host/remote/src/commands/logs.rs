@@ -42,7 +42,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
         if page.data.is_empty() && !arguments.follow {
             session.output.say("the log is empty");
         }
-        last_id = page.data.into_iter().next().and_then(|line| line.id);
+        let newest = page.data.into_iter().next();
+        last_id = newest.map_or_else(|| Some(events::BEGINNING.to_owned()), |line| line.id);
     }
     if arguments.follow {
         let following = events::Following { stream: Some("$logs"), last_id, missing: None };

@@ -145,6 +145,25 @@ fn a_stream_that_breaks_is_resumed_where_it_broke() {
 }
 
 #[test]
+fn what_comes_before_a_source_that_was_silent_is_followed_is_not_missed() {
+    let fake = Fake::empty();
+    fake.page("GET /v1/users/me/sources", &[hello()]);
+    fake.page(&format!("GET /v1/sources/{HELLO}/event_summaries"), &[]);
+    fake.page(&format!("GET /v1/sources/{HELLO}/logs"), &[]);
+    for _ in 0..2 {
+        stream_of(&fake, vec![event("1589486982000-0", json!({"hello": "sun"}), None)], true);
+    }
+    let machine = Machine::of(&fake);
+
+    follow(&machine, &["events", "hello-world", "-f"], 1);
+    follow(&machine, &["logs", "hello-world", "-f"], 1);
+
+    let seen = fake.seen(&format!("GET /v1/sources/{HELLO}/sse"));
+    let ids: Vec<Option<&str>> = seen.iter().map(|seen| seen.last_event_id.as_deref()).collect();
+    assert_eq!(ids, [Some("0-0"), Some("0-0")]);
+}
+
+#[test]
 fn a_gap_is_told_and_followed_by_what_is_kept() {
     let fake = account();
     let gap = json!({"named": "gap", "data": {"last_event_id": "1589486982000-0", "reason": "slow_reader"}});
