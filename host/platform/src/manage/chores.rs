@@ -7,6 +7,7 @@ use store::{Lookup, Op, Tenant};
 
 use super::code::{collect, collect_revision};
 use super::events::delete_step;
+use super::hooks::start_timers;
 use super::sources::endpoints;
 use super::subscriptions::unsubscribe_operations;
 use super::users::forget_step;
@@ -30,6 +31,7 @@ pub async fn perform(tenant: &Tenant, platform: &Platform, job: &Job) -> Result<
         Job::DeleteEvents { .. } => delete_step(tenant, platform, job).await?,
         Job::ForgetSource { source } => clear_party(tenant, platform, source.as_str()).await?,
         Job::AbandonDeploy { source } => abandon(tenant, platform, source.as_str()).await?,
+        Job::EndChange { source, until_ms } => end_change(tenant, platform, source.as_str(), *until_ms).await?,
         Job::CollectCode { component, program } => collect(tenant, platform, component, program).await?,
         Job::ForgetUser { user, username, email } => {
             forget_step(platform, user, [names::username(username), names::email(email)]).await?
@@ -47,6 +49,22 @@ pub(super) async fn clear_party(tenant: &Tenant, platform: &Platform, id: &str) 
         .then(Op::DeleteRecord { kind: "dedupe".to_owned(), id: id.to_owned() });
     let removed = platform.store.commit(batch).await?.removed;
     Ok(removed.iter().all(|removed| *removed < u64::from(CLEARED_AT_ONCE)))
+}
+
+/// A change whose host died: the source goes on as it was written last, and its timers run again.
+async fn end_change(tenant: &Tenant, platform: &Platform, id: &str, until_ms: u64) -> Result<bool, Error> {
+    let found = shelf::find::<Source>(&*platform.store, tenant, Lookup::Id(id)).await?;
+    let Some(kept) = found.filter(|kept| kept.record.phase == Phase::Changing { until_ms }) else {
+        return Ok(true);
+    };
+    let mut source = kept.record.clone();
+    source.phase = Phase::Settled;
+    let mut batch = platform.batch(tenant).require(shelf::unchanged(&kept)).then(shelf::put(&source)?);
+    if source.is_active {
+        batch.operations.extend(start_timers(platform, &source)?);
+    }
+    platform.store.commit(batch).await?;
+    Ok(true)
 }
 
 /// A deploy whose host died: the source is removed as if a hook had failed, without running anything.

@@ -17,6 +17,8 @@ pub enum Job {
     ForgetSource { source: SourceId },
     /// Removes a source whose deploy never ended, because its host died.
     AbandonDeploy { source: SourceId },
+    /// Ends a change of a source that never ended, because its host died.
+    EndChange { source: SourceId, until_ms: u64 },
     /// Removes code that a source no longer runs, unless something else does.
     CollectCode { component: ComponentId, program: String },
     /// Clears what an account had that is gone; it lies with the operator.

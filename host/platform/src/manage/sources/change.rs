@@ -1,10 +1,10 @@
 //! One change at a time: a claim on a source that ends by itself when its host dies.
 
-use store::Op;
+use store::{Enqueue, Op};
 
 use super::create::change_ms;
 use crate::manage::hooks;
-use crate::records::{Kept, Phase, Source, shelf};
+use crate::records::{Job, Kept, Phase, Source, shelf};
 use crate::{Caller, Error, Noun, Platform};
 
 /// Marks the source as being changed. `Busy` when somebody else is at it.
@@ -14,15 +14,25 @@ pub(super) async fn claim(caller: &Caller, platform: &Platform, kept: &Kept<Sour
     if !kept.record.phase.is_settled(now_ms) {
         return Err(busy());
     }
-    let until_ms = now_ms.saturating_add(change_ms(platform));
-    let claimed = Source { phase: Phase::Changing { until_ms }, ..kept.record.clone() };
-    let mut batch = platform.batch(&caller.tenant).require(shelf::unchanged(kept)).then(shelf::put(&claimed)?);
+    let mut batch = platform.batch(&caller.tenant).require(shelf::unchanged(kept));
+    batch.operations.extend(mark(platform, &mut kept.record.clone())?);
     // No tick comes between the hooks of a change.
     batch.operations.extend(hooks::stop_timers(&kept.record));
     match platform.store.commit(batch).await {
         Err(store::CommitError::Conflict { .. }) => Err(busy()),
         settled => settled.map(drop).map_err(Error::from),
     }
+}
+
+/// The operations that write a source as being changed. Should this host die before the change has ended, a chore ends
+/// it: at the next start of an embedded store, or when the change of a host that shares its store must be over.
+pub(super) fn mark(platform: &Platform, source: &mut Source) -> Result<[Op; 2], Error> {
+    let due_ms = platform.clock.now_ms();
+    let until_ms = due_ms.saturating_add(change_ms(platform));
+    source.phase = Phase::Changing { until_ms };
+    let payload = Job::EndChange { source: source.id.clone(), until_ms }.encode()?;
+    let held_until_ms = Some(until_ms);
+    Ok([shelf::put(source)?, Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms })])
 }
 
 /// Ends a change: this is the source now. Its timers run when it is active.

@@ -229,14 +229,14 @@ impl Attempt<'_> {
     /// The new code answers while `activate` runs: services call back during the handshake.
     async fn replace(&self, after: &mut Source, replacement: Option<&Replacement>) -> Result<(), Error> {
         let until_ms = self.platform.clock.now_ms().saturating_add(change_ms(self.platform));
-        after.phase = Phase::Changing { until_ms };
         let mut batch = self.platform.batch(&self.caller.tenant);
         batch.preconditions.extend(still_there(self.caller, self.platform, self.before, replacement).await?);
         batch.operations = save_operations(self.platform, after, replacement)?;
         // Should this host die before the change has ended, whichever of the two is not in use then goes.
         batch.operations.extend(collect_unused(until_ms, &self.before.revision, &after.revision)?);
         batch.operations.extend(collect_unused(until_ms, &after.revision, &self.before.revision)?);
-        self.platform.store.commit(batch.then(shelf::put(after)?)).await?;
+        batch.operations.extend(change::mark(self.platform, after)?);
+        self.platform.store.commit(batch).await?;
         Ok(())
     }
 
@@ -244,9 +244,8 @@ impl Attempt<'_> {
     /// the source's log and `$errors`; the caller gets the first error.
     async fn roll_back(&self, steps: &Steps, replacement: Option<&Replacement>) -> Result<(), Error> {
         let (caller, platform) = (self.caller, self.platform);
-        let until_ms = platform.clock.now_ms().saturating_add(change_ms(platform));
-        let claimed = Source { phase: Phase::Changing { until_ms }, ..self.before.clone() };
-        let mut batch = platform.batch(&caller.tenant).then(shelf::put(&claimed)?);
+        let mut batch = platform.batch(&caller.tenant);
+        batch.operations.extend(change::mark(platform, &mut self.before.clone())?);
         if let Some(Replacement { resolved, revision }) = replacement {
             code::give_back(caller, platform, resolved).await?;
             batch.operations.extend(unsaved_component(resolved));

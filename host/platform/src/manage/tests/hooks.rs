@@ -1,12 +1,15 @@
 //! Tests of hooks.
 
 use serde_json::{Value, json};
+use store::{LeaseRequest, PARTITIONS, Partition, Work};
 
 use super::{code, deploy, object, world};
 use crate::fake::{World, component, emit, returned, threw};
+use crate::manage::chores;
 use crate::manage::events::{self, EventQuery};
 use crate::manage::sources::{self, UpdateSource};
 use crate::ports::Outcome;
+use crate::records::{Job, Phase};
 use crate::{Caller, Error};
 
 const ALL_HOOKS: &str = r#"{"deploy": {"$fn": true}, "activate": {"$fn": true}, "deactivate": {"$fn": true}}"#;
@@ -22,6 +25,15 @@ fn fail(world: &World, name: &str, hook: &'static str) {
         true => threw("no such hook url"),
         false => returned(&Value::Null),
     });
+}
+
+/// Performs every chore that is due, as a worker would.
+async fn perform_chores(world: &World) {
+    let request = LeaseRequest { now_ms: world.platform.clock.now_ms(), lease_ms: 1000, max: 100 };
+    for leased in world.store.lease_jobs(&Partition::all(PARTITIONS), request).await.unwrap().items {
+        let job = Job::decode(&leased.payload).unwrap();
+        chores::perform(&leased.tenant, &world.platform, &job).await.unwrap();
+    }
 }
 
 async fn change(world: &World, caller: &Caller, id: &str, request: UpdateSource) -> Result<bool, Error> {
@@ -202,6 +214,31 @@ async fn a_second_change_while_one_is_under_way_is_refused() {
 }
 
 #[tokio::test]
+async fn a_change_whose_host_died_is_ended_and_the_timers_run_again() {
+    let (world, caller) = world().await;
+    let timer =
+        component("tick", json!({"props": {"timer": "$.interface.timer"}, "hooks": {"activate": {"$fn": true}}}));
+    let source = deploy(&world, &caller, &timer, json!({"timer": {"intervalSeconds": 60}})).await.unwrap();
+    world.sandbox.script_async("tick", |_, _| std::future::pending());
+    let update = sources::update(&caller, &world.platform, source.id.as_str(), replace(&timer));
+    // The host goes away while the hook runs.
+    assert!(futures_util::FutureExt::now_or_never(update).is_none());
+    world.sandbox.script("tick", |_| returned(&Value::Null));
+
+    let busy = sources::delete(&caller, &world.platform, source.id.as_str(), false).await;
+    world.clock.advance(24 * 3600 * 1000);
+    perform_chores(&world).await;
+
+    assert!(matches!(busy, Err(Error::Busy { .. })));
+    let ended = sources::find(&caller, &world.platform, source.id.as_str()).await.unwrap();
+    assert_eq!(ended.phase, Phase::Settled);
+    world.clock.advance(60_000);
+    let request = LeaseRequest { now_ms: world.platform.clock.now_ms(), lease_ms: 1, max: 10 };
+    let ticks = world.store.lease_timers(&Partition::all(PARTITIONS), request).await.unwrap();
+    assert_eq!(ticks.items.len(), 1);
+}
+
+#[tokio::test]
 async fn a_timer_starts_one_interval_after_activation_and_stops_with_deactivation() {
     let (world, caller) = world().await;
     let timer = component("tick", json!({"props": {"timer": "$.interface.timer"}}));
@@ -209,9 +246,8 @@ async fn a_timer_starts_one_interval_after_activation_and_stops_with_deactivatio
     let due = |world: &World| {
         let (store, now_ms) = (world.store.clone(), world.platform.clock.now_ms());
         async move {
-            use store::Work;
-            let partitions = store::Partition::all(store::PARTITIONS);
-            let request = store::LeaseRequest { now_ms, lease_ms: 1, max: 10 };
+            let partitions = Partition::all(PARTITIONS);
+            let request = LeaseRequest { now_ms, lease_ms: 1, max: 10 };
             store.lease_timers(&partitions, request).await.unwrap().items.len()
         }
     };
