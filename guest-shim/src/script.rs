@@ -97,6 +97,7 @@ fn parse<'js>(ctx: &Ctx<'js>, source: &str, name: &str, first_line: i32) -> Resu
 
 impl<'js> Script<'js> {
     fn new(ctx: &Ctx<'js>, bytecode: qjs::JSValue) -> Result<Self> {
+        // SAFETY: only the value's own bits are looked at.
         if unsafe { qjs::JS_IsException(bytecode) } {
             return Err(Error::Exception);
         }

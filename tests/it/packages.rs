@@ -81,6 +81,32 @@ async fn a_component_with_packages_is_deployed_listed_and_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn modules_that_await_outside_of_functions_are_waited_for() {
+    let mut registry = Registry::new().await;
+    let manifest = ("package/package.json", "{\"main\": \"index.js\", \"type\": \"module\"}");
+    registry.publish("waits", &json!({}), &[manifest, ("package/index.js", "export const value = await 'theirs'")]);
+    let url = registry.url();
+    registry.open();
+    let place = Place::new();
+    let server = serve(&place, &url).await;
+    let client = server.client();
+    let deploy = |code: &str| json!({"component_code": code, "filename": "x.mjs"});
+    let waits = "import { value } from 'waits';\nconst own = await new Promise((resolve) => setTimeout(resolve, 5, 'own'));\n\
+                 export default {name: 'x', version: '1', run() { this.$emit([value, own]); }};";
+    let fails = "await null;\nthrow new Error('too late');\nexport default {name: 'x', version: '1', run() {}};";
+
+    let source = client.post("/v1/sources", &deploy(waits)).await.unwrap().data();
+    let refused = client.post("/v1/sources", &deploy(fails)).await.unwrap();
+
+    assert_eq!(emitted(&client, &source).await, json!(["theirs", "own"]));
+    let (answer, status) = (refused.json(), refused.status);
+    assert_eq!(
+        (status, &answer["code"], &answer["details"]["line"]),
+        (422, &json!("component_does_not_load"), &json!(2))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_linked_is_told_and_nothing_is_deployed() {
     let mut registry = Registry::new().await;
     let fine = [MANIFEST, ("package/index.js", "")];
@@ -111,7 +137,6 @@ async fn what_cannot_be_linked_is_told_and_nothing_is_deployed() {
         ("require('mysql2')", 422, "unsupported_package", "HTTP", Some((1, 9))),
         ("require('damaged')", 503, "integrity_mismatch", "checksum", None),
         ("let x;\nconst x = 5", 422, "syntax_error", "component.js", Some((1, 5))),
-        ("await 1;\nexport {}", 422, "top_level_await", "run()", Some((1, 1))),
     ];
 
     for (code, status, error, says, place) in cases {

@@ -1,6 +1,6 @@
 'use strict';
 // What the shim calls. Every entry point ends by settling, with a result or with an error; none throws.
-const { parse, stringify, apply, keys, Map, mapSet, mapDelete, mapForEach, Error } = internal.primordials;
+const { parse, stringify, apply, keys, Map, mapSet, mapDelete, mapForEach, then, Error } = internal.primordials;
 
 let component;
 let isLoading = false;
@@ -99,7 +99,12 @@ const load = (text) => {
 };
 
 const loadText = (text) => {
-  const exported = internal.loadProgram(parse(text));
+  const module = internal.loadProgram(parse(text));
+  // An ES module that awaits outside of functions, or imports one that does: the linker's helper leaves its end there.
+  return host.isPromise(module.evaluation) ? then(module.evaluation, () => take(module.exports)) : take(module.exports);
+};
+
+const take = (exported) => {
   // ES modules turned into CommonJS keep their default export under that name.
   component = exported?.__esModule && exported.default !== undefined ? exported.default : exported;
   internal.checkComponent(component);

@@ -149,5 +149,5 @@ internal.loadProgram = (program) => {
   table = new Map();
   cache = new Map();
   for (const record of program.modules) mapSet(table, bare(record.path), record);
-  return internal.loadModule(bare(program.entry)).exports;
+  return internal.loadModule(bare(program.entry));
 };

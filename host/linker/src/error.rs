@@ -31,8 +31,6 @@ pub enum LinkError {
     Syntax { path: String, line: u32, column: u32, message: String },
     #[error("{path} nests expressions or statements more than {limit} deep")]
     NestingTooDeep { path: String, limit: usize },
-    #[error("{path}:{line}: await outside of a function is not possible here")]
-    TopLevelAwait { path: String, line: u32, column: Option<u32> },
     #[error("{subject} is over a limit: {limit} at most ({kind})")]
     OverLimit { kind: LimitKind, subject: String, limit: u64 },
     #[error("the lock does not cover {name:?} at {range:?}, which the component requires")]
@@ -145,7 +143,6 @@ impl LinkError {
             Self::UnsupportedPackage { .. } => "unsupported_package",
             Self::Syntax { .. } => "syntax_error",
             Self::NestingTooDeep { .. } => "nesting_too_deep",
-            Self::TopLevelAwait { .. } => "top_level_await",
             Self::OverLimit { .. } => "over_limit",
             Self::LockOutdated { .. } => "lock_outdated",
             Self::IntegrityMismatch { .. } => "integrity_mismatch",
@@ -165,7 +162,6 @@ impl LinkError {
         match self {
             Self::Placed { place, .. } => Some(place.clone()),
             Self::Syntax { path, line, column, .. } => Some(place(path, Some(*line), Some(*column))),
-            Self::TopLevelAwait { path, line, column } => Some(place(path, Some(*line), *column)),
             Self::NestingTooDeep { path, .. } => Some(place(path, None, None)),
             _ => None,
         }
@@ -213,7 +209,6 @@ impl LinkError {
             }
             Self::Syntax { .. } => "correct the syntax at that place",
             Self::NestingTooDeep { .. } => "put large generated data into a JSON file",
-            Self::TopLevelAwait { .. } => "move the await into run(), a hook or a method",
             Self::OverLimit { .. } => "use a smaller package or a part of it; the operator can raise the limit",
             Self::LockOutdated { .. } => "deploy the component again, so that its packages are resolved anew",
             Self::IntegrityMismatch { .. } => {

@@ -2,6 +2,7 @@
 
 mod names;
 mod survey;
+mod waiting;
 
 use std::{
     borrow::Cow,
@@ -131,18 +132,13 @@ impl Walk<'_> {
         }
         let parsed = match self.parsed.get(path) {
             Some(parsed) => Arc::clone(parsed),
-            None => match parse(&volume, path, source, self.terms) {
+            None => match parse(&volume, path, source, self.terms, false) {
                 Ok(parsed) => Arc::new(parsed),
                 Err(fault) => return self.refuse(path, source, fault),
             },
         };
         self.parsed.insert(path.to_owned(), Arc::clone(&parsed));
         self.warn_of_computed(path, &parsed);
-        if let Some(position) = parsed.top_level_await
-            && self.terms.es_modules == EsModules::Lower
-        {
-            return self.refuse_await(path, position);
-        }
         let mut imports = self.resolve_all(path, &parsed)?;
         if parsed.source.contains(HELPER_SPECIFIER) {
             imports.insert(HELPER_SPECIFIER.to_owned(), HELPER_PATH.to_owned());
@@ -151,7 +147,7 @@ impl Walk<'_> {
             source: Arc::clone(&parsed.source),
             imports,
             is_lowered: parsed.is_lowered,
-            has_top_level_await: parsed.top_level_await.is_some(),
+            has_top_level_await: parsed.has_top_level_await,
             ..module(parsed.kind, "")
         })
     }
@@ -164,16 +160,6 @@ impl Walk<'_> {
         }
         self.warnings.insert(Warning::Unparsable { path: path.to_owned(), message: error.to_string() });
         Ok(module(ModuleKind::CommonJs, source))
-    }
-
-    fn refuse_await(&mut self, path: &str, Position { line, column }: Position) -> Result<Module, LinkError> {
-        if is_own(path) {
-            return Err(LinkError::TopLevelAwait { path: path.to_owned(), line, column });
-        }
-        self.warnings.insert(Warning::TopLevelAwait { path: path.to_owned() });
-        let message =
-            serde_json::Value::from(format!("{path}:{line} awaits outside of a function, which is not possible here"));
-        Ok(module(ModuleKind::CommonJs, &format!("throw new Error({message});")))
     }
 
     fn warn_of_computed(&mut self, path: &str, parsed: &Parsed) {
@@ -244,6 +230,9 @@ impl Walk<'_> {
     }
 
     fn finish(mut self) -> Result<Table, LinkError> {
+        if self.terms.es_modules == EsModules::Lower {
+            self.lower_anew_what_waits();
+        }
         names::settle(&mut self.modules, &self.parsed)?;
         Ok(Table { modules: self.modules, warnings: self.warnings })
     }
@@ -293,7 +282,7 @@ fn load_json(path: &str, source: &str) -> Result<Module, LinkError> {
     Ok(module(ModuleKind::Json, source))
 }
 
-fn parse(volume: &Volume, path: &str, source: &str, terms: &Terms) -> Result<Parsed, Fault> {
+fn parse(volume: &Volume, path: &str, source: &str, terms: &Terms, imports_async: bool) -> Result<Parsed, Fault> {
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     let format = match extension {
         "mjs" | "mts" => Format::Esm,
@@ -302,7 +291,7 @@ fn parse(volume: &Volume, path: &str, source: &str, terms: &Terms) -> Result<Par
     };
     let lowers = terms.es_modules == EsModules::Lower;
     let is_typescript = matches!(extension, "ts" | "mts" | "cts");
-    modules::parse(source, &Options { path, format, is_typescript, is_own: is_own(path), lowers })
+    modules::parse(source, &Options { path, format, is_typescript, is_own: is_own(path), lowers, imports_async })
 }
 
 #[cfg(test)]

@@ -73,10 +73,6 @@ pub enum Warning {
         path: String,
         message: String,
     },
-    /// A package's module that awaits outside of functions; requiring it throws.
-    TopLevelAwait {
-        path: String,
-    },
     /// The component computes what it requires; only what is named elsewhere can be found.
     ComputedRequire {
         path: String,

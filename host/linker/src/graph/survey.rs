@@ -35,7 +35,7 @@ pub(crate) fn survey(terms: &Terms, own: &OwnFiles) -> Result<Survey, LinkError>
         if path.ends_with(".json") {
             continue;
         }
-        let parsed = parse(resolver.volume(), &path, &source, terms).map_err(|fault| fault.into_error(&path))?;
+        let parsed = parse(resolver.volume(), &path, &source, terms, false).map_err(|fault| fault.into_error(&path))?;
         for target in survey.take(&resolver, &path, &parsed)? {
             if seen.insert(target.clone()) {
                 queue.push_back(target);

@@ -6,6 +6,9 @@ const namespaces = new WeakMap();
 // From the namespace of an ES module to its record.
 const records = new WeakMap();
 
+// From what `require` returns to the end of the evaluation, for modules that await outside of functions.
+const evaluations = new WeakMap();
+
 const isObject = (value) => (typeof value === "object" && value !== null) || typeof value === "function";
 
 function createNamespace() {
@@ -106,9 +109,26 @@ exports.publish = (module, record) => {
   module.exports = value;
 };
 
+// The body of a module that awaits, or that imports one that does. A loader waits for the entry's `evaluation`.
+exports.evaluate = (module, body) => {
+  const evaluation = body();
+  // `define` has set the exports: it comes first in the body.
+  evaluations.set(module.exports, evaluation);
+  module.evaluation = evaluation;
+};
+
+const evaluationOf = (value) => (isObject(value) ? evaluations.get(value) : undefined);
+
+// When everything that was imported is there. In a circle, a module that has only begun is not waited for.
+exports.evaluated = (values) => Promise.all(values.map(evaluationOf));
+
 // import(…)
 exports.dynamic = (load, specifier) =>
-  new Promise((resolve) => resolve(`${specifier}`)).then((text) => namespaceOf(load(text)));
+  new Promise((resolve) => resolve(`${specifier}`)).then((text) => {
+    const value = load(text);
+    const evaluation = evaluationOf(value);
+    return evaluation === undefined ? namespaceOf(value) : evaluation.then(() => namespaceOf(value));
+  });
 
 // An anonymous `export default function` is hoisted, and its name is "default".
 exports.nameDefault = (value) => {

@@ -5,6 +5,8 @@
 //!   property access, so it is always current.
 //! - The body is wrapped in a block. Its own declarations may then be called `require` or `module`
 //!   without touching those that the prefix needs.
+//! - A module that awaits outside of functions, or imports one that does, has its body in an async function; its
+//!   importers wait for it. CommonJS that requires it gets exports without values until it has ended.
 //! - Where Node decides (what `require` of an ES module returns, what `import` of CommonJS sees), the
 //!   helper `esm.js` does as Node does.
 //!
@@ -30,10 +32,11 @@ use super::{HELPER_SPECIFIER, edits::Edits, exports::declared_names};
 /// What the CommonJS wrapper offers and an ES module must not see.
 const WRAPPER_NAMES: [&str; 5] = ["require", "module", "exports", "__filename", "__dirname"];
 
-pub(super) fn lower(program: &Program<'_>, scoping: &Scoping, source: &str) -> String {
+pub(super) fn lower(program: &Program<'_>, scoping: &Scoping, source: &str, is_async: bool) -> String {
     let mut lowering = Lowering {
         source,
         scoping,
+        is_async,
         names: Names::unused_in(source),
         edits: Edits::default(),
         requests: Vec::new(),
@@ -75,6 +78,7 @@ fn neutralize_hashbang(program: &Program<'_>, source: &str, edits: &mut Edits) -
 struct Lowering<'s> {
     source: &'s str,
     scoping: &'s Scoping,
+    is_async: bool,
     names: Names,
     edits: Edits,
     /// In the order in which they are first asked for.
@@ -245,6 +249,9 @@ impl Lowering<'_> {
             _ => format!("{}:()=>{value}", quote(name)),
         });
         let getters: Vec<String> = getters.collect();
+        if self.is_async {
+            prefix += &format!("{helper}.evaluate({module},async()=>");
+        }
         prefix += &format!(
             "{{const {record}={helper}.define({module},{{{}}},{});",
             getters.join(","),
@@ -253,15 +260,33 @@ impl Lowering<'_> {
         if self.has_anonymous_default_function {
             prefix += &format!("{helper}.nameDefault({});", names.default());
         }
+        prefix += &self.wait();
         for (index, request) in self.requests.iter().enumerate() {
             prefix += &self.load(index, request);
         }
         prefix
     }
 
+    /// Evaluates everything that is imported, one after the other, and waits for those that await.
+    fn wait(&self) -> String {
+        if !self.is_async || self.requests.is_empty() {
+            return String::new();
+        }
+        let require = self.names.require();
+        let indexed = || self.requests.iter().enumerate();
+        let values = indexed()
+            .map(|(index, request)| format!("{}={require}({})", self.names.required(index), quote(&request.specifier)));
+        let names = indexed().map(|(index, _)| self.names.required(index));
+        let (values, names): (Vec<String>, Vec<String>) = (values.collect(), names.collect());
+        format!("const {};await {}.evaluated([{}]);", values.join(","), self.names.helper(), names.join(","))
+    }
+
     fn load(&self, index: usize, request: &Request) -> String {
         let (require, helper) = (self.names.require(), self.names.helper());
-        let value = format!("{require}({})", quote(&request.specifier));
+        let value = match self.is_async {
+            true => self.names.required(index),
+            false => format!("{require}({})", quote(&request.specifier)),
+        };
         let variable = self.names.request(index);
         let names: Vec<String> = request.names.iter().map(|name| quote(name)).collect();
         let star =
@@ -279,7 +304,8 @@ impl Lowering<'_> {
         let publishes = self.getters.iter().any(|(name, _)| name == "module.exports");
         let names = &self.names;
         let publish = format!(";{}.publish({},{});", names.helper(), names.module(), names.record());
-        format!("{}}}", if publishes { publish.as_str() } else { "" })
+        let end = if self.is_async { "});" } else { "}" };
+        format!("{}{end}", if publishes { publish.as_str() } else { "" })
     }
 
     /// Whether the module uses or declares one of the wrapper's names, which are to be unknown to it.

@@ -25,6 +25,8 @@ pub(crate) struct Options<'p> {
     /// The component's own file, whose author wants to hear about every mistake.
     pub(crate) is_own: bool,
     pub(crate) lowers: bool,
+    /// It imports a module that awaits outside of functions.
+    pub(crate) imports_async: bool,
 }
 
 /// As the extension or the nearest `package.json` says.
@@ -43,7 +45,7 @@ pub(crate) struct Parsed {
     pub(crate) found: Vec<Found>,
     pub(crate) exports: Exports,
     pub(crate) is_lowered: bool,
-    pub(crate) top_level_await: Option<Position>,
+    pub(crate) has_top_level_await: bool,
     /// Lines of requires that are computed.
     pub(crate) computed: Vec<u32>,
     /// Of each of `found`, in its order; empty for files of packages.
@@ -94,9 +96,10 @@ fn parse_script(source: &str, options: &Options<'_>) -> Result<Parsed, Fault> {
     let scoping = semantic.semantic.scoping();
     let scanned = scan::scan(program, scoping);
     let exports = if is_module { exports::of_es_module(program) } else { exports::of_common_js(program) };
-    let is_lowered = is_module && options.lowers && scanned.top_level_await.is_none();
+    let is_lowered = is_module && options.lowers;
+    let is_async = options.imports_async || scanned.has_top_level_await;
     let changed = match (is_lowered, is_module) {
-        (true, _) => Some(lower::lower(program, scoping, source)),
+        (true, _) => Some(lower::lower(program, scoping, source, is_async)),
         (false, false) if options.lowers => lower::adjust_common_js(program, scoping, source),
         (false, _) => None,
     };
@@ -111,7 +114,7 @@ fn parse_script(source: &str, options: &Options<'_>) -> Result<Parsed, Fault> {
         source: changed.map_or_else(|| source.into(), Into::into),
         exports,
         is_lowered,
-        top_level_await: scanned.top_level_await.map(position),
+        has_top_level_await: scanned.has_top_level_await,
         computed: scanned.computed.iter().map(|offset| lines.line(*offset)).collect(),
         positions: told.iter().map(|found| position(found.offset)).collect(),
         found: scanned.found,

@@ -41,8 +41,8 @@ pub(super) struct Scanned {
     pub(super) found: Vec<Found>,
     /// Offsets of `require(…)` with something computed.
     pub(super) computed: Vec<u32>,
-    /// Offset of the first `await` outside of functions.
-    pub(super) top_level_await: Option<u32>,
+    /// An `await` outside of functions.
+    pub(super) has_top_level_await: bool,
 }
 
 struct Scan<'s> {
@@ -97,10 +97,8 @@ impl Scan<'_> {
         })
     }
 
-    fn note_await(&mut self, offset: u32) {
-        if self.function_depth == 0 {
-            self.scanned.top_level_await.get_or_insert(offset);
-        }
+    fn note_await(&mut self) {
+        self.scanned.has_top_level_await |= self.function_depth == 0;
     }
 }
 
@@ -158,13 +156,13 @@ impl<'a> Visit<'a> for Scan<'_> {
     }
 
     fn visit_await_expression(&mut self, expression: &AwaitExpression<'a>) {
-        self.note_await(expression.span.start);
+        self.note_await();
         walk_await_expression(self, expression);
     }
 
     fn visit_for_of_statement(&mut self, statement: &ForOfStatement<'a>) {
         if statement.r#await {
-            self.note_await(statement.span.start);
+            self.note_await();
         }
         walk_for_of_statement(self, statement);
     }

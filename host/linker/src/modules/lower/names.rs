@@ -47,6 +47,11 @@ impl Names {
         self.with(&index.to_string())
     }
 
+    /// What `require` returned for it.
+    pub(super) fn required(&self, index: usize) -> String {
+        self.with(&format!("v{index}"))
+    }
+
     fn with(&self, tail: &str) -> String {
         format!("{}{tail}", self.stem)
     }

@@ -1,6 +1,7 @@
 //! Lowered modules, run by a CommonJS loader, print what the originals print under Node.
 
 mod generated;
+mod waiting;
 
 use std::fs;
 

@@ -9,8 +9,14 @@ fn nested(open: &str, core: &str, close: &str, depth: usize) -> String {
     format!("/*{}*/{}{core}{}", " ".repeat(NESTING_LIMIT), open.repeat(depth), close.repeat(depth))
 }
 
-const OPTIONS: Options<'static> =
-    Options { path: "/component/a.js", format: Format::Open, is_typescript: false, is_own: true, lowers: true };
+const OPTIONS: Options<'static> = Options {
+    path: "/component/a.js",
+    format: Format::Open,
+    is_typescript: false,
+    is_own: true,
+    lowers: true,
+    imports_async: false,
+};
 
 /// Constructs that make a tree deeper, of every kind.
 const CONSTRUCTS: [(&str, &str, &str); 37] = [

@@ -8,7 +8,14 @@ use crate::{
 
 async fn parsed(source: &str, format: Format) -> Result<Parsed, Fault> {
     let source = source.to_owned();
-    let options = Options { path: "/component/a.js", format, is_typescript: false, is_own: true, lowers: false };
+    let options = Options {
+        path: "/component/a.js",
+        format,
+        is_typescript: false,
+        is_own: true,
+        lowers: false,
+        imports_async: false,
+    };
     stack::run(move || parse(&source, &options)).await.unwrap()
 }
 

@@ -172,6 +172,8 @@ export interface HttpEvent {
   bodyRaw: string;
   /** JSON and forms are parsed; anything else is the text. */
   body: any;
+  /** There when the body is not what its content type says: why, and where in it. `body` is then the text. */
+  body_error?: string;
   client_ip: string;
   /** The prop whose endpoint the request was sent to. */
   interface: string;
