@@ -34,6 +34,8 @@ pub struct Reply {
 pub struct Sse {
     body: Incoming,
     buffer: BytesMut,
+    /// No event ends before this.
+    searched: usize,
 }
 
 /// One of them; comments are left out.
@@ -139,7 +141,7 @@ impl Client {
         headers.extend(last_event_id.map(|id| ("last-event-id", id)));
         let response = self.request("GET", &self.at(path), &headers, Bytes::new()).await?;
         anyhow::ensure!(response.status() == 200, "the stream answers {}", response.status());
-        Ok(Sse { body: response.into_body(), buffer: BytesMut::new() })
+        Ok(Sse { body: response.into_body(), buffer: BytesMut::new(), searched: 0 })
     }
 
     async fn request(
@@ -189,7 +191,12 @@ impl Sse {
         Ok(())
     }
 
+    /// The next event; comments do not make it wait any longer.
     pub async fn next(&mut self) -> Result<Sent> {
+        tokio::time::timeout(PATIENCE, self.next_event()).await.context("no event comes")?
+    }
+
+    async fn next_event(&mut self) -> Result<Sent> {
         loop {
             let block = self.block().await?;
             let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned));
@@ -208,10 +215,13 @@ impl Sse {
 
     async fn block(&mut self) -> Result<String> {
         loop {
-            if let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\n\n") {
-                let block = self.buffer.split_to(end + 2);
+            let unread = self.buffer.get(self.searched..).unwrap_or_default();
+            if let Some(end) = unread.windows(2).position(|pair| pair == b"\n\n") {
+                let block = self.buffer.split_to(self.searched + end + 2);
+                self.searched = 0;
                 return Ok(String::from_utf8(block.to_vec())?);
             }
+            self.searched = self.buffer.len().saturating_sub(1);
             let frame = tokio::time::timeout(PATIENCE, self.body.frame()).await.context("nothing comes")?;
             let frame = frame.context("the stream has ended")??;
             self.buffer.extend_from_slice(frame.data_ref().context("data")?);
