@@ -70,6 +70,13 @@ impl World {
         Self::at(Place::in_store(Some(format!("{}/{database}", redis.url())))).await
     }
 
+    /// With further options on its command line.
+    pub(crate) async fn with(options: &[&str]) -> Self {
+        let mut place = Place::new();
+        place.options.extend(options.iter().map(|option| (*option).to_owned()));
+        Self::at(place).await
+    }
+
     async fn at(mut place: Place) -> Self {
         // Endpoints keep their address when it is started again.
         place.listen = format!("127.0.0.1:{}", rig::port::lasting_port());

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::local_props;
 use crate::local_services::LocalServices;
+use crate::settings::Shares;
 use crate::wiring::linking::Linking;
 use crate::wiring::network::NetworkArguments;
 use crate::wiring::sandboxing::translate;
@@ -58,8 +59,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let is_action = exports.get("type").is_some_and(|kind| kind == "action");
     let kind = if is_action { "action" } else { "run" };
     let call = json!({"kind": kind, "event": event, "props": props.values}).to_string();
-    let services = Arc::new(LocalServices::new(arguments.network.open()?).with_credentials(props.credentials));
-    let task = Task { lane: "local", call: &call, limits: Limits::default() };
+    let services =
+        Arc::new(LocalServices::new(arguments.network.open(&Shares::default())?).with_credentials(props.credentials));
+    let task = Task { lane: "local", call: &call, limits: Limits::default(), is_urgent: false };
     let outcome = sandbox.run(&built.image, task, services.clone()).await?;
     println!("{:#}", to_json(&outcome, services.take_reply()));
     Ok(if outcome.fault.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })

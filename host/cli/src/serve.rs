@@ -93,7 +93,11 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let wildcard_domain = settings.wildcard_domain.clone();
     let ingress = ingress::Config { wildcard_domain, trusted_proxies, ..ingress::Config::default() };
     let stop = CancellationToken::new();
-    let streams = Streams::new(platform.clone(), stream::Config::default(), stop.clone());
+    let streams = Streams::new(
+        platform.clone(),
+        stream::Config { streams: settings.share.get("streams"), ..stream::Config::default() },
+        stop.clone(),
+    );
     let app = App::new(server::Parts {
         platform: platform.clone(),
         plugins: vec![Arc::new(streams), Arc::new(Ingress::new(platform.clone(), handle, ingress))],

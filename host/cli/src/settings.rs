@@ -4,6 +4,8 @@
 //! setting. A flag wins over the environment, the environment over the file, the file over the default. What is
 //! dangerous is said on the command line only, and secrets never stand in the file.
 
+mod shares;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +14,8 @@ use domain::limits::{EVENT_BYTES_MAXIMUM, Limits, NAME_BYTES_MAXIMUM, NESTING_MA
 use domain::users::Quotas;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
+
+pub(crate) use shares::Shares;
 
 /// Where everything is kept: what every command of the operator asks for.
 #[derive(clap::Args, Serialize, Clone, Debug, Default)]
@@ -47,6 +51,11 @@ pub(crate) struct Tuning {
     /// A request whose run takes longer is made durable and answered, and its run goes on [default: 5]
     #[arg(long, value_name = "MS", env = "WELLSPRING_ACCEPT_AFTER_MS")]
     accept_after_ms: Option<u64>,
+    /// What tenants share, and what one of them may have of it, such as `runs=512/64`. Repeatable, or separated by commas
+    #[arg(
+        long_help = shares::help(), long, value_name = "NAME=TOTAL/PER_TENANT", env = "WELLSPRING_SHARE", value_delimiter = ',', value_parser = shares::parse, help_heading = LIMITS)]
+    #[serde(skip)]
+    share: Vec<(String, String)>,
     /// Events kept for each stream of a source
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_EVENTS", help_heading = LIMITS)]
     keep_events: Option<usize>,
@@ -117,6 +126,7 @@ pub(crate) struct Tuning {
 
 const LIMITS: &str = "Limits";
 const EVENT_BYTES: &str = "event_bytes";
+const SHARE: &str = "share";
 
 /// What the parts that keep things can hold.
 const MAXIMA: [(&str, usize); 4] = [
@@ -159,6 +169,7 @@ pub(crate) struct Settings {
     delivery_timeout_ms: u64,
     daily_compute_time_quota: u64,
     daily_invocations_quota: u64,
+    pub(crate) share: Shares,
 }
 
 // === impl Settings ===
@@ -176,6 +187,10 @@ impl Settings {
         }
         table.extend(Table::try_from(place)?);
         table.extend(Table::try_from(tuning)?);
+        if let Some(Value::Table(shares)) = table.get_mut(SHARE) {
+            // Each on its own: a flag for one leaves the others to the file.
+            shares.extend(tuning.share.iter().map(|(name, share)| (name.clone(), Value::String(share.clone()))));
+        }
         decided(table)
     }
 
@@ -225,6 +240,7 @@ impl Default for Settings {
             public_url: None,
             wildcard_domain: None,
             trusted_proxy: Vec::new(),
+            share: Shares::default().decided(),
             accept_after_ms: platform::flow::Config::default().grace_ms,
             keep_events: limits.events_kept,
             keep_logs: limits.logs_kept,
@@ -274,7 +290,9 @@ fn decided(mut table: Table) -> Result<Settings> {
             bail!("`{name}` must be at least {}", if may_be_zero(name) { 0 } else { 1 });
         }
     }
-    Ok(table.try_into()?)
+    let settings: Settings = table.try_into()?;
+    settings.share.check().map_err(anyhow::Error::msg)?;
+    Ok(settings)
 }
 
 /// `redis://user:secret@host` without the secret.

@@ -1,7 +1,9 @@
 //! Sends requests: headers, hops, limits and the deadline around them all.
 
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use admission::Scope;
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode, Version,
@@ -14,13 +16,14 @@ use hyper_util::{
     client::legacy::{self, Client},
     rt::TokioTimer,
 };
+use lru::LruCache;
 use tokio::time::timeout_at;
 use url::{Position, Url};
 
 use crate::{
     body::{Deadline, Origin, ResponseBody},
     config::Config,
-    connect::{self, Connector, Dial, TcpDial},
+    connect::{self, Connector, Dial, Door, TcpDial},
     decode,
     error::{Cause, Error, HeaderFault, Phase, UrlFault},
     headers,
@@ -35,10 +38,14 @@ const MIN_BUFFER_BYTES: usize = 8192;
 /// Kept-alive connections to one host.
 const MAX_IDLE_PER_HOST: usize = 8;
 
-/// The way out. Clones share their connections.
+/// Tenants whose unused connections are kept open; those of others are closed.
+const TENANTS_HELD: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
+
+/// The way out, for one tenant: tenants share no connection, and each has its share of them. Cheap to clone.
 #[derive(Clone)]
 pub struct Outbound {
     inner: Arc<Inner>,
+    tenant: Arc<str>,
 }
 
 pub struct Response {
@@ -58,7 +65,9 @@ pub struct Response {
 struct Inner {
     config: Config,
     user_agent: HeaderValue,
-    client: Client<Connector, Payload>,
+    door: Arc<Door>,
+    /// Each with connections of its own.
+    clients: Mutex<LruCache<Arc<str>, Client<Connector, Payload>>>,
     tasks: Tasks,
 }
 
@@ -83,8 +92,15 @@ impl Outbound {
         let user_agent = HeaderValue::try_from(&config.user_agent)
             .map_err(|_| Error::InvalidHeader { name: "user-agent".to_owned(), fault: HeaderFault::Value })?;
         let tasks = Tasks::default();
-        let client = build_client(&config, Connector::new(&config, dial)?, tasks.clone());
-        Ok(Self { inner: Arc::new(Inner { config, user_agent, client, tasks }) })
+        let door = Door::new(&config, dial)?;
+        let clients = Mutex::new(LruCache::new(TENANTS_HELD));
+        Ok(Self { inner: Arc::new(Inner { config, user_agent, door, clients, tasks }), tenant: "".into() })
+    }
+
+    /// The way out of a tenant.
+    #[must_use]
+    pub fn of_tenant(&self, tenant: &str) -> Self {
+        Self { inner: self.inner.clone(), tenant: tenant.into() }
     }
 
     /// Resolves when the headers of the answer are there. Dropping the future, or later the body,
@@ -174,10 +190,29 @@ impl Outbound {
         }
         let request = wire_request(hop, terms.max_request_bytes)?;
         let limit_bytes = self.inner.config.max_header_bytes;
-        let response =
-            self.inner.client.request(request).await.map_err(|error| exchange_error(hop, error, limit_bytes))?;
+        let client = self.inner.client(&self.tenant);
+        let response = client.request(request).await.map_err(|error| exchange_error(hop, error, limit_bytes))?;
         headers::check_size(response.headers(), limit_bytes)?;
         Ok(response)
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    /// The client of a tenant, with the connections it has kept open. Those that are not used are closed when they stand
+    /// in the way of a new one.
+    fn client(&self, tenant: &Arc<str>) -> Client<Connector, Payload> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.door.has_room(tenant) {
+            match self.door.short_of(tenant) {
+                // Dropping a client closes what it does not use; exchanges under way go on.
+                Scope::Tenant => drop(clients.pop(tenant)),
+                Scope::Host => clients.clear(),
+            }
+        }
+        let new = || build_client(&self.config, Connector::new(self.door.clone(), tenant.clone()), self.tasks.clone());
+        clients.get_or_insert(tenant.clone(), new).clone()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{fmt, net::SocketAddr, str::FromStr, sync::Arc, time::Duration};
 
+use admission::Share;
 use url::Host;
 
 use crate::{
@@ -31,8 +32,11 @@ pub struct Config {
     /// For the headers of a request and of a response, each.
     pub max_header_bytes: usize,
     pub max_redirects: u32,
-    /// Open at a time, kept-alive ones included.
-    pub max_connections: usize,
+    /// Open at a time, unused ones that are kept open among them.
+    pub connections: Share,
+    /// Names being looked up at a time. The system's resolver blocks a thread for each, and tokio has 512 of them for
+    /// all purposes: slow names must not take them all.
+    pub lookups: Share,
     pub user_agent: String,
     /// Trusted beside the system's certificate authorities.
     pub extra_roots: Vec<CertificateDer<'static>>,
@@ -75,10 +79,11 @@ impl Default for Config {
             // The number that the fetch standard fixes.
             max_redirects: 20,
             // Leaves room below the usual limit of open files for the store and incoming requests.
-            max_connections: 512,
+            connections: Share::new(512, 64),
+            lookups: Share::new(64, 8),
             user_agent: concat!("wellspring/", env!("CARGO_PKG_VERSION")).to_owned(),
             extra_roots: Vec::new(),
-            resolver: Arc::new(SystemResolver::default()),
+            resolver: Arc::new(SystemResolver),
         }
     }
 }

@@ -13,13 +13,13 @@ use std::{
     time::Duration,
 };
 
+use admission::{Bounds, Full, Gate, Permit, Scope, Share};
 use async_trait::async_trait;
 use http::{Uri, uri::Scheme};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use tokio::{
     net::TcpStream,
-    sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout},
 };
 use tokio_rustls::TlsConnector;
@@ -35,6 +35,9 @@ use crate::{
     tls,
 };
 
+/// Requests that wait for a connection or a lookup; they wait no longer than a connection may take.
+const WAITING: Share = Share::new(4096, 512);
+
 /// Addresses tried of one answer. All of them are checked, however many there are.
 const MAX_ATTEMPTS: usize = 8;
 
@@ -46,16 +49,20 @@ pub(crate) trait Dial: Send + Sync {
 
 pub(crate) struct TcpDial;
 
-/// hyper's view: a URI in, a connection out.
+/// hyper's view: a URI in, a connection out, counted as one of its tenant's.
 #[derive(Clone)]
-pub(crate) struct Connector(Arc<Door>);
+pub(crate) struct Connector {
+    door: Arc<Door>,
+    tenant: Arc<str>,
+}
 
-struct Door {
+/// What all connectors open connections by.
+pub(crate) struct Door {
     allows_private_networks: bool,
     overrides: Vec<HostOverride>,
     connect_timeout: Duration,
-    max_connections: usize,
-    slots: Arc<Semaphore>,
+    connections: Gate,
+    lookups: Gate,
     resolver: Arc<dyn Resolve>,
     dial: Arc<dyn Dial>,
     tls: Arc<ClientConfig>,
@@ -93,18 +100,8 @@ pub(crate) fn check_written(config: &Config, url: &Url) -> Result<(), Error> {
 // === impl Connector ===
 
 impl Connector {
-    pub(crate) fn new(config: &Config, dial: Arc<dyn Dial>) -> Result<Self, Error> {
-        let max_connections = config.max_connections.min(Semaphore::MAX_PERMITS);
-        Ok(Self(Arc::new(Door {
-            allows_private_networks: config.dangerous_allow_private_networks,
-            overrides: config.dangerous_host_overrides.clone(),
-            connect_timeout: config.connect_timeout.min(LONGEST_TIMEOUT),
-            max_connections,
-            slots: Arc::new(Semaphore::new(max_connections)),
-            resolver: Arc::clone(&config.resolver),
-            dial,
-            tls: tls::client_config(&config.extra_roots)?,
-        })))
+    pub(crate) fn new(door: Arc<Door>, tenant: Arc<str>) -> Self {
+        Self { door, tenant }
     }
 }
 
@@ -118,10 +115,10 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let door = Arc::clone(&self.0);
+        let Self { door, tenant } = self.clone();
         Box::pin(async move {
             let target = Target::parse(&uri)?;
-            door.open(&target).await.map(TokioIo::new)
+            door.open(&target, &tenant).await.map(TokioIo::new)
         })
     }
 }
@@ -129,24 +126,49 @@ impl Service<Uri> for Connector {
 // === impl Door ===
 
 impl Door {
-    async fn open(&self, target: &Target) -> Result<Link, Error> {
-        let slot = self.take_slot().await?;
-        timeout(self.connect_timeout, self.connect(target, slot)).await.unwrap_or_else(|_| Err(self.timed_out()))
+    pub(crate) fn new(config: &Config, dial: Arc<dyn Dial>) -> Result<Arc<Self>, Error> {
+        Ok(Arc::new(Self {
+            allows_private_networks: config.dangerous_allow_private_networks,
+            overrides: config.dangerous_host_overrides.clone(),
+            connect_timeout: config.connect_timeout.min(LONGEST_TIMEOUT),
+            connections: Gate::new("connections", Bounds { places: config.connections, waiting: WAITING }),
+            lookups: Gate::new("lookups", Bounds { places: config.lookups, waiting: WAITING }),
+            resolver: Arc::clone(&config.resolver),
+            dial,
+            tls: tls::client_config(&config.extra_roots)?,
+        }))
+    }
+
+    /// Whose bound keeps it from that.
+    pub(crate) fn short_of(&self, tenant: &str) -> Scope {
+        self.connections.short_of(tenant)
+    }
+
+    /// Whether the tenant could open a connection at once.
+    pub(crate) fn has_room(&self, tenant: &str) -> bool {
+        self.connections.has_room(tenant)
+    }
+
+    async fn open(&self, target: &Target, tenant: &str) -> Result<Link, Error> {
+        let slot = self.enter(&self.connections, tenant).await?;
+        timeout(self.connect_timeout, self.connect(target, tenant, slot))
+            .await
+            .unwrap_or_else(|_| Err(self.timed_out()))
     }
 
     fn timed_out(&self) -> Error {
         Error::Timeout { phase: Phase::Connect, after: self.connect_timeout }
     }
 
-    async fn take_slot(&self) -> Result<OwnedSemaphorePermit, Error> {
-        let full = Error::TooManyConnections { limit: self.max_connections };
-        match timeout(self.connect_timeout, Arc::clone(&self.slots).acquire_owned()).await {
-            Ok(Ok(slot)) => Ok(slot),
-            _ => Err(full),
+    /// A place at a gate, if there is one in the time a connection may take.
+    async fn enter(&self, gate: &Gate, tenant: &str) -> Result<Permit, Error> {
+        match timeout(self.connect_timeout, gate.enter(tenant)).await {
+            Ok(entered) => entered.map_err(Error::Full),
+            Err(_) => Err(Error::Full(Full { what: gate.what(), scope: gate.short_of(tenant) })),
         }
     }
 
-    async fn connect(&self, target: &Target, slot: OwnedSemaphorePermit) -> Result<Link, Error> {
+    async fn connect(&self, target: &Target, tenant: &str, slot: Permit) -> Result<Link, Error> {
         if let Some(address) = HostOverride::find(&self.overrides, &target.host) {
             let stream = self.connect_any(target, &[address]).await?;
             return Ok(Link::plain(stream, slot));
@@ -154,7 +176,7 @@ impl Door {
         if filter::is_refused_port(target.port) {
             return Err(Error::RefusedPort { port: target.port });
         }
-        let addresses = self.checked_addresses(target).await?;
+        let addresses = self.checked_addresses(target, tenant).await?;
         let stream = self.connect_any(target, &addresses).await?;
         if !target.has_tls {
             return Ok(Link::plain(stream, slot));
@@ -164,8 +186,8 @@ impl Door {
 
     /// Refuses the whole answer when any address of it is refused: an honest public name has no
     /// private address, and a name that has one is being used to look for a way in.
-    async fn checked_addresses(&self, target: &Target) -> Result<Vec<SocketAddr>, Error> {
-        let addresses = self.resolve(&target.host).await?;
+    async fn checked_addresses(&self, target: &Target, tenant: &str) -> Result<Vec<SocketAddr>, Error> {
+        let addresses = self.resolve(&target.host, tenant).await?;
         if addresses.is_empty() {
             return Err(Error::NoAddress { host: target.host.to_string() });
         }
@@ -183,18 +205,18 @@ impl Door {
         filter::check(address).map_err(|refusal| Error::RefusedAddress { host: host(), address, refusal })
     }
 
-    async fn resolve(&self, host: &Host) -> Result<Vec<IpAddr>, Error> {
+    async fn resolve(&self, host: &Host, tenant: &str) -> Result<Vec<IpAddr>, Error> {
         match host {
             Host::Ipv4(address) => Ok(vec![IpAddr::V4(*address)]),
             Host::Ipv6(address) => Ok(vec![IpAddr::V6(*address)]),
             Host::Domain(name) if filter::is_localhost(name) => {
                 Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
             }
-            Host::Domain(name) => self
-                .resolver
-                .resolve(name)
-                .await
-                .map_err(|error| Error::DnsFailure { host: name.clone(), cause: Cause::new(error) }),
+            Host::Domain(name) => {
+                let place = self.enter(&self.lookups, tenant).await?;
+                let failed = |error| Error::DnsFailure { host: name.clone(), cause: Cause::new(error) };
+                self.resolver.resolve(name, place).await.map_err(failed)
+            }
         }
     }
 
@@ -219,7 +241,7 @@ impl Door {
         Err(Error::ConnectFailed { host: target.to_string(), cause: Cause::new(failure) })
     }
 
-    async fn handshake(&self, target: &Target, stream: TcpStream, slot: OwnedSemaphorePermit) -> Result<Link, Error> {
+    async fn handshake(&self, target: &Target, stream: TcpStream, slot: Permit) -> Result<Link, Error> {
         let failed = |error| Error::TlsFailed { host: target.to_string(), cause: Cause::new(error) };
         let name =
             tls::server_name(&target.host).ok_or_else(|| failed(io::Error::from(io::ErrorKind::InvalidInput)))?;

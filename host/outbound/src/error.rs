@@ -6,6 +6,7 @@
 
 use std::{error::Error as StdError, fmt, net::IpAddr, sync::Arc, time::Duration};
 
+use admission::Full;
 use http::StatusCode;
 
 use crate::filter::Refusal;
@@ -33,8 +34,8 @@ pub enum Error {
          in the system's trust store or in the file named by SSL_CERT_FILE"
     )]
     TlsFailed { host: String, cause: Cause },
-    #[error("all {limit} outgoing connections are in use; try again or raise max_connections")]
-    TooManyConnections { limit: usize },
+    #[error("{0}")]
+    Full(Full),
     #[error("{phase} took longer than {after:?}; try again or raise the timeout")]
     Timeout { phase: Phase, after: Duration },
     #[error("the response is larger than {limit_bytes} bytes; ask for less, page by page, or raise max_response_bytes")]
@@ -113,7 +114,8 @@ impl Error {
             Self::DnsFailure { .. } | Self::NoAddress { .. } => "dns_failure",
             Self::ConnectFailed { .. } => "connect_failed",
             Self::TlsFailed { .. } => "tls_failed",
-            Self::TooManyConnections { .. } => "too_many_connections",
+            Self::Full(Full { what: "lookups", .. }) => "too_many_lookups",
+            Self::Full(_) => "too_many_connections",
             Self::Timeout { .. } => "timeout",
             Self::ResponseTooLarge { .. } | Self::RequestTooLarge { .. } | Self::HeadersTooLarge { .. } => "too_large",
             Self::TooManyRedirects { .. } => "too_many_redirects",

@@ -6,11 +6,11 @@ use std::{
     task::{Context, Poll},
 };
 
+use admission::Permit;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
-    sync::OwnedSemaphorePermit,
 };
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
@@ -18,17 +18,17 @@ use tokio_util::either::Either;
 pub(crate) struct Link {
     stream: Either<TcpStream, TlsStream<TcpStream>>,
     /// Given back when the connection closes.
-    _slot: OwnedSemaphorePermit,
+    _slot: Permit,
 }
 
 // === impl Link ===
 
 impl Link {
-    pub(crate) fn plain(stream: TcpStream, slot: OwnedSemaphorePermit) -> Self {
+    pub(crate) fn plain(stream: TcpStream, slot: Permit) -> Self {
         Self { stream: Either::Left(stream), _slot: slot }
     }
 
-    pub(crate) fn tls(stream: TlsStream<TcpStream>, slot: OwnedSemaphorePermit) -> Self {
+    pub(crate) fn tls(stream: TlsStream<TcpStream>, slot: Permit) -> Self {
         Self { stream: Either::Right(stream), _slot: slot }
     }
 }

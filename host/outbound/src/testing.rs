@@ -11,6 +11,7 @@ use std::{
     },
 };
 
+use admission::Permit;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
@@ -145,7 +146,7 @@ impl Answers {
 
 #[async_trait]
 impl Resolve for Answers {
-    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+    async fn resolve(&self, _: &str, _: Permit) -> io::Result<Vec<IpAddr>> {
         let mut answers = self.0.lock().unwrap();
         let answer = answers.pop_front().ok_or(io::ErrorKind::NotFound)?;
         if answers.is_empty() {

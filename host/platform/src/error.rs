@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use admission::Full;
 use domain::component::Hook;
 use domain::emit::ChannelError;
 use domain::event_id::EventIdError;
@@ -45,6 +46,8 @@ pub enum Error {
     InUse { noun: Noun, id: String, used_by: Vec<UsedBy> },
     #[error("an account has at most {limit} of these: {noun}s")]
     TooMany { noun: Noun, limit: usize },
+    #[error("{0}")]
+    Full(#[from] Full),
     #[error("the component cannot be linked: {0}")]
     Link(#[source] LinkError),
     #[error("the code could not be fetched from {url}: {source}")]

@@ -27,6 +27,7 @@ mod effects;
 mod error;
 mod platform;
 mod programs;
+mod shares;
 
 pub mod flow;
 pub mod manage;
@@ -38,3 +39,4 @@ pub use error::{Error, Noun, ParameterError, UsedBy};
 pub use platform::{Config, Parts, Platform};
 pub use programs::Programs;
 pub use secret::Secret;
+pub use shares::{Pools, Shares};

@@ -11,6 +11,7 @@ use store::{Batch, Store, Tenant};
 use crate::flow::KeyQueues;
 use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox};
 use crate::programs::Programs;
+use crate::shares::{Pools, Shares};
 use crate::vault::Vault;
 
 /// Cheap to clone.
@@ -18,6 +19,7 @@ use crate::vault::Vault;
 pub struct Platform {
     parts: Arc<Parts>,
     key_queues: Arc<KeyQueues>,
+    pools: Arc<Pools>,
 }
 
 pub struct Parts {
@@ -36,6 +38,7 @@ pub struct Parts {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub limits: Limits,
+    pub shares: Shares,
     /// What clients reach this server at, without a slash at the end: endpoints of sources start with it.
     pub public_url: String,
     /// Of new accounts.
@@ -53,7 +56,13 @@ pub struct Config {
 
 impl Platform {
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), key_queues: Arc::default() }
+        let pools = Arc::new(Pools::new(&parts.config.shares));
+        Self { parts: Arc::new(parts), key_queues: Arc::default(), pools }
+    }
+
+    /// What tenants share while they are served.
+    pub fn pools(&self) -> &Pools {
+        &self.pools
     }
 
     /// Runs of this host that want the same keys of `db`.
@@ -89,6 +98,7 @@ impl Config {
     pub fn new(public_url: &str) -> Self {
         Self {
             limits: Limits::default(),
+            shares: Shares::default(),
             public_url: public_url.trim_end_matches('/').to_owned(),
             default_quotas: Quotas::default(),
             sources_per_account: 10_000,

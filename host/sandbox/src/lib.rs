@@ -10,7 +10,6 @@
 mod cache;
 mod compile;
 mod engine;
-mod gate;
 mod limits;
 mod memory;
 mod meter;

@@ -96,6 +96,19 @@ pub struct Usage {
     pub peak_memory_bytes: usize,
 }
 
+impl Usage {
+    /// That of two stretches of work, one after the other.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            fuel: self.fuel.saturating_add(other.fuel),
+            cpu: self.cpu + other.cpu,
+            wall_clock: self.wall_clock + other.wall_clock,
+            peak_memory_bytes: self.peak_memory_bytes.max(other.peak_memory_bytes),
+        }
+    }
+}
+
 /// Why a run did not end well.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fault {

@@ -4,15 +4,15 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use admission::{Bounds, Full, Gate, Share};
 use lru::LruCache;
 
 use crate::cache::Cache;
 use crate::compile::Compiler;
 use crate::engine::{Engine, RewriteError};
-use crate::gate::Gate;
 use crate::limits::Limits;
 use crate::offline::Offline;
-use crate::outcome::{Fault, LogLine, Outcome, Thrown};
+use crate::outcome::{Fault, LogLine, Outcome, Thrown, Usage};
 use crate::program::Program;
 use crate::run::{Run, Started};
 use crate::services::{ServiceError, Services};
@@ -27,10 +27,8 @@ pub(crate) const INVOKE: &str = "wellspring:wall/component@0.1.0#invoke";
 pub struct Config {
     /// Where compiled code and images are kept between starts. It must be writable by this server alone.
     pub cache_folder: Option<PathBuf>,
-    pub max_concurrent_runs: usize,
-    /// The most places one lane may hold at once.
-    pub max_concurrent_runs_per_lane: usize,
-    pub max_waiting_runs: usize,
+    pub runs: Share,
+    pub waiting_runs: Share,
     /// Slots that keep their last image mapped for the next run of it.
     pub warm_slots: usize,
     /// Images held open at once; the others are mapped again from their files when they are needed.
@@ -76,6 +74,8 @@ pub struct Task<'a> {
     /// JSON for `invoke` of `wit/component.wit`.
     pub call: &'a str,
     pub limits: Limits,
+    /// Runs that are at work may wait for this one: it does not wait for them.
+    pub is_urgent: bool,
 }
 
 /// The component cannot be loaded. Its own mistake, told to its author.
@@ -104,8 +104,8 @@ pub enum Error {
     Shim(&'static str),
     #[error("the shim failed to start: {0}")]
     Start(Box<Fault>),
-    #[error("too many runs are waiting; try again later")]
-    Overloaded,
+    #[error("{0}")]
+    Overloaded(Full),
     #[error(transparent)]
     Service(ServiceError),
     #[error("a program could not be encoded")]
@@ -120,26 +120,39 @@ impl Sandbox {
         let cache = Cache::new(config.cache_folder.clone());
         let engine = Engine::new(&config, &cache)?;
         let base = base_image(&engine, &cache).await?;
-        let gate = Gate::new(config.max_concurrent_runs, config.max_concurrent_runs_per_lane, config.max_waiting_runs);
+        let gate = Gate::new("runs", Bounds { places: config.runs, waiting: config.waiting_runs });
         let open = Mutex::new(LruCache::new(config.open_images));
         Ok(Self { inner: Arc::new(Inner { engine, base, cache, gate, open }) })
     }
 
     /// Evaluates a component and keeps its image. Nothing is kept of one that does not load.
     pub async fn build(&self, program: Arc<Program>, limits: Limits) -> Result<Built, LoadError> {
+        self.build_metered(program, limits, &mut Usage::default()).await
+    }
+
+    /// The same, and counts what it took, also of one that does not load.
+    pub async fn build_metered(
+        &self,
+        program: Arc<Program>,
+        limits: Limits,
+        usage: &mut Usage,
+    ) -> Result<Built, LoadError> {
         let inner = &self.inner;
         let key = inner.image_key(&program);
         let mut run = Run::new(Arc::new(Offline), limits, Some(program.clone()));
         run.compiler = Some(Compiler::new(inner.clone(), limits));
         let mut loading = Started::new(&inner.engine, &inner.base, run)?;
         let table = program.to_table().map_err(Error::from)?;
-        loading.call(LOAD, Some(&table)).await?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)?;
+        let loaded = loading.call(LOAD, Some(&table)).await;
+        // Compiling happens inside of the call, so its time is counted with it.
+        *usage = loading.usage();
+        loaded?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)?;
         let logs = std::mem::take(&mut loading.store.data_mut().logs);
         let memory = loading.snapshot()?;
         drop(loading);
 
         let draft = inner.cache.draft("images", &key, &memory).map_err(Error::Memory)?;
-        let description = self.describe(&program, &draft.snapshot, limits).await?;
+        let description = self.describe(&program, &draft.snapshot, limits, usage).await?;
         let image = Image { snapshot: draft.keep(), program };
         inner.remember(key, &image);
         Ok(Built { image, description, logs })
@@ -150,30 +163,40 @@ impl Sandbox {
         program: &Arc<Program>,
         snapshot: &Arc<Snapshot>,
         limits: Limits,
+        usage: &mut Usage,
     ) -> Result<String, LoadError> {
         let run = Run::new(Arc::new(Offline), limits, Some(program.clone()));
         let mut describing = Started::new(&self.inner.engine, snapshot, run)?;
-        describing.call(DESCRIBE, None).await?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)
+        let described = describing.call(DESCRIBE, None).await;
+        *usage = usage.plus(describing.usage());
+        described?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)
     }
 
     /// The image of a program: held open, mapped from its file, or built again.
     pub async fn image(&self, program: &Arc<Program>, limits: Limits) -> Result<Image, LoadError> {
-        let inner = &self.inner;
-        let key = inner.image_key(program);
-        if let Some(image) = inner.lock_open().get(&key) {
-            return Ok(image.clone());
-        }
-        if let Some(snapshot) = inner.cache.find_snapshot("images", &key) {
-            let image = Image { snapshot, program: program.clone() };
-            inner.remember(key, &image);
+        if let Some(image) = self.find_image(program) {
             return Ok(image);
         }
         Ok(self.build(program.clone(), limits).await?.image)
     }
 
+    /// The image of a program, if there is one: held open, or mapped from its file.
+    pub fn find_image(&self, program: &Arc<Program>) -> Option<Image> {
+        let inner = &self.inner;
+        let key = inner.image_key(program);
+        if let Some(image) = inner.lock_open().get(&key) {
+            return Some(image.clone());
+        }
+        let image = Image { snapshot: inner.cache.find_snapshot("images", &key)?, program: program.clone() };
+        inner.remember(key, &image);
+        Some(image)
+    }
+
     /// Runs one call in a fresh instance.
     pub async fn run(&self, image: &Image, task: Task<'_>, services: Arc<dyn Services>) -> Result<Outcome, Error> {
-        let _permit = self.inner.gate.enter(task.lane).await.map_err(|_| Error::Overloaded)?;
+        let gate = &self.inner.gate;
+        let entered = if task.is_urgent { gate.enter_urgently(task.lane).await } else { gate.enter(task.lane).await };
+        let _permit = entered.map_err(Error::Overloaded)?;
         let run = Run::new(services, task.limits, Some(image.program.clone()));
         let mut started = Started::new(&self.inner.engine, &image.snapshot, run)?;
         let result = started.call(INVOKE, Some(task.call)).await?;
@@ -206,9 +229,8 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             cache_folder: None,
-            max_concurrent_runs: 256,
-            max_concurrent_runs_per_lane: 64,
-            max_waiting_runs: 10_000,
+            runs: Share::new(256, 64),
+            waiting_runs: Share::new(10_000, 1000),
             warm_slots: 64,
             open_images: NonZeroUsize::new(512).unwrap_or(NonZeroUsize::MIN),
             meters_fuel: true,

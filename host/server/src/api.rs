@@ -23,8 +23,10 @@ use serde_json::Value;
 use crate::app::App;
 
 pub(crate) use answer::{Answer, json_response};
-pub(crate) use error::{Refusal, envelope, refuse, set};
-pub(crate) use parameters::{Parameters, check_strict, parse_body, parse_path, parse_query};
+pub(crate) use error::{Refusal, envelope, full_details, full_status, refuse, set};
+pub(crate) use parameters::{
+    MAX_VALUES, Parameters, check_strict, parse_body, parse_path, parse_query, values_at_most,
+};
 
 /// Everything a handler works with.
 pub(crate) struct Context {

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use admission::Taken;
 use bytes::Bytes;
 use domain::users::Role;
 use futures_util::future::BoxFuture;
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use hyper::http::request;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use platform::manage::keys::authenticate;
@@ -15,7 +16,9 @@ use platform::{Caller, Error, Platform, Secret};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
-use crate::api::{Context, Parameters, Refusal, check_strict, parse_body, parse_path, parse_query, refuse};
+use crate::api::{
+    Context, MAX_VALUES, Parameters, Refusal, check_strict, parse_body, parse_path, parse_query, refuse, values_at_most,
+};
 use crate::body::{Body, empty};
 use crate::door::Trusted;
 use crate::metrics::Metrics;
@@ -48,6 +51,12 @@ pub struct App {
     pub(crate) tasks: TaskTracker,
     pub(crate) is_draining: AtomicBool,
 }
+
+/// Its memory, and its place among the requests in flight.
+type Held = [Taken; 2];
+
+/// Bodies up to this size are read before anything is looked up, and parsed where they are read.
+const SMALL_BODY_BYTES: usize = 64 << 10;
 
 /// Found in the table: what to do, and with which parts of the path.
 struct Found {
@@ -164,7 +173,14 @@ impl App {
     ) -> Result<Response<Body>, Response<Body>> {
         let caller = self.admit(route.access, &head).await?;
         let query = parse_query(head.uri.query().unwrap_or_default()).map_err(|refusal| self.refuse(refusal))?;
-        let body = self.read(&head.headers, body).await.map_err(|refusal| self.refuse(refusal))?;
+        self.check_first(&route, &head, caller.as_ref(), &path).await?;
+        let (body, held) = match &caller {
+            Some(caller) => self
+                .receive(&route, &head, body, caller.tenant.as_str())
+                .await
+                .map_err(|refusal| self.refuse(refusal))?,
+            None => (None, None),
+        };
         let body = if head.method == Method::GET || head.method == Method::HEAD { None } else { body };
         let of_the_body = body.as_ref().filter(|_| !matches!(route.body, RequestBody::Any));
         if route.is_strict() {
@@ -174,7 +190,7 @@ impl App {
         let fields = parameters.fields().map_err(|error| self.refuse_error(error))?;
         let body = body.unwrap_or(Value::Null);
         let context = Context { app: self.clone(), caller, path, parameters, body };
-        let work = (route.handler)(context);
+        let work = Box::pin(holding(held, (route.handler)(context)));
         if !head.method.is_safe() && progress::is_wanted(&head.headers) {
             return Ok(progress::follow(&self, work, fields));
         }
@@ -206,18 +222,65 @@ impl App {
         Ok(Some(caller))
     }
 
+    /// Before a large body is read: whether what the path names is there.
+    async fn check_first(
+        self: &Arc<Self>,
+        route: &Route,
+        head: &request::Parts,
+        caller: Option<&Caller>,
+        path: &[(&'static str, String)],
+    ) -> Result<(), Response<Body>> {
+        let announced = head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+        let Some(first) = route.first.as_ref().filter(|_| announced.is_none_or(|bytes| bytes > SMALL_BODY_BYTES))
+        else {
+            return Ok(());
+        };
+        let (caller, path) = (caller.cloned(), path.to_vec());
+        let context = Context { app: self.clone(), caller, path, parameters: Parameters::default(), body: Value::Null };
+        first(context).await.map(drop).map_err(|error| self.refuse_error(error))
+    }
+
+    /// The body of a request to the API, and what it holds until it is answered.
+    async fn receive(
+        &self,
+        route: &Route,
+        head: &request::Parts,
+        body: Body,
+        tenant: &str,
+    ) -> Result<(Option<Value>, Option<Held>), Refusal> {
+        let pools = self.platform().pools();
+        let mut memory = pools.request_bytes(tenant).map_err(Refusal::Full)?;
+        let body = self.read(&head.headers, body, route.body_bytes(self.parts.limits.body_bytes), &mut memory).await?;
+        let place = pools.request(tenant).map_err(Refusal::Full)?;
+        Ok((body, Some([memory, place])))
+    }
+
     /// The JSON body, when there is one.
-    async fn read(&self, headers: &HeaderMap, body: Body) -> Result<Option<Value>, Refusal> {
-        let ApiLimits { body_bytes: limit_bytes, body_timeout: timeout } = self.parts.limits;
+    async fn read(
+        &self,
+        headers: &HeaderMap,
+        body: Body,
+        limit_bytes: usize,
+        memory: &mut Taken,
+    ) -> Result<Option<Value>, Refusal> {
+        /// What a value takes beside its text.
+        const VALUE_BYTES: usize = 64;
+        let timeout = self.parts.limits.body_timeout;
         let coding = reading::coding(headers)?;
-        let mut bytes = reading::read(headers, body, reading::Bounds { limit_bytes, timeout }).await?;
+        let mut bytes = reading::read(headers, body, reading::Bounds { limit_bytes, timeout }, memory).await?;
         if !bytes.is_empty() && !is_json(headers) {
             return Err(Refusal::NotJsonType);
         }
         if let Some(coding) = coding {
-            bytes = reading::decode(coding, &bytes, limit_bytes).await?;
+            bytes = reading::decode(coding, &bytes, limit_bytes, memory).await?;
         }
-        parse_body(&bytes)
+        if bytes.len() <= SMALL_BODY_BYTES {
+            return parse_body(&bytes);
+        }
+        memory.grow((values_at_most(&bytes).min(MAX_VALUES) * VALUE_BYTES) as u64).map_err(Refusal::Full)?;
+        // Milliseconds of work, in which a worker would answer a hundred other requests.
+        let parsed = tokio::task::spawn_blocking(move || parse_body(&bytes)).await;
+        parsed.unwrap_or(Err(Refusal::Broken))
     }
 
     fn refuse(&self, refusal: Refusal) -> Response<Body> {
@@ -235,6 +298,12 @@ impl App {
         let asked = tokio::time::timeout(PATIENCE, self.platform().store.look_up("ready")).await;
         !self.is_draining.load(Ordering::Relaxed) && matches!(asked, Ok(Ok(_)))
     }
+}
+
+async fn holding<Output>(held: Option<Held>, work: impl Future<Output = Output>) -> Output {
+    let answered = work.await;
+    drop(held);
+    answered
 }
 
 /// The answer to a panic: the connection lives on.

@@ -87,12 +87,12 @@ impl Ingress {
     async fn answer(&self, head: &request::Parts, body: Body) -> Result<Response<Body>, Response<Body>> {
         let target = self.target(head).ok_or_else(|| self.refuse(Refusal::NoRoute))?;
         let now_ms = self.platform.clock.now_ms();
-        let admitted = self.handle.admit(target.key).await.map_err(|refusal| answer::refused(refusal, now_ms))?;
+        let mut admitted = self.handle.admit(target.key).await.map_err(|refusal| answer::refused(refusal, now_ms))?;
         // Design: "OPTIONS answers CORS unless the component handles it".
         if head.method == Method::OPTIONS && !admitted.has_custom_response() {
             return Ok(answer::preflight(&head.headers));
         }
-        let content = self.read(head, body, &admitted).await.map_err(|refusal| self.refuse(refusal))?;
+        let content = self.read(head, body, &mut admitted).await.map_err(|refusal| self.refuse(refusal))?;
         let event = self.event(head, &target, &content, admitted.interface());
         let answered = self.handle.trigger(admitted, event).await;
         let answered = answered.map(|answer| answer::answered(answer, target.origin()));
@@ -126,14 +126,14 @@ impl Ingress {
         }
     }
 
-    async fn read(&self, head: &request::Parts, body: Body, admitted: &Admitted) -> Result<Content, Refusal> {
+    async fn read(&self, head: &request::Parts, body: Body, admitted: &mut Admitted) -> Result<Content, Refusal> {
         let limit_bytes = self.platform.config.limits.body_bytes;
         let bounds = reading::Bounds { limit_bytes, timeout: self.config.body_timeout };
         let coding = if admitted.keeps_encoding() { None } else { reading::coding(&head.headers)? };
-        let sent = reading::read(&head.headers, body, bounds).await?;
+        let sent = reading::read(&head.headers, body, bounds, admitted.memory()).await?;
         let bytes = match coding {
             None => sent,
-            Some(coding) => reading::decode(coding, &sent, limit_bytes).await?,
+            Some(coding) => reading::decode(coding, &sent, limit_bytes, admitted.memory()).await?,
         };
         Ok(Content { bytes, undone: coding })
     }

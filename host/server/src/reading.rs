@@ -7,6 +7,7 @@
 use std::io;
 use std::time::Duration;
 
+use admission::Taken;
 use async_compression::tokio::bufread::{BrotliDecoder, DeflateDecoder, GzipDecoder, ZlibDecoder};
 use http_body_util::BodyExt;
 use hyper::HeaderMap;
@@ -54,19 +55,36 @@ pub(crate) fn coding(headers: &HeaderMap) -> Result<Option<Coding>, Refusal> {
     Ok(found)
 }
 
-/// The body as it was sent.
-pub(crate) async fn read(headers: &HeaderMap, body: Body, bounds: Bounds) -> Result<Vec<u8>, Refusal> {
+/// The body as it was sent, counted against `memory` as it comes: a slow client holds what it has sent, and no more.
+pub(crate) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    bounds: Bounds,
+    memory: &mut Taken,
+) -> Result<Vec<u8>, Refusal> {
     let Bounds { limit_bytes, timeout } = bounds;
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if announced.is_some_and(|size_bytes| size_bytes > limit_bytes) {
         return Err(Refusal::TooLarge { limit_bytes });
     }
-    let collected = tokio::time::timeout(timeout, collect(body, limit_bytes)).await;
+    let collected = tokio::time::timeout(timeout, collect(body, limit_bytes, memory)).await;
     collected.unwrap_or(Err(Refusal::TooSlow))
 }
 
-/// The content of a body. One that is empty has none, whatever its head says.
-pub(crate) async fn decode(coding: Coding, encoded: &[u8], limit_bytes: usize) -> Result<Vec<u8>, Refusal> {
+/// The content of a body, counted against `memory` too.
+pub(crate) async fn decode(
+    coding: Coding,
+    encoded: &[u8],
+    limit_bytes: usize,
+    memory: &mut Taken,
+) -> Result<Vec<u8>, Refusal> {
+    let content = undo(coding, encoded, limit_bytes).await?;
+    memory.grow(content.len() as u64).map_err(Refusal::Full)?;
+    Ok(content)
+}
+
+/// One that is empty has none, whatever its head says.
+async fn undo(coding: Coding, encoded: &[u8], limit_bytes: usize) -> Result<Vec<u8>, Refusal> {
     // The low half of the first byte is 8 in every zlib header. Some clients send the bare deflate data instead.
     let has_zlib_header = encoded.first().is_some_and(|byte| byte & 0x0f == 8);
     match coding {
@@ -95,7 +113,7 @@ pub(crate) async fn decode(coding: Coding, encoded: &[u8], limit_bytes: usize) -
     }
 }
 
-async fn collect(mut body: Body, limit_bytes: usize) -> Result<Vec<u8>, Refusal> {
+async fn collect(mut body: Body, limit_bytes: usize, memory: &mut Taken) -> Result<Vec<u8>, Refusal> {
     let mut bytes = Vec::new();
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(|_| Refusal::BrokenOff)?.into_data() else {
@@ -104,6 +122,7 @@ async fn collect(mut body: Body, limit_bytes: usize) -> Result<Vec<u8>, Refusal>
         if bytes.len() + data.len() > limit_bytes {
             return Err(Refusal::TooLarge { limit_bytes });
         }
+        memory.grow(data.len() as u64).map_err(Refusal::Full)?;
         bytes.extend_from_slice(&data);
     }
     Ok(bytes)

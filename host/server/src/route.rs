@@ -33,6 +33,8 @@ pub(crate) struct Route {
     pub(crate) summary: &'static str,
     pub(crate) query: Vec<Parameter>,
     pub(crate) body: RequestBody,
+    /// Run before a large body is read: it fails when what the path names is not there.
+    pub(crate) first: Option<Handler>,
     pub(crate) answer: Documented,
     /// Statuses besides those that follow from access and body.
     pub(crate) refusals: Vec<u16>,
@@ -113,6 +115,7 @@ where
         summary: "",
         query: Vec::new(),
         body: RequestBody::None,
+        first: None,
         answer: Documented::NoContent,
         refusals: Vec::new(),
         example: None,
@@ -163,6 +166,26 @@ impl Route {
     pub(crate) fn any_body(mut self) -> Self {
         self.body = RequestBody::Any;
         self
+    }
+
+    /// What must succeed before a large body is read: reading what the path names.
+    pub(crate) fn after<Running>(mut self, handler: impl Fn(Context) -> Running + Send + Sync + 'static) -> Self
+    where
+        Running: Future<Output = Result<Answer, Error>> + Send + 'static,
+    {
+        self.first = Some(Arc::new(move |context| Box::pin(handler(context))));
+        self
+    }
+
+    /// The largest body it takes: code and events are large, parameters are not.
+    pub(crate) fn body_bytes(&self, large_bytes: usize) -> usize {
+        const PARAMETERS_BYTES: usize = 1 << 20;
+        let is_large = match &self.body {
+            RequestBody::None => false,
+            RequestBody::Parameters { parameters, .. } => parameters.iter().any(|one| one.name == "component_code"),
+            RequestBody::Any => true,
+        };
+        if is_large { large_bytes } else { PARAMETERS_BYTES.min(large_bytes) }
     }
 
     pub(crate) fn answers(mut self, answer: Documented) -> Self {

@@ -46,10 +46,10 @@ fn components_routes() -> Vec<Route> {
             .says("Components", "Read a component by its id or its key").answers(One("Component")).refuses(&[404]),
         route(DELETE, "/v1/components/{key_or_id}", Key, components::delete)
             .says("Components", "Delete a component of yours that no source and no workflow uses").answers(NoContent).refuses(&[404, 409]),
-        route(POST, "/v1/components/{key_or_id}/options", Key, components::options)
+        route(POST, "/v1/components/{key_or_id}/options", Key, components::options).after(components::find)
             .says("Components", "Run the options of a prop").body(&OPTIONS).answers(One("Options")).refuses(&[404, 422, 429])
             .example(json!({"prop": "channel", "configured_props": {"slack": {"authProvisionId": "apn_Ab12Cd34Ef56"}}, "page": 0})),
-        route(POST, "/v1/components/{key_or_id}/run", Key, components::run)
+        route(POST, "/v1/components/{key_or_id}/run", Key, components::run).after(components::find)
             .says("Components", "Run an action once").body(&ACTION).answers(One("ActionRun")).refuses(&[404, 422, 429])
             .example(json!({"configured_props": {"text": "hello"}, "steps": {}})),
         route(GET, "/v1/users/me/components", Key, components::list)
@@ -68,12 +68,12 @@ fn sources_routes() -> Vec<Route> {
             .says("Sources", "List your sources, newest first").query(&PAGING).answers(Page("Source")),
         route(GET, "/v1/sources/{id}", Key, sources::find)
             .says("Sources", "Read a source").answers(One("Source")).refuses(&[404]),
-        route(PUT, "/v1/sources/{id}", Key, sources::update)
+        route(PUT, "/v1/sources/{id}", Key, sources::update).after(sources::find)
             .says("Sources", "Update a source: deactivate, replace, activate").body(&CHANGED_SOURCE).answers(One("Source")).refuses(&[404, 409, 422, 429])
             .example(json!({"name": "Every hour", "configured_props": {"timer": {"cron": "0 * * * *"}}})),
         route(DELETE, "/v1/sources/{id}", Key, sources::delete)
             .says("Sources", "Delete a source; runs its deactivate hook").query(&[IGNORE_HOOK_ERRORS]).answers(NoContent).refuses(&[404, 409, 422]),
-        route(POST, "/v1/sources/{id}/run", Key, sources::run)
+        route(POST, "/v1/sources/{id}/run", Key, sources::run).after(sources::find)
             .says("Sources", "Run a source by hand; the body is its event").any_body().answers(One("SourceRun")).refuses(&[404, 429])
             .example(json!({"method": "POST", "body": {"hello": "world"}})),
         route(GET, "/v1/sources/{id}/logs", Key, events::logs)

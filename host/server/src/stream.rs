@@ -17,30 +17,28 @@
 //! Everything that is committed while a reader is connected is sent, in order, or the stream ends with a gap. Each reader
 //! has a task that reads ahead by one event; the bytes of an event are the same memory for all readers.
 
-mod places;
 mod reader;
 
 use std::sync::{Arc, OnceLock};
 
+use admission::{Pool, Share, Taken};
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::http::{HeaderName, request};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response};
 use platform::flow::{Follower, Following};
 use platform::{Caller, Platform};
-use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::places::{Full, Place, Places};
 use self::reader::{Closing, Ended, Reader};
 use crate::api::{Refusal, parse_path, parse_query, refuse};
-use crate::body::{Body, BoxError, full};
+use crate::body::{Body, BoxError};
 use crate::plugin::Plugin;
 use crate::route::Access;
 
@@ -51,16 +49,15 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 pub struct Streams {
     platform: Platform,
     config: Config,
-    places: Places,
+    places: Pool,
     tasks: TaskTracker,
     shutdown: CancellationToken,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Readers at once, and those of one account.
-    pub max_readers: usize,
-    pub max_readers_per_account: usize,
+    /// Streams that are open at once.
+    pub streams: Share,
     /// How long an event may wait for its reader.
     pub patience_ms: u64,
 }
@@ -69,7 +66,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { max_readers: 2000, max_readers_per_account: 1000, patience_ms: 30_000 }
+        Self { streams: Share::new(2000, 200), patience_ms: 30_000 }
     }
 }
 
@@ -91,9 +88,9 @@ impl Plugin for Streams {
         };
         let event_name = query.get("event_name").and_then(|name| name.as_str()).unwrap_or_default();
         let after = head.headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok()).filter(|id| !id.is_empty());
-        let place = match self.places.take(caller.user.id.as_str()) {
+        let place = match self.places.take(caller.tenant.as_str(), 1) {
             Ok(place) => place,
-            Err(full) => return overloaded(full),
+            Err(full) => return refuse(Refusal::Full(full), now_ms),
         };
         match Follower::of_source(&caller, &self.platform, &id, Following { event_name, after }).await {
             Ok(follower) => self.open(follower, event_name, place),
@@ -107,11 +104,11 @@ impl Plugin for Streams {
 impl Streams {
     /// Streams end with `shutdown`: their readers come back to another host.
     pub fn new(platform: Platform, config: Config, shutdown: CancellationToken) -> Self {
-        let places = Places::new(config.max_readers, config.max_readers_per_account);
+        let places = Pool::new("streams", config.streams);
         Self { platform, config, places, tasks: TaskTracker::new(), shutdown }
     }
 
-    fn open(&self, follower: Follower, event_name: &str, place: Place) -> Response<Body> {
+    fn open(&self, follower: Follower, event_name: &str, place: Taken) -> Response<Body> {
         let (sender, receiver) = mpsc::channel(AHEAD);
         let closing = Closing { source: follower.emitter().to_owned(), event_name: event_name.to_owned() };
         let mut reader = Reader::new(&self.platform, follower, sender, self.config.patience_ms);
@@ -161,18 +158,6 @@ fn source_id(head: &request::Parts) -> Option<String> {
         ["v1", "sources", id, "sse"] | ["sources", id, "sse"] => Some((*id).to_owned()),
         _ => None,
     }
-}
-
-fn overloaded(full_place: Full) -> Response<Body> {
-    let (status, error, code) = match full_place {
-        Full::Host => (StatusCode::SERVICE_UNAVAILABLE, "too many streams are open", "overloaded"),
-        Full::Account => (StatusCode::TOO_MANY_REQUESTS, "the account has too many open streams", "too_many_streams"),
-    };
-    let mut response = Response::new(full(json!({"error": error, "code": code}).to_string()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    response
 }
 
 #[cfg(test)]

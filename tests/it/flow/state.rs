@@ -53,6 +53,29 @@ async fn concurrent_runs_lose_no_update(world: World) {
     check_counts(&world, &source, 80).await;
 }
 
+/// A run that waits for another one must not keep it from a sandbox, nor those of sources that have no `db`.
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_that_wait_for_a_key_hold_no_sandbox() {
+    let world = World::with(&["--share", "runs=4/2"]).await;
+    let receiver = Receiver::start(|_| Answer::status(200)).await;
+    let run = format!(
+        "async run({{body}}) {{ if (body.first) await fetch('{0}'); const n = (this.db.get('n') || 0) + 1; \
+         if (body.then) await fetch('{0}'); this.db.set('n', n); this.$emit(n); }}",
+        receiver.url("/")
+    );
+    let source = world.endpoint(&run).await;
+
+    let bodies = [json!({}), json!({"first": true}), json!({"then": true}), json!({})];
+    let requests = (0..60).map(|n| {
+        let (client, endpoint, body) = (&world.client, &source.endpoint, &bodies[n % bodies.len()]);
+        async move { client.trigger(endpoint, body).await.unwrap().status }
+    });
+    let statuses: Vec<u16> = futures_util::stream::iter(requests).buffer_unordered(20).collect().await;
+
+    assert!(statuses.iter().all(|status| *status == 200), "{statuses:?}");
+    check_counts(&world, &source, 60).await;
+}
+
 async fn nor_do_they_with_a_request_in_between(world: World) {
     let receiver = Receiver::start(|_| Answer::status(200)).await;
     let run = format!(

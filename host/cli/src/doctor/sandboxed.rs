@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::Finding;
 use crate::local_services::LocalServices;
+use crate::settings::Shares;
 use crate::wiring::network::NetworkArguments;
 
 const COMPONENT: &str = "module.exports = {name: 'self-test', version: '1', run(event) { this.$emit(event.x + 1) }}";
@@ -30,10 +31,10 @@ async fn try_it(data: &Path) -> Result<String> {
     let sandbox = Sandbox::open(Config { cache_folder, ..Config::default() }).await?;
     let opened_ms = begun.elapsed().as_millis();
     let built = sandbox.build(Arc::new(Program::single("self-test.js", COMPONENT)), Limits::default()).await?;
-    let services = Arc::new(LocalServices::new(NetworkArguments::default().open()?));
+    let services = Arc::new(LocalServices::new(NetworkArguments::default().open(&Shares::default())?));
     let call = json!({"kind": "run", "event": {"x": 1}, "props": {}}).to_string();
     let begun = Instant::now();
-    let task = Task { lane: "doctor", call: &call, limits: Limits::default() };
+    let task = Task { lane: "doctor", call: &call, limits: Limits::default(), is_urgent: false };
     let outcome = sandbox.run(&built.image, task, services).await?;
     let run_us = begun.elapsed().as_micros();
     let emitted: Vec<String> = outcome.emits.iter().map(|emit| emit.event.to_string()).collect();

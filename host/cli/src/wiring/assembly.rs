@@ -32,9 +32,14 @@ pub(crate) async fn open_platform(
     network: &NetworkArguments,
     url: &str,
 ) -> Result<Platform> {
-    let outbound = network.open()?;
+    let outbound = network.open(&settings.share)?;
     let cache = settings.data.join("cache");
-    let config = sandbox::Config { cache_folder: Some(cache.clone()), ..sandbox::Config::default() };
+    let config = sandbox::Config {
+        cache_folder: Some(cache.clone()),
+        runs: settings.share.get("runs"),
+        waiting_runs: settings.share.get("waiting_runs"),
+        ..sandbox::Config::default()
+    };
     // The store first: what is wrong with it is told at once, and not after the engine was compiled.
     let store = open_store(settings).await?;
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
@@ -60,7 +65,7 @@ pub(crate) async fn open_idle_platform(settings: &Settings, secrets: &Secrets) -
         store: open_store(settings).await?,
         sandbox: Arc::new(NoSandbox),
         linker: Arc::new(Linking::new(&settings.data.join("cache"), network.open_for_packages()?)),
-        outbound: Arc::new(Sending(network.open()?)),
+        outbound: Arc::new(Sending(network.open(&settings.share)?)),
         clock: Arc::new(SystemClock),
         vault: open_vault(settings, secrets, entropy.clone())?,
         entropy,
@@ -109,5 +114,6 @@ pub(crate) fn make_private_folder(path: &Path) -> Result<()> {
 }
 
 fn config_of(settings: &Settings, url: &str) -> platform::Config {
-    platform::Config { limits: settings.limits(), default_quotas: settings.quotas(), ..platform::Config::new(url) }
+    let (limits, shares) = (settings.limits(), settings.share.platform());
+    platform::Config { limits, shares, default_quotas: settings.quotas(), ..platform::Config::new(url) }
 }

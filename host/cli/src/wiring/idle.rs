@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use platform::ports::{LoadFailure, Loaded, Outcome, Program, RunServices, Sandbox, SandboxError, Task};
+use platform::ports::{Load, Outcome, Program, RunServices, Sandbox, SandboxError, Task};
 
 pub(crate) struct NoSandbox;
 
@@ -13,7 +13,7 @@ struct NothingRuns;
 
 #[async_trait]
 impl Sandbox for NoSandbox {
-    async fn load(&self, _program: &Arc<Program>) -> Result<Result<Loaded, LoadFailure>, SandboxError> {
+    async fn load(&self, _tenant: &str, _program: &Arc<Program>) -> Result<Load, SandboxError> {
         Err(SandboxError::Failed(NothingRuns.into()))
     }
 

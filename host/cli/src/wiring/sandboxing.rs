@@ -4,10 +4,11 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use admission::{Bounds, Gate, Share};
 use async_trait::async_trait;
 use lru::LruCache;
 use outbound::Outbound;
-use platform::ports::{self, LoadFailure, Loaded, RunServices, SandboxError};
+use platform::ports::{self, Load, LoadFailure, Loaded, RunServices, SandboxError};
 use sandbox::{FetchError, FetchRequest, FetchResponse, Image, Limits, LoadError, Sandbox, Services};
 
 use super::fetching;
@@ -20,13 +21,17 @@ pub(crate) struct Sandboxing {
     outbound: Outbound,
     /// By address of the program, which is held, so that a run need not hash a megabyte of packages to find its image.
     images: Mutex<LruCache<usize, (Arc<ports::Program>, Image)>>,
+    /// Images that are made again because their file is gone: a heavy piece of work that no deploy admitted.
+    builds: Gate,
 }
 
 // === impl Sandboxing ===
 
 impl Sandboxing {
     pub(crate) fn new(sandbox: Sandbox, outbound: Outbound) -> Self {
-        Self { sandbox, outbound, images: Mutex::new(LruCache::new(HELD_IMAGES)) }
+        let bounds = Bounds { places: Share::new(4, 1), waiting: Share::new(1024, 256) };
+        let builds = Gate::new("builds", bounds);
+        Self { sandbox, outbound, images: Mutex::new(LruCache::new(HELD_IMAGES)), builds }
     }
 
     fn held(&self, program: &Arc<ports::Program>) -> Option<Image> {
@@ -39,11 +44,28 @@ impl Sandboxing {
         images.put(Arc::as_ptr(program) as usize, (program.clone(), image.clone()));
     }
 
-    async fn image(&self, program: &Arc<ports::Program>) -> Result<Result<Image, LoadFailure>, SandboxError> {
+    /// The image of a program. One that has to be made is made by the first who wants it, at the cost of that run.
+    async fn image(
+        &self,
+        tenant: &str,
+        program: &Arc<ports::Program>,
+        usage: &mut sandbox::Usage,
+    ) -> Result<Result<Image, LoadFailure>, SandboxError> {
         if let Some(image) = self.held(program) {
             return Ok(Ok(image));
         }
-        match self.sandbox.image(&Arc::new(translate(program)), loading()).await {
+        let translated = Arc::new(translate(program));
+        if let Some(image) = self.sandbox.find_image(&translated) {
+            self.hold(program, &image);
+            return Ok(Ok(image));
+        }
+        let _place = self.builds.enter(tenant).await.map_err(SandboxError::Overloaded)?;
+        // The one before may have made it.
+        let image = match self.sandbox.find_image(&translated) {
+            Some(image) => Ok(image),
+            None => self.sandbox.build_metered(translated, loading(), usage).await.map(|built| built.image),
+        };
+        match image {
             Ok(image) => {
                 self.hold(program, &image);
                 Ok(Ok(image))
@@ -55,15 +77,17 @@ impl Sandboxing {
 
 #[async_trait]
 impl ports::Sandbox for Sandboxing {
-    async fn load(&self, program: &Arc<ports::Program>) -> Result<Result<Loaded, LoadFailure>, SandboxError> {
-        match self.sandbox.build(Arc::new(translate(program)), loading()).await {
+    async fn load(&self, _tenant: &str, program: &Arc<ports::Program>) -> Result<Load, SandboxError> {
+        let mut used = sandbox::Usage::default();
+        let result = match self.sandbox.build_metered(Arc::new(translate(program)), loading(), &mut used).await {
             Ok(built) => {
                 self.hold(program, &built.image);
                 let logs = built.logs.iter().map(log_line).collect();
-                Ok(Ok(Loaded { description: built.description, logs }))
+                Ok(Loaded { description: built.description, logs })
             }
-            Err(error) => load_failure(error).map(Err),
-        }
+            Err(error) => Err(load_failure(error)?),
+        };
+        Ok(Load { result, usage: usage(used) })
     }
 
     async fn run(
@@ -72,15 +96,17 @@ impl ports::Sandbox for Sandboxing {
         task: &ports::Task,
         services: Arc<dyn RunServices>,
     ) -> Result<ports::Outcome, SandboxError> {
-        let image = match self.image(program).await? {
+        let mut building = sandbox::Usage::default();
+        let image = match self.image(&task.lane, program, &mut building).await? {
             Ok(image) => image,
             // It loaded when it was deployed; now it does not. Its author sees it as any exception.
-            Err(failure) => return Ok(failed_to_load(failure)),
+            Err(failure) => return Ok(ports::Outcome { usage: usage(building), ..failed_to_load(failure) }),
         };
-        let services = Arc::new(Bridge { services, outbound: self.outbound.clone() });
+        let services = Arc::new(Bridge { services, outbound: self.outbound.of_tenant(&task.lane) });
         let limits = limits(&task.limits);
-        let task = sandbox::Task { lane: &task.lane, call: &task.call, limits };
-        let ran = self.sandbox.run(&image, task, services).await.map_err(failed)?;
+        let task = sandbox::Task { lane: &task.lane, call: &task.call, limits, is_urgent: task.is_urgent };
+        let mut ran = self.sandbox.run(&image, task, services).await.map_err(failed)?;
+        ran.usage = ran.usage.plus(building);
         Ok(translate_outcome(ran))
     }
 }
@@ -180,7 +206,7 @@ fn load_failure(error: LoadError) -> Result<LoadFailure, SandboxError> {
 
 fn failed(error: sandbox::Error) -> SandboxError {
     match error {
-        sandbox::Error::Overloaded => SandboxError::Overloaded,
+        sandbox::Error::Overloaded(full) => SandboxError::Overloaded(full),
         error => SandboxError::Failed(error.into()),
     }
 }
@@ -199,14 +225,14 @@ fn translate_outcome(ran: sandbox::Outcome) -> ports::Outcome {
         logs: ran.logs.iter().map(log_line).collect(),
         effects: ran.effects.into_iter().map(effect).collect(),
         has_replied: ran.has_replied,
-        usage: ports::Usage {
-            fuel: ran.usage.fuel,
-            cpu: ran.usage.cpu,
-            wall_clock: ran.usage.wall_clock,
-            peak_memory_bytes: ran.usage.peak_memory_bytes,
-        },
+        usage: usage(ran.usage),
         fault: ran.fault.map(fault),
     }
+}
+
+fn usage(used: sandbox::Usage) -> ports::Usage {
+    let sandbox::Usage { fuel, cpu, wall_clock, peak_memory_bytes } = used;
+    ports::Usage { fuel, cpu, wall_clock, peak_memory_bytes }
 }
 
 fn emit(emit: sandbox::Emit) -> ports::Emit {

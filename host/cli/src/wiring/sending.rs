@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use outbound::{Body, Outbound, Redirect, Request};
 use platform::ports::{self, Fetched, OutboundError, Posted, Posting};
+use store::Tenant;
 
 pub(crate) struct Sending(pub(crate) Outbound);
 
@@ -13,11 +14,12 @@ impl ports::Outbound for Sending {
         self.0.check(url).map_err(|error| fail(&error, 0))
     }
 
-    async fn fetch_text(&self, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError> {
+    async fn fetch_text(&self, tenant: &Tenant, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError> {
         let limit = limit_bytes as u64;
         let mut request = Request::get(url).map_err(|error| fail(&error, limit_bytes))?;
         request.max_response_bytes = Some(limit);
-        let response = self.0.send(request).await.map_err(|error| fail(&error, limit_bytes))?;
+        let outbound = self.0.of_tenant(tenant.as_str());
+        let response = outbound.send(request).await.map_err(|error| fail(&error, limit_bytes))?;
         if !response.status.is_success() {
             return Err(OutboundError::Status { status: response.status.as_u16() });
         }
@@ -27,13 +29,14 @@ impl ports::Outbound for Sending {
         Ok(Fetched { text, url })
     }
 
-    async fn post(&self, posting: Posting) -> Result<Posted, OutboundError> {
+    async fn post(&self, tenant: &Tenant, posting: Posting) -> Result<Posted, OutboundError> {
         let mut request = Request::new(&posting.method, &posting.url).map_err(|error| fail(&error, 0))?;
         request.headers = posting.headers.into_iter().map(|(name, value)| (name, Bytes::from(value))).collect();
         request.body = Body::from(posting.body);
         request.redirect = Redirect::Manual;
         request.total_timeout = Some(posting.timeout);
-        let response = self.0.send(request).await.map_err(|error| fail(&error, 0))?;
+        let outbound = self.0.of_tenant(tenant.as_str());
+        let response = outbound.send(request).await.map_err(|error| fail(&error, 0))?;
         let headers = response
             .headers
             .iter()

@@ -223,7 +223,7 @@ struct SilentResolver;
 
 #[async_trait]
 impl Resolve for SilentResolver {
-    async fn resolve(&self, _: &str) -> io::Result<Vec<IpAddr>> {
+    async fn resolve(&self, _: &str, _: Permit) -> io::Result<Vec<IpAddr>> {
         std::future::pending().await
     }
 }
@@ -237,9 +237,40 @@ async fn resolving_counts_as_connecting() {
     assert!(matches!(error, Error::Timeout { phase: Phase::Connect, .. }));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_tenant_with_slow_names_does_not_keep_others_from_looking_up_theirs() {
+    struct SlowFirst(Arc<Mutex<Vec<Permit>>>);
+    #[async_trait]
+    impl Resolve for SlowFirst {
+        async fn resolve(&self, name: &str, place: Permit) -> io::Result<Vec<IpAddr>> {
+            if name == "slow.example" {
+                self.0.lock().unwrap().push(place);
+                return std::future::pending().await;
+            }
+            Err(io::ErrorKind::NotFound.into())
+        }
+    }
+    let held = Arc::default();
+    let config =
+        Config { resolver: Arc::new(SlowFirst(Arc::clone(&held))), lookups: Share::new(3, 2), ..Config::default() };
+    let outbound = Outbound::with_dial(config, Arc::new(TcpDial)).unwrap();
+    let (greedy, modest) = (outbound.of_tenant("greedy"), outbound.of_tenant("modest"));
+
+    let slow = async || get(&greedy, "http://slow.example/").await.err().unwrap();
+    tokio::join!(slow(), slow());
+    assert_eq!(held.lock().unwrap().len(), 2, "callers have given up, threads have not");
+
+    let third = get(&greedy, "http://quick.example/").await.err().unwrap();
+    assert!(matches!(third, Error::Full(Full { what: "lookups", scope: Scope::Tenant })), "{third:?}");
+    let other = get(&modest, "http://quick.example/").await.err().unwrap();
+    assert!(matches!(other, Error::DnsFailure { .. }), "{other:?}");
+}
+
 #[tokio::test]
 async fn the_system_resolver_knows_this_machine() {
-    let addresses = crate::SystemResolver::default().resolve("127.0.0.1").await.unwrap();
+    let bounds = Bounds { places: Share::new(1, 1), waiting: Share::new(1, 1) };
+    let place = Gate::new("lookups", bounds).enter("a").await.unwrap();
+    let addresses = crate::SystemResolver.resolve("127.0.0.1", place).await.unwrap();
 
     assert_eq!(addresses, [IpAddr::V4(Ipv4Addr::LOCALHOST)]);
 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
+use store::Tenant;
 
 use crate::ports::{
     ComponentSource, Dependency, Fetched, LinkError, Linked, Linker, Outbound, OutboundError, Posted, Posting, Program,
@@ -99,7 +100,7 @@ impl Outbound for StaticOutbound {
         }
     }
 
-    async fn fetch_text(&self, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError> {
+    async fn fetch_text(&self, _tenant: &Tenant, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError> {
         match lock(&self.texts).get(url) {
             None => Err(OutboundError::Status { status: 404 }),
             Some(text) if text.len() > limit_bytes => Err(OutboundError::TooLarge { limit_bytes }),
@@ -107,7 +108,7 @@ impl Outbound for StaticOutbound {
         }
     }
 
-    async fn post(&self, posting: Posting) -> Result<Posted, OutboundError> {
+    async fn post(&self, _tenant: &Tenant, posting: Posting) -> Result<Posted, OutboundError> {
         let status = lock(&self.statuses).get(&posting.url).copied().unwrap_or(200);
         lock(&self.posted).push(posting);
         Ok(Posted { status, headers: Vec::new() })

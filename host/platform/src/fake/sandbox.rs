@@ -5,13 +5,14 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use admission::{Full, Scope};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ports::{
-    Emit, Fault, Level, LoadFailure, Loaded, LogLine, Outcome, Program, RunServices, Sandbox, SandboxError, Task,
+    Emit, Fault, Level, Load, LoadFailure, Loaded, LogLine, Outcome, Program, RunServices, Sandbox, SandboxError, Task,
     Thrown, Usage,
 };
 
@@ -59,12 +60,12 @@ impl ScriptedSandbox {
 
 #[async_trait]
 impl Sandbox for ScriptedSandbox {
-    async fn load(&self, program: &Arc<Program>) -> Result<Result<Loaded, LoadFailure>, SandboxError> {
+    async fn load(&self, _tenant: &str, program: &Arc<Program>) -> Result<Load, SandboxError> {
         let source = program.entry_source();
         if source.contains("sandbox down") {
-            return Err(SandboxError::Overloaded);
+            return Err(SandboxError::Overloaded(Full { what: "runs", scope: Scope::Host }));
         }
-        Ok(match serde_json::from_str::<Value>(source) {
+        let result = match serde_json::from_str::<Value>(source) {
             Ok(exports) => Ok(Loaded { description: source.to_owned(), logs: load_logs(&exports) }),
             Err(error) => Err(LoadFailure {
                 name: "SyntaxError".into(),
@@ -75,7 +76,8 @@ impl Sandbox for ScriptedSandbox {
                 column: None,
                 cause: None,
             }),
-        })
+        };
+        Ok(Load { result, usage: used() })
     }
 
     async fn run(
@@ -94,11 +96,16 @@ impl Sandbox for ScriptedSandbox {
             None => by_default(&call),
         };
         if outcome.usage == Usage::default() {
-            let cpu = Duration::from_micros(1500);
-            outcome.usage = Usage { fuel: 1000, cpu, wall_clock: Duration::from_millis(2), peak_memory_bytes: 4096 };
+            outcome.usage = used();
         }
         Ok(outcome)
     }
+}
+
+/// What everything costs here.
+fn used() -> Usage {
+    let cpu = Duration::from_micros(1500);
+    Usage { fuel: 1000, cpu, wall_clock: Duration::from_millis(2), peak_memory_bytes: 4096 }
 }
 
 /// A component that is described as `logs: …` writes that while it loads, once as a warning and once as nothing special.

@@ -32,7 +32,7 @@ impl Flow {
             Err(until_ms) => return Ok(Fate::HandedBack { until_ms }),
         };
         let posting = self.posting(job, delivery, &kept.record)?;
-        let posted = self.platform.outbound.post(posting).await;
+        let posted = self.platform.outbound.post(&job.tenant, posting).await;
         let now_ms = self.platform.clock.now_ms();
         if posted.as_ref().is_ok_and(|posted| posted.status < 500 && posted.status != 429) {
             place.succeeded();

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use super::gate::Gate;
@@ -19,8 +19,6 @@ use crate::Platform;
 pub struct Config {
     /// A run that ends within this time is its own acceptance; a slower one is accepted first and goes on.
     pub grace_ms: u64,
-    /// Requests to endpoints that are being worked on; more are told to come back.
-    pub requests_in_flight: usize,
     pub endpoint_rate: Rate,
     pub tenant_rate: Rate,
     /// Jobs and ticks worked on at once by this host.
@@ -47,7 +45,6 @@ pub struct Flow {
     pub(super) quota: Quota,
     pub(super) endpoint_rates: Buckets,
     pub(super) tenant_rates: Buckets,
-    pub(super) requests: Arc<Semaphore>,
     pub(super) tenant_gate: Gate,
     pub(super) destination_gate: Gate,
     /// Work went back into the queue and may be due before what the worker waits for.
@@ -68,7 +65,6 @@ impl Flow {
             quota: Quota::default(),
             endpoint_rates: Buckets::new(config.endpoint_rate),
             tenant_rates: Buckets::new(config.tenant_rate),
-            requests: Arc::new(Semaphore::new(config.requests_in_flight)),
             tenant_gate: Gate::new(config.work_per_tenant),
             destination_gate: Gate::new(config.work_per_destination),
             handed_back: watch::Sender::new(()),
@@ -94,7 +90,6 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             grace_ms: 5,
-            requests_in_flight: 1024,
             endpoint_rate: Rate { per_second: 20_000, burst: 20_000 },
             tenant_rate: Rate { per_second: 50_000, burst: 50_000 },
             work_in_flight: 256,

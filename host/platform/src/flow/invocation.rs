@@ -36,8 +36,9 @@ impl Invocation {
                 None => {}
                 Some(Refusal::Full) => return Ok(over_db_limit(limits)),
                 Some(Refusal::TooManyReads) => return Ok(over_reads()),
+                Some(Refusal::Busy) if self.transaction.queue_up().await? => continue,
                 Some(Refusal::Stale) if self.transaction.begin_again(&[]).await? => continue,
-                Some(Refusal::Stale) => {
+                Some(Refusal::Busy | Refusal::Stale) => {
                     self.transaction.release().await;
                     return Err(Error::Contended);
                 }
@@ -87,7 +88,8 @@ impl Invocation {
             reply: self.reply.clone(),
         };
         let services: Arc<dyn RunServices> = Arc::new(Services::new(platform, context));
-        Ok(platform.sandbox.run(&self.program, &self.task, services).await?)
+        let task = Task { is_urgent: self.transaction.is_waited_for(), ..self.task.clone() };
+        Ok(platform.sandbox.run(&self.program, &task, services).await?)
     }
 }
 

@@ -46,7 +46,7 @@ impl Flow {
         };
         let malformed = |error| RecordError::Malformed { kind: "job", source: serde::de::Error::custom(error) };
         let body = STANDARD.decode(&sending.body).map_err(malformed)?;
-        let posted = self.platform.outbound.post(self.request(sending, body.into())).await;
+        let posted = self.platform.outbound.post(&job.tenant, self.request(sending, body.into())).await;
         if posted.as_ref().is_ok_and(|posted| posted.status < 500 && posted.status != 429) {
             place.succeeded();
         } else {

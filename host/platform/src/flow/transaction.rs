@@ -5,6 +5,10 @@
 //! that it succeeds however busy they are. Before its first effect (a request, an early response) a run proves its reads
 //! and locks their keys: from then on it cannot be repeated, so other runs wait until it has ended.
 //!
+//! A run waits for another one outside of its sandbox: the attempt is ended, and the next one begins when its keys are
+//! free. Sandboxes are bounded, and one that waits could keep the very run from its sandbox that it waits for. Only after an
+//! effect there is no other way than to wait inside; runs that hold what such runs wait for are let in beyond the bound.
+//!
 //! Safety rests on the preconditions alone. Locks and queues only decide who waits; a lock that ends too early, after
 //! a crash or a pause, makes a commit fail, never lie.
 
@@ -65,6 +69,8 @@ struct State {
     /// Also when the answer was not waited for: a run may meet its deadline while it locks.
     may_hold_locks: bool,
     fronts: Vec<Front>,
+    /// Keys at which the last attempt would have had to wait.
+    busy: BTreeSet<String>,
     has_effects: bool,
     attempts: u32,
     refusal: Option<Refusal>,
@@ -75,6 +81,8 @@ struct State {
 pub(crate) enum Refusal {
     /// What the run read has changed.
     Stale,
+    /// Another run of this host is at work on a key.
+    Busy,
     /// The source's store is full.
     Full,
     TooManyReads,
@@ -143,7 +151,7 @@ impl Transaction {
         }
     }
 
-    /// After an effect a key is locked before it is read. Before, a run waits only while it holds nothing itself.
+    /// After an effect a key is locked before it is read. Before, a run gives way while it holds nothing itself.
     async fn prepare_read(&self, key: &str) -> Result<bool, ServiceError> {
         let (has_effects, is_locked, holds_fronts) = {
             let state = self.state();
@@ -160,8 +168,7 @@ impl Transaction {
             self.commit_unlocked(lock, u64::MAX).await.map_err(service_error)?;
             self.state().locked.insert(key.to_owned());
         } else if !holds_fronts && queues.is_briefly_busy(&place) {
-            let front = queues.join(place).await;
-            self.state().fronts.push(front);
+            return Err(self.give_way([key.to_owned()]));
         }
         Ok(has_effects)
     }
@@ -175,8 +182,8 @@ impl Transaction {
             self.begin_effects();
             return Ok(kept);
         }
-        if !self.take_fronts(&unproven).await {
-            return Err(refuse(&mut self.state(), Refusal::Stale));
+        if !self.try_fronts(&unproven) && !self.has_effects() {
+            return Err(self.give_way(unproven.into_iter().map(|(key, _)| key)));
         }
         let outcome = self.prove(&unproven, &flushed, Vec::new(), u64::MAX).await;
         self.proven(outcome)?;
@@ -264,6 +271,33 @@ impl Transaction {
         waited.pause(&self.platform, until_ms).await
     }
 
+    /// Ends the attempt because of keys that other runs are at work on.
+    fn give_way(&self, keys: impl IntoIterator<Item = String>) -> ServiceError {
+        let mut state = self.state();
+        state.busy.extend(keys);
+        refuse(&mut state, Refusal::Busy)
+    }
+
+    /// Waits for the keys at which the last attempt gave way. `false` when there cannot be another one.
+    pub(crate) async fn queue_up(&self) -> Result<bool, Error> {
+        if self.is_waited_for() {
+            // To wait for more while holding some would be to wait out of order.
+            return self.begin_again(&[]).await;
+        }
+        let keys: BTreeSet<String> = {
+            let mut state = self.state();
+            state.refusal = None;
+            let read = std::mem::take(&mut state.reads).into_keys();
+            read.chain(std::mem::take(&mut state.busy)).collect()
+        };
+        Ok(self.join_all(&keys, self.deadline_ms()).await)
+    }
+
+    /// Whether other runs may be waiting for this one to go on.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        !self.state().fronts.is_empty()
+    }
+
     /// Prepares another attempt, with locks on every key the run is known to need. `false` when there cannot be one.
     pub(crate) async fn begin_again(&self, writes: &[Write]) -> Result<bool, Error> {
         let keys: BTreeSet<String> = {
@@ -274,7 +308,7 @@ impl Transaction {
             }
             let read = std::mem::take(&mut state.reads).into_keys();
             // Still locked until they are released, and needed again.
-            let known = state.locked.clone();
+            let known = state.locked.clone().into_iter().chain(std::mem::take(&mut state.busy));
             state.refusal = None;
             read.chain(known).chain(writes.iter().map(|write| stored_key(&write.key))).collect()
         };
@@ -328,18 +362,7 @@ impl Transaction {
         unproven.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
-    /// The front of each key's queue, without ever waiting out of order: a run that holds one already only tries.
-    async fn take_fronts(&self, unproven: &[(String, Option<Bytes>)]) -> bool {
-        if !self.state().fronts.is_empty() {
-            return self.try_fronts(unproven) || self.has_effects();
-        }
-        for (key, _) in unproven {
-            let front = self.platform.key_queues().join(self.place(key)).await;
-            self.state().fronts.push(front);
-        }
-        true
-    }
-
+    /// The front of each key's queue, if no other run has it.
     fn try_fronts(&self, unproven: &[(String, Option<Bytes>)]) -> bool {
         let mut state = self.state();
         for (key, _) in unproven {

@@ -7,13 +7,14 @@
 use std::pin::pin;
 use std::sync::Arc;
 
+use admission::{Full, Taken};
 use domain::ids::{EmitId, EndpointKey};
 use domain::json::Json;
 use domain::users::{Plan, QuotaError};
 use futures_util::FutureExt;
 use serde_json::Value;
 use store::{Enqueue, Op, Precondition, Tenant};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 use super::handle::{Flow, Handle};
 use super::job::{Acceptance, Work};
@@ -31,13 +32,13 @@ const OVERLOADED_SECONDS: u64 = 1;
 /// embedded store there is no other host, and the next start runs it at once.
 const REDO_AFTER_MS: u64 = 10_000;
 
-/// A request that may be run. It holds a place among those being worked on.
+/// A request that may be run. It holds memory for its body, until its run has ended.
 pub struct Admitted {
     tenant: Tenant,
     source: Arc<Source>,
     interface: Interface,
     plan: Plan,
-    place: OwnedSemaphorePermit,
+    memory: Taken,
 }
 
 /// What the component declared of the HTTP interface that a request came to.
@@ -64,6 +65,8 @@ pub enum Refusal {
     TooManyRequests { retry_after_seconds: u64 },
     #[error("{quota}")]
     OverQuota { quota: QuotaError, retry_after_seconds: u64 },
+    #[error("{0}")]
+    Full(Full),
     #[error("the server is overloaded, retry after {retry_after_seconds} s")]
     Overloaded { retry_after_seconds: u64 },
     #[error("the source did not respond")]
@@ -102,16 +105,20 @@ impl Admitted {
     pub fn keeps_encoding(&self) -> bool {
         self.interface.keeps_encoding
     }
+
+    /// What its body is counted against while it is read.
+    pub fn memory(&mut self) -> &mut Taken {
+        &mut self.memory
+    }
 }
 
 // === impl Handle ===
 
 impl Handle {
-    /// Who answers at an endpoint, and whether there is room for one more request. The body need not be read before.
+    /// Who answers at an endpoint, and whether it may run once more. The body need not be read before.
     pub async fn admit(&self, key: &str) -> Result<Admitted, Refusal> {
         let key = EndpointKey::parse(key).map_err(|_| Refusal::NotFound)?;
         let now_ms = self.platform.clock.now_ms();
-        let place = self.requests.clone().try_acquire_owned().map_err(|_| overloaded())?;
         let found = self.sources.at_endpoint(&*self.platform.store, &key).await.map_err(Refusal::Unavailable)?;
         let (tenant, source) = found.ok_or(Refusal::NotFound)?;
         let prop = source.interface_at(&key).filter(|_| source.is_active).ok_or(Refusal::NotFound)?;
@@ -130,11 +137,15 @@ impl Handle {
             }
             Err(error) => return Err(refusal(error)),
         };
-        Ok(Admitted { tenant, source, interface, plan, place })
+        let memory = self.platform.pools().request_bytes(tenant.as_str()).map_err(Refusal::Full)?;
+        Ok(Admitted { tenant, source, interface, plan, memory })
     }
 
     /// Runs an admitted request. Returns when the client can be answered; the run goes on by itself.
     pub async fn trigger(&self, admitted: Admitted, event: impl Into<Json>) -> Result<Answer, Refusal> {
+        // Taken when the body is there, so that slow clients hold no place, and left when the request is answered: the
+        // run goes on without it, among the runs of its tenant.
+        let _place = self.platform.pools().request(admitted.tenant.as_str()).map_err(Refusal::Full)?;
         let (waiting, mut answer) = oneshot::channel();
         let flow = self.0.clone();
         let event = event.into();
@@ -155,7 +166,7 @@ impl Handle {
 
 impl Flow {
     async fn answer(&self, admitted: Admitted, event: Json, waiting: Waiting) {
-        let Admitted { tenant, source, interface, plan, place } = admitted;
+        let Admitted { tenant, source, interface, plan, memory } = admitted;
         let turn = Turn {
             owner: Owner { tenant: &tenant, plan: &plan },
             source: &source,
@@ -172,7 +183,7 @@ impl Flow {
                 None => tracing::warn!(source.id = %source.id, %error, "an accepted request will be run again"),
             }
         }
-        drop(place);
+        drop(memory);
     }
 
     async fn run_request(&self, turn: &Turn<'_>, waiting: &mut Option<Waiting>) -> Result<(), Error> {
@@ -310,7 +321,8 @@ fn unanswered(ran: &Ran) -> Refusal {
 
 fn refusal(error: Error) -> Refusal {
     match error {
-        Error::Sandbox(SandboxError::Overloaded) | Error::Contended => overloaded(),
+        Error::Sandbox(SandboxError::Overloaded(full)) => Refusal::Full(full),
+        Error::Contended => overloaded(),
         Error::NotFound { .. } => Refusal::NotFound,
         error => Refusal::Unavailable(error),
     }

@@ -210,7 +210,7 @@ async fn prepare(
         Err(fault) => return Ok(Err(fault)),
     };
     let call = turn.call.to_json(source.id.as_str(), instance.props.expose());
-    let task = Task { lane: tenant.to_string(), call, limits: turn.limits };
+    let task = Task { lane: tenant.to_string(), call, limits: turn.limits, is_urgent: false };
     let credentials = Arc::new(instance.credentials);
     Ok(Ok(Invocation { program, task, credentials, reply: turn.reply.clone(), transaction }))
 }

@@ -133,7 +133,7 @@ impl Flow {
         let limits = RunLimits::background(&platform.config.limits);
         let invocation = Invocation {
             program,
-            task: Task { lane: tenant.to_string(), call, limits },
+            task: Task { lane: tenant.to_string(), call, limits, is_urgent: false },
             credentials: Arc::new(instance.credentials),
             reply: None,
             transaction: Transaction::new(platform, terms),

@@ -10,8 +10,10 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use store::{Lookup, Op, Tenant};
 
+use super::users::check_quota;
 use super::{components, registry};
-use crate::ports::{ComponentSource, Level, LogLine, Program};
+use crate::flow::{Owner, usage_operations};
+use crate::ports::{ComponentSource, Level, Load, LogLine, Program, Usage};
 use crate::records::{Component, Kept, LogEntry, Origin, RecordError, names, shelf};
 use crate::{Caller, Error, ParameterError, Platform};
 
@@ -74,19 +76,28 @@ pub(super) async fn resolve(caller: &Caller, platform: &Platform, request: CodeR
         let component = registry::find(platform, key).await?;
         return Ok(Resolved { component, origin: Origin::Registry, unsaved: None });
     }
-    let (mut component, program) = compile(platform, request).await?;
+    let (mut component, program) = compile(caller, platform, request).await?;
     component.came_with_source = true;
     Ok(Resolved { component, origin: Origin::Own, unsaved: Some(program) })
 }
 
-/// Links and loads new code. Nothing is written.
-pub(super) async fn compile(platform: &Platform, request: CodeRequest) -> Result<(Component, Arc<Program>), Error> {
+/// Links and loads new code, in the caller's turn and at its cost. Nothing else is written.
+pub(super) async fn compile(
+    caller: &Caller,
+    platform: &Platform,
+    request: CodeRequest,
+) -> Result<(Component, Arc<Program>), Error> {
+    let _place = platform.pools().deploys().enter(caller.tenant.as_str()).await?;
+    // Only now: what waited before it may have used up the quota.
+    check_quota(caller, platform).await?;
     let url = request.component_url.clone();
-    let source = read_source(platform, request).await?;
+    let source = read_source(caller, platform, request).await?;
     check_size(platform, &source)?;
     let linked = platform.linker.link(source.clone()).await.map_err(Error::Link)?;
     let program = Arc::new(linked.program);
-    let loaded = platform.sandbox.load(&program).await?.map_err(Error::Load)?;
+    let Load { result, usage } = platform.sandbox.load(caller.tenant.as_str(), &program).await?;
+    charge(caller, platform, &usage).await?;
+    let loaded = result.map_err(Error::Load)?;
     let exports: Value = serde_json::from_str(&loaded.description)
         .map_err(|source| RecordError::Malformed { kind: "component description", source })?;
     let description = Description::parse(&exports).map_err(Error::Component)?;
@@ -108,6 +119,15 @@ pub(super) async fn compile(platform: &Platform, request: CodeRequest) -> Result
         updated_at: now,
     };
     Ok((component, program))
+}
+
+/// The component's code ran: that costs what a run costs, also when it did not load.
+async fn charge(caller: &Caller, platform: &Platform, usage: &Usage) -> Result<(), Error> {
+    let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
+    let mut batch = platform.batch(&caller.tenant);
+    batch.operations = usage_operations(platform, owner, usage, false);
+    platform.store.commit(batch).await?;
+    Ok(())
 }
 
 /// The lines of warnings and errors that a component left when it loaded.
@@ -172,14 +192,14 @@ pub(super) async fn take_key(platform: &Platform, tenant: &Tenant, component: &m
     Err(Error::Changed)
 }
 
-async fn read_source(platform: &Platform, request: CodeRequest) -> Result<ComponentSource, Error> {
+async fn read_source(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<ComponentSource, Error> {
     let CodeRequest { component_code, component_url, component_files: files, filename, .. } = request;
     match (component_code, component_url) {
         (Some(source), _) => {
             let filename = filename.unwrap_or_else(|| "component.js".to_owned());
             Ok(ComponentSource { filename, source, files })
         }
-        (None, Some(url)) => fetch::component(platform, &url, filename).await,
+        (None, Some(url)) => fetch::component(&caller.tenant, platform, &url, filename).await,
         (None, None) => Err(Error::MissingOneOf { names: &["component_code", "component_url"] }),
     }
 }

@@ -74,8 +74,7 @@ pub struct OptionsView {
 
 /// Saves new code under a new id; a key, when it has one, names the newest.
 pub async fn create(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<Component, Error> {
-    check_quota(caller, platform).await?;
-    let (mut component, program) = code::compile(platform, request).await?;
+    let (mut component, program) = code::compile(caller, platform, request).await?;
     let mut batch = platform.batch(&caller.tenant);
     batch.operations = code::save_operations(&component, &program)?;
     platform.store.commit(batch).await?;
@@ -87,8 +86,7 @@ pub async fn create(caller: &Caller, platform: &Platform, request: CodeRequest) 
 /// its key when it is deployed. One that is never deployed goes after a day, which is time enough to fill in its props.
 pub async fn create_temporary(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<Component, Error> {
     const KEPT_MS: u64 = 24 * 3600 * 1000;
-    check_quota(caller, platform).await?;
-    let (mut component, program) = code::compile(platform, request).await?;
+    let (mut component, program) = code::compile(caller, platform, request).await?;
     (component.came_with_source, component.is_temporary) = (true, true);
     let mut batch = platform.batch(&caller.tenant);
     batch.operations = code::save_operations(&component, &program)?;
@@ -203,7 +201,7 @@ async fn prepare(
     let replied = Arc::<ReplySlot>::default();
     let invocation = Invocation {
         program,
-        task: Task { lane: caller.tenant.to_string(), call, limits },
+        task: Task { lane: caller.tenant.to_string(), call, limits, is_urgent: false },
         credentials: Arc::new(instance.credentials),
         reply: Some(replied.clone()),
         transaction: Transaction::new(platform, terms),

@@ -6,7 +6,6 @@
 use store::Lookup;
 
 use super::code::{self, CodeRequest};
-use super::users::check_quota;
 use crate::records::{Component, Kept, names, shelf};
 use crate::{Caller, Error, Noun, Platform};
 
@@ -17,8 +16,7 @@ pub async fn find(platform: &Platform, key: &str) -> Result<Component, Error> {
 /// Publishes new code under its key. Spec: "components published to the registry must use semantic versioning".
 pub async fn publish(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<Component, Error> {
     caller.require_admin()?;
-    check_quota(caller, platform).await?;
-    let (mut component, program) = code::compile(platform, request).await?;
+    let (mut component, program) = code::compile(caller, platform, request).await?;
     component.description.check_registry().map_err(Error::Component)?;
     let operator = names::operator();
     let mut batch = platform.batch(&operator);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use store::Tenant;
 
 /// A text that was fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +49,8 @@ pub enum OutboundError {
 }
 
 /// Obligations: addresses are filtered when the connection is made (no private networks unless the operator allowed
-/// them); every wait is bounded; dropping the future cancels the request.
+/// them); every wait is bounded; dropping the future cancels the request; a tenant has its share of connections, and
+/// shares none with another.
 #[async_trait]
 pub trait Outbound: Send + Sync {
     /// Whether an address can be refused by its text alone: a literal address, `localhost`, a port. Nothing is looked
@@ -56,8 +58,8 @@ pub trait Outbound: Send + Sync {
     fn check(&self, url: &str) -> Result<(), OutboundError>;
 
     /// The body of a 2xx answer to a GET; redirects are followed.
-    async fn fetch_text(&self, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError>;
+    async fn fetch_text(&self, tenant: &Tenant, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError>;
 
     /// Sends, and reads the head of the answer, whatever its status; redirects are not followed.
-    async fn post(&self, posting: Posting) -> Result<Posted, OutboundError>;
+    async fn post(&self, tenant: &Tenant, posting: Posting) -> Result<Posted, OutboundError>;
 }

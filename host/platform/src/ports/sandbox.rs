@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::Full;
 use async_trait::async_trait;
 use domain::json::Json;
 use domain::limits::Limits;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::outcome::{LogLine, Outcome, Thrown};
+use super::outcome::{LogLine, Outcome, Thrown, Usage};
 use super::{Program, RunServices};
 
 /// Obligations: nothing survives from one run to the next; what a component does wrong is in the [`Outcome`] (or in
@@ -17,7 +18,7 @@ use super::{Program, RunServices};
 #[async_trait]
 pub trait Sandbox: Send + Sync {
     /// Evaluates a program and describes it. Bounded in time and memory like a run.
-    async fn load(&self, program: &Arc<Program>) -> Result<Result<Loaded, LoadFailure>, SandboxError>;
+    async fn load(&self, tenant: &str, program: &Arc<Program>) -> Result<Load, SandboxError>;
 
     async fn run(
         &self,
@@ -25,6 +26,13 @@ pub trait Sandbox: Send + Sync {
         task: &Task,
         services: Arc<dyn RunServices>,
     ) -> Result<Outcome, SandboxError>;
+}
+
+/// What came of loading a component, and what that cost.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Load {
+    pub result: Result<Loaded, LoadFailure>,
+    pub usage: Usage,
 }
 
 /// A component that loaded.
@@ -57,6 +65,8 @@ pub struct Task {
     /// JSON for `invoke` of `wit/component.wit`; see [`Call::to_json`].
     pub call: String,
     pub limits: RunLimits,
+    /// Runs that are at work may wait for this one: it does not wait for them.
+    pub is_urgent: bool,
 }
 
 /// What is called, and with what.
@@ -88,8 +98,8 @@ pub struct RunLimits {
 /// The host failed to run a component.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    #[error("too many runs are waiting")]
-    Overloaded,
+    #[error("{0}")]
+    Overloaded(Full),
     #[error("the sandbox failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,5 +1,6 @@
 //! The one mapping from what went wrong to HTTP. Codes are stable; messages are sentences for people.
 
+use admission::{Full, Scope};
 use domain::users::QuotaError;
 use hyper::header::{ACCEPT_ENCODING, ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
@@ -23,6 +24,10 @@ pub(crate) enum Refusal {
     NotJsonType,
     #[error("the body has more than {limit_bytes} bytes")]
     TooLarge { limit_bytes: usize },
+    #[error("{0}")]
+    Full(Full),
+    #[error("the body has more than {limit} values")]
+    TooManyValues { limit: usize },
     #[error("the body did not arrive in time")]
     TooSlow,
     #[error("the body did not arrive whole")]
@@ -73,7 +78,8 @@ fn refused(refusal: &Refusal) -> Response<Body> {
         Refusal::Method { .. } => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
         Refusal::Unauthenticated => (StatusCode::UNAUTHORIZED, "unauthenticated"),
         Refusal::NotJsonType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
-        Refusal::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+        Refusal::TooLarge { .. } | Refusal::TooManyValues { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+        Refusal::Full(full) => full_status(*full),
         Refusal::TooSlow => (StatusCode::REQUEST_TIMEOUT, "request_timeout"),
         Refusal::BrokenOff => (StatusCode::BAD_REQUEST, "incomplete_body"),
         Refusal::UnknownCoding | Refusal::StackedCodings => {
@@ -91,12 +97,14 @@ fn refused(refusal: &Refusal) -> Response<Body> {
         Refusal::MalformedJson { line, column, .. } => json!({"line": line, "column": column}),
         Refusal::UnknownParameter { name, .. } => json!({"parameter": name}),
         Refusal::EmptyParameter { name } => json!({"parameter": name}),
+        Refusal::Full(full) => full_details(*full),
         _ => Value::Null,
     };
     let mut response = envelope(status, &refusal.to_string(), code, details);
     match refusal {
         Refusal::Unauthenticated => set(&mut response, WWW_AUTHENTICATE, "Bearer"),
         Refusal::Method { allowed } => set(&mut response, ALLOW, allowed),
+        Refusal::Full(_) => set(&mut response, RETRY_AFTER, "1"),
         Refusal::UnknownCoding | Refusal::StackedCodings => set(&mut response, ACCEPT_ENCODING, "gzip, deflate, br"),
         _ => {}
     }
@@ -146,7 +154,7 @@ fn tell(error: &Error, now_ms: u64) -> Told {
             Told { retry_after_seconds, ..told(StatusCode::TOO_MANY_REQUESTS, QuotaError::CODE) }
         }
         Error::Link(link) if link.is_unavailable => unavailable(link.code),
-        Error::Sandbox(SandboxError::Overloaded) => unavailable("overloaded"),
+        Error::Full(full) | Error::Sandbox(SandboxError::Overloaded(full)) => told_full(*full),
         Error::Sandbox(SandboxError::Failed(_)) => unavailable("sandbox_unavailable"),
         Error::Store(_) => unavailable("store_unavailable"),
         Error::Batch(_) | Error::Record(_) | Error::Vault(_) | Error::KeyFile(_) => unavailable("unavailable"),
@@ -155,6 +163,23 @@ fn tell(error: &Error, now_ms: u64) -> Told {
             with(StatusCode::UNPROCESSABLE_ENTITY, code, details)
         }
     }
+}
+
+/// Only the tenant that used up its share is told to slow down.
+pub(crate) fn full_status(full: Full) -> (StatusCode, &'static str) {
+    match full.scope {
+        Scope::Tenant => (StatusCode::TOO_MANY_REQUESTS, "share_used_up"),
+        Scope::Host => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+    }
+}
+
+pub(crate) fn full_details(full: Full) -> Value {
+    json!({"limit": full.what})
+}
+
+fn told_full(full: Full) -> Told {
+    let (status, code) = full_status(full);
+    Told { status, code: code.to_owned(), details: full_details(full), retry_after_seconds: Some(1) }
 }
 
 /// Code that does not load, props that do not fit, a hook that threw: everything the author needs to mend it.

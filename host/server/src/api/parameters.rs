@@ -34,10 +34,16 @@ pub(crate) fn parse_query(query: &str) -> Result<Map<String, Value>, Refusal> {
     Ok(parameters)
 }
 
+/// A value of JSON takes some two bytes of text and some sixty of memory: this many take 16 MB.
+pub(crate) const MAX_VALUES: usize = 250_000;
+
 /// The body as JSON; an empty one is none.
 pub(crate) fn parse_body(body: &[u8]) -> Result<Option<Value>, Refusal> {
     if body.is_empty() {
         return Ok(None);
+    }
+    if values_at_most(body) > MAX_VALUES {
+        return Err(Refusal::TooManyValues { limit: MAX_VALUES });
     }
     let parsed = serde_json::from_slice(body);
     parsed.map(Some).map_err(|error| Refusal::MalformedJson {
@@ -45,6 +51,21 @@ pub(crate) fn parse_body(body: &[u8]) -> Result<Option<Value>, Refusal> {
         line: error.line(),
         column: error.column(),
     })
+}
+
+/// How many values a text of JSON holds, at most: each but the first follows a comma or opens an object or a list.
+pub(crate) fn values_at_most(json: &[u8]) -> usize {
+    let (mut is_text, mut is_escaped, mut count) = (false, false, 1);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b',' | b'[' | b'{' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    count
 }
 
 /// Refuses parameters that a strict route does not know, and those that were given without a value.

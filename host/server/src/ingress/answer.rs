@@ -12,7 +12,7 @@ use platform::flow::{Answer, Refusal};
 use platform::ports::Reply;
 use serde_json::{Value, json};
 
-use crate::api::{envelope, json_response, refuse, set};
+use crate::api::{envelope, full_details, full_status, json_response, refuse, set};
 use crate::body::{Body, empty, full};
 
 pub(super) fn answered(answer: Answer, origin: Origin) -> Response<Body> {
@@ -51,6 +51,10 @@ pub(super) fn refused(refusal: Refusal, now_ms: u64) -> Response<Body> {
         Refusal::OverQuota { retry_after_seconds, .. } => {
             (StatusCode::TOO_MANY_REQUESTS, QuotaError::CODE, Some(*retry_after_seconds))
         }
+        Refusal::Full(full) => {
+            let (status, code) = full_status(*full);
+            (status, code, Some(1))
+        }
         Refusal::Overloaded { retry_after_seconds } => {
             (StatusCode::SERVICE_UNAVAILABLE, "overloaded", Some(*retry_after_seconds))
         }
@@ -62,7 +66,8 @@ pub(super) fn refused(refusal: Refusal, now_ms: u64) -> Response<Body> {
     if let Refusal::Unavailable(error) = refusal {
         return readable_by_pages(refuse(error, now_ms));
     }
-    let mut response = envelope(status, &message, code, Value::Null);
+    let details = if let Refusal::Full(full) = refusal { full_details(full) } else { Value::Null };
+    let mut response = envelope(status, &message, code, details);
     if let Some(seconds) = retry_after_seconds {
         set(&mut response, RETRY_AFTER, &seconds.to_string());
     }

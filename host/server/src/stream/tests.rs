@@ -13,7 +13,10 @@ use platform::records::Source;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use admission::Share;
+
 use super::reader::COMMENT;
+
 use super::{AHEAD, Config, Streams};
 use crate::body::{Body, empty};
 use crate::plugin::Plugin;
@@ -258,8 +261,8 @@ async fn one_reader_more_than_there_is_room_for_is_told_to_come_back() {
         assert_eq!(stage.open("", "").await.status(), StatusCode::OK);
     };
 
-    check(Config { max_readers: 1, ..Config::default() }, StatusCode::SERVICE_UNAVAILABLE).await;
-    check(Config { max_readers_per_account: 1, ..Config::default() }, StatusCode::TOO_MANY_REQUESTS).await;
+    check(Config { streams: Share::new(1, 2), ..Config::default() }, StatusCode::SERVICE_UNAVAILABLE).await;
+    check(Config { streams: Share::new(2, 1), ..Config::default() }, StatusCode::TOO_MANY_REQUESTS).await;
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::{io, time::Duration};
 
+use admission::{Full, Scope, Share};
 use async_compression::tokio::bufread::GzipEncoder;
 use bytes::Bytes;
 use futures_util::stream;
@@ -138,7 +139,8 @@ async fn connections_are_limited_and_given_back() {
     })
     .await;
     let timeout = Duration::from_millis(300);
-    let outbound = Outbound::new(Config { max_connections: 1, connect_timeout: timeout, ..server.config() }).unwrap();
+    let outbound =
+        Outbound::new(Config { connections: Share::new(1, 1), connect_timeout: timeout, ..server.config() }).unwrap();
     let send = async |url| outbound.send(Request::get(url).unwrap()).await;
 
     let held = send("http://a.example/").await.unwrap();
@@ -146,4 +148,39 @@ async fn connections_are_limited_and_given_back() {
     drop(held);
 
     assert_eq!(code(send("http://b.example/x").await), "ok");
+}
+
+#[tokio::test]
+async fn a_tenant_has_its_share_of_connections_and_no_connection_of_another() {
+    let server = Server::start(|asked: Asked| async move {
+        let body = StreamBody::new(stream::pending::<Result<Frame<Bytes>, io::Error>>());
+        if asked.uri().path() == "/" { http::Response::new(BodyExt::boxed(body)) } else { reply(200, &[], "") }
+    })
+    .await;
+    let timeout = Duration::from_millis(300);
+    let config = Config { connections: Share::new(3, 2), connect_timeout: timeout, ..server.config() };
+    let outbound = Outbound::new(config).unwrap();
+    let (greedy, modest) = (outbound.of_tenant("greedy"), outbound.of_tenant("modest"));
+    let get = async |outbound: &Outbound, url| outbound.send(Request::get(url).unwrap()).await;
+
+    let _held = [get(&greedy, "http://a.example/").await.unwrap(), get(&greedy, "http://a.example/").await.unwrap()];
+    let third = get(&greedy, "http://a.example/x").await.err().unwrap();
+    assert!(matches!(third, Error::Full(Full { what: "connections", scope: Scope::Tenant })), "{third:?}");
+
+    assert_eq!(code(get(&modest, "http://a.example/x").await), "ok");
+    assert_eq!(server.connections(), 3, "a connection of its own");
+}
+
+#[tokio::test]
+async fn connections_that_are_not_used_make_way() {
+    let server = Server::start(|_: Asked| async move { reply(200, &[], "") }).await;
+    let config = Config { connections: Share::new(3, 2), ..server.config() };
+    let outbound = Outbound::new(config).unwrap();
+
+    for tenant in ["a", "b", "c"] {
+        for host in ["http://a.example/", "http://b.example/", "http://c.example/", "http://d.example/"] {
+            let answered = outbound.of_tenant(tenant).send(Request::get(host).unwrap()).await.unwrap();
+            answered.body.collect(LIMIT as u64).await.unwrap();
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use admission::{Full, Scope, Share};
 use domain::users::{Plan, Quotas};
 use serde_json::json;
 use store::Reads;
@@ -186,15 +187,51 @@ async fn endpoints_and_tenants_have_their_own_rates() {
 
 #[tokio::test]
 async fn more_requests_than_there_is_room_for_are_told_to_come_back() {
-    let stage = Stage::with(World::default(), Config { requests_in_flight: 1, ..Config::default() }).await;
+    let world = World::new(|config| config.shares.request_bytes = Share::new(60_000, 40_000));
+    let stage = Stage::with(world, Config::default()).await;
     let source = stage.endpoint("a", json!({})).await;
-    let first = stage.handle.admit(source.endpoint_key.as_str()).await.unwrap();
+    let key = source.endpoint_key.as_str();
+    let mut first = stage.handle.admit(key).await.unwrap();
+    let second = stage.handle.admit(key).await.unwrap();
 
-    let second = stage.handle.admit(source.endpoint_key.as_str()).await;
-    drop(first);
+    let third = stage.handle.admit(key).await;
+    let grown = first.memory().grow(10_000);
+    drop(second);
 
-    assert!(matches!(second, Err(Refusal::Overloaded { retry_after_seconds: 1 })));
+    let full = Full { what: "request_bytes", scope: Scope::Tenant };
+    assert!(matches!(third, Err(Refusal::Full(refused)) if refused == full));
+    assert_eq!(grown, Err(full));
     stage.post(&source, json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_holds_its_place_until_it_is_answered_and_its_memory_until_its_run_ends() {
+    let world = World::new(|config| {
+        config.shares.requests_in_flight = Share::new(2, 1);
+        config.shares.request_bytes = Share::new(60_000, 40_000);
+    });
+    let stage = Stage::with(world, Config::default()).await;
+    let source = stage.endpoint("slow", json!({})).await;
+    let hold = Hold::default();
+    let inside = hold.clone();
+    stage.world.sandbox.script_async("slow", move |_, _| {
+        let inside = inside.clone();
+        async move {
+            inside.pass().await;
+            returned(&json!(null))
+        }
+    });
+
+    for n in 1..=2 {
+        let asking = stage.post_aside(&source, json!(n));
+        hold.started.notified().await;
+        stage.world.clock.advance(5);
+        assert_eq!(asking.await.unwrap().unwrap(), Answer::Accepted, "what is answered holds no place");
+    }
+
+    let third = stage.post(&source, json!(3)).await;
+    assert!(matches!(third, Err(Refusal::Full(Full { what: "request_bytes", .. }))), "{third:?}");
+    hold.released.notify_waiters();
 }
 
 #[tokio::test]

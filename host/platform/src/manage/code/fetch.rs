@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
+use store::Tenant;
 use url::Url;
 
 use crate::ports::{ComponentSource, Fetched, OutboundError};
@@ -16,22 +17,28 @@ const ATTEMPTS_MAXIMUM: usize = 200;
 const EXTENSIONS: [&str; 7] = [".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".json"];
 
 pub(super) async fn component(
+    tenant: &Tenant,
     platform: &Platform,
     url: &str,
     filename: Option<String>,
 ) -> Result<ComponentSource, Error> {
     let parsed = domain::webhooks::WebhookUrl::parse(url).map_err(|error| Error::parameter("component_url", error))?;
     let limit_bytes = platform.config.code_bytes;
-    let entry = platform.outbound.fetch_text(parsed.as_str(), limit_bytes).await;
+    let entry = platform.outbound.fetch_text(tenant, parsed.as_str(), limit_bytes).await;
     let entry = entry.map_err(|source| Error::Fetch { url: url.to_owned(), source })?;
     let base = Url::parse(&entry.url).map_err(|_| Error::expected("component_url", "an address"))?;
     let filename = filename.unwrap_or_else(|| last_segment(&base));
-    let files = beside(platform, &base, &entry.text).await?;
+    let files = beside(tenant, platform, &base, &entry.text).await?;
     Ok(ComponentSource { filename, source: entry.text, files })
 }
 
 /// The files that are required from `text`, directly or by one another, by their path from the entry's folder.
-async fn beside(platform: &Platform, base: &Url, text: &str) -> Result<BTreeMap<String, String>, Error> {
+async fn beside(
+    tenant: &Tenant,
+    platform: &Platform,
+    base: &Url,
+    text: &str,
+) -> Result<BTreeMap<String, String>, Error> {
     let mut files = BTreeMap::new();
     let mut tried: HashSet<Url> = HashSet::from([base.clone()]);
     let mut waiting: VecDeque<(Url, String)> = relative_literals(text).map(|path| (base.clone(), path)).collect();
@@ -44,7 +51,7 @@ async fn beside(platform: &Platform, base: &Url, text: &str) -> Result<BTreeMap<
             if tried.len() > ATTEMPTS_MAXIMUM || files.len() >= FILES_MAXIMUM {
                 return Err(Error::expected("component_url", "a component of at most 50 files"));
             }
-            let Some(found) = fetch(platform, &candidate, left_bytes).await? else {
+            let Some(found) = fetch(tenant, platform, &candidate, left_bytes).await? else {
                 continue;
             };
             left_bytes = left_bytes.saturating_sub(found.text.len());
@@ -58,8 +65,8 @@ async fn beside(platform: &Platform, base: &Url, text: &str) -> Result<BTreeMap<
 }
 
 /// None when there is no such file.
-async fn fetch(platform: &Platform, url: &Url, limit_bytes: usize) -> Result<Option<Fetched>, Error> {
-    match platform.outbound.fetch_text(url.as_str(), limit_bytes).await {
+async fn fetch(tenant: &Tenant, platform: &Platform, url: &Url, limit_bytes: usize) -> Result<Option<Fetched>, Error> {
+    match platform.outbound.fetch_text(tenant, url.as_str(), limit_bytes).await {
         Ok(found) => Ok(Some(found)),
         Err(OutboundError::Status { .. } | OutboundError::NotText) => Ok(None),
         Err(OutboundError::TooLarge { .. }) => {

@@ -13,6 +13,8 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{Once, duration_ms, fault_view, find, parsed, run_once};
+use store::Tenant;
+
 use crate::manage::code::Resolved;
 use crate::manage::configure;
 use crate::manage::reply::ReplyView;
@@ -93,7 +95,7 @@ pub async fn run_action(
     let Once { run_id, outcome, reply } = run_once(caller, platform, &resolved, Call::Action { steps }, values).await?;
     let (asked, problems) = asked(platform, &outcome);
     let sends: Vec<Send> = stream::iter(asked.sends.into_iter().enumerate())
-        .map(|(index, effect)| send(platform, index, effect))
+        .map(|(index, effect)| send(&caller.tenant, platform, index, effect))
         .buffered(SENDS_AT_ONCE)
         .collect()
         .await;
@@ -140,13 +142,13 @@ fn asked(platform: &Platform, outcome: &Outcome) -> (Asked, Vec<Problem>) {
     (asked, Vec::new())
 }
 
-async fn send(platform: &Platform, index: usize, effect: Effect) -> Send {
+async fn send(tenant: &Tenant, platform: &Platform, index: usize, effect: Effect) -> Send {
     if index >= SENDS_MAXIMUM {
         let reason = format!("an action that is run by hand sends at most {SENDS_MAXIMUM} times");
         return Send::refused(effects::kind(&effect), reason);
     }
     match effect {
-        Effect::Http(request) => send_http(platform, request).await,
+        Effect::Http(request) => send_http(tenant, platform, request).await,
         Effect::Emit(_) => {
             let reason = "an action that is run by hand has no stream to emit to; in a workflow it has the workflow's";
             Send::refused("emit", reason.to_owned())
@@ -155,12 +157,12 @@ async fn send(platform: &Platform, index: usize, effect: Effect) -> Send {
     }
 }
 
-async fn send_http(platform: &Platform, request: HttpSend) -> Send {
+async fn send_http(tenant: &Tenant, platform: &Platform, request: HttpSend) -> Send {
     let HttpSend { method, url, headers, body } = request;
     let url = url.as_str().to_owned();
     let timeout = Duration::from_millis(platform.config.limits.delivery_timeout_ms);
     let posting = Posting { method: method.clone(), url: url.clone(), headers, body: body.into(), timeout };
-    let (status, error) = match platform.outbound.post(posting).await {
+    let (status, error) = match platform.outbound.post(tenant, posting).await {
         Ok(posted) if (200..300).contains(&posted.status) => (Some(posted.status), None),
         Ok(posted) => (Some(posted.status), Some(format!("the receiver answered {}", posted.status))),
         Err(error) => (None, Some(error.to_string())),

@@ -174,7 +174,7 @@ async fn a_used_up_quota_refuses_runs_until_midnight() {
     world.clock.advance(12 * 3600 * 1000);
 
     assert!(matches!(refused, Error::Quota(_)));
-    assert_eq!((&used["daily_invocations_used"], &used["daily_compute_time_used"]), (&json!(2), &json!(4)));
+    assert_eq!((&used["daily_invocations_used"], &used["daily_compute_time_used"]), (&json!(2), &json!(6)));
     run().await.unwrap();
 }
 

@@ -1,0 +1,240 @@
+//! A resource that is waited for: a bounded number of places, and turns taken fairly between tenants.
+//!
+//! Waiting tenants are served round robin, so a tenant with a backlog of thousands waits behind its own backlog and delays
+//! no other. No tenant may hold every place, or fill the waiting room.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::{Full, Scope, Share};
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Gate {
+    what: &'static str,
+    state: Arc<Mutex<State>>,
+}
+
+/// How many may be in, and how many may wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    pub places: Share,
+    pub waiting: Share,
+}
+
+/// One place; given back when dropped.
+pub struct Permit {
+    gate: Gate,
+    lane: Arc<str>,
+}
+
+struct State {
+    bounds: Bounds,
+    running: u64,
+    waiting: u64,
+    lanes: HashMap<Arc<str>, Lane>,
+    /// Tenants that wait, in the order of their turns.
+    turns: VecDeque<Arc<str>>,
+}
+
+/// One tenant.
+#[derive(Default)]
+struct Lane {
+    running: u64,
+    waiting: VecDeque<oneshot::Sender<Permit>>,
+}
+
+// === impl Gate ===
+
+impl Gate {
+    pub fn new(what: &'static str, bounds: Bounds) -> Self {
+        let state = State { bounds, running: 0, waiting: 0, lanes: HashMap::new(), turns: VecDeque::new() };
+        Self { what, state: Arc::new(Mutex::new(state)) }
+    }
+
+    /// Waits for a place. Cancel-safe: a place granted to a caller that left is passed on.
+    pub async fn enter(&self, tenant: &str) -> Result<Permit, Full> {
+        let full = |scope| Full { what: self.what, scope };
+        let entry = self.lock().enter(self, tenant).map_err(full)?;
+        match entry {
+            Entry::Admitted(permit) => Ok(permit),
+            Entry::Waiting(granted) => granted.await.map_err(|_| full(Scope::Host)),
+        }
+    }
+
+    /// The same beyond the bounds, up to twice as many: for what others that are in may be waiting for.
+    pub async fn enter_urgently(&self, tenant: &str) -> Result<Permit, Full> {
+        if let Some(permit) = self.lock().enter_urgently(self, tenant) {
+            return Ok(permit);
+        }
+        self.enter(tenant).await
+    }
+
+    pub fn what(&self) -> &'static str {
+        self.what
+    }
+
+    /// Whose bound keeps a tenant waiting.
+    pub fn short_of(&self, tenant: &str) -> Scope {
+        let state = self.lock();
+        let is_own = state.lanes.get(tenant).is_some_and(|lane| lane.running >= state.bounds.places.per_tenant);
+        if is_own { Scope::Tenant } else { Scope::Host }
+    }
+
+    /// Whether a tenant would get a place at once.
+    pub fn has_room(&self, tenant: &str) -> bool {
+        let state = self.lock();
+        let places = state.bounds.places;
+        let lane = state.lanes.get(tenant);
+        state.running < places.total
+            && lane.is_none_or(|lane| lane.running < places.per_tenant && lane.waiting.is_empty())
+    }
+
+    /// How many are in, and how many wait.
+    pub fn load(&self) -> (u64, u64) {
+        let state = self.lock();
+        (state.running, state.waiting)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing in here panics half-way, so a poisoned state is a whole one.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn permit(&self, lane: &Arc<str>) -> Permit {
+        Permit { gate: self.clone(), lane: lane.clone() }
+    }
+}
+
+enum Entry {
+    Admitted(Permit),
+    Waiting(oneshot::Receiver<Permit>),
+}
+
+// === impl State ===
+
+impl State {
+    fn enter(&mut self, gate: &Gate, name: &str) -> Result<Entry, Scope> {
+        let name: Arc<str> = match self.lanes.get_key_value(name) {
+            Some((name, _)) => name.clone(),
+            None => name.into(),
+        };
+        let lane = self.lanes.entry(name.clone()).or_default();
+        let Bounds { places, waiting } = self.bounds;
+        if self.running < places.total && lane.running < places.per_tenant && lane.waiting.is_empty() {
+            self.running += 1;
+            lane.running += 1;
+            return Ok(Entry::Admitted(gate.permit(&name)));
+        }
+        if lane.waiting.len() as u64 >= waiting.per_tenant {
+            let before = lane.waiting.len();
+            lane.waiting.retain(|grant| !grant.is_closed());
+            self.waiting -= (before - lane.waiting.len()) as u64;
+            if lane.waiting.len() as u64 >= waiting.per_tenant {
+                return Err(Scope::Tenant);
+            }
+        }
+        if self.waiting >= waiting.total {
+            if lane.running == 0 && lane.waiting.is_empty() {
+                self.lanes.remove(&name);
+            }
+            return Err(Scope::Host);
+        }
+        let (grant, granted) = oneshot::channel();
+        if lane.waiting.is_empty() {
+            self.turns.push_back(name);
+        }
+        lane.waiting.push_back(grant);
+        self.waiting += 1;
+        Ok(Entry::Waiting(granted))
+    }
+
+    fn enter_urgently(&mut self, gate: &Gate, tenant: &str) -> Option<Permit> {
+        let Share { total, per_tenant } = self.bounds.places;
+        let name: Arc<str> = match self.lanes.get_key_value(tenant) {
+            Some((name, _)) => name.clone(),
+            None => tenant.into(),
+        };
+        if self.running >= total.saturating_mul(2) {
+            return None;
+        }
+        let lane = self.lanes.entry(name.clone()).or_default();
+        if lane.running >= per_tenant.saturating_mul(2) {
+            return None;
+        }
+        self.running += 1;
+        lane.running += 1;
+        Some(gate.permit(&name))
+    }
+
+    /// Takes back a place. Granting it to the next happens outside of the lock, because a grant that is not taken drops
+    /// its permit and comes back here.
+    fn leave(&mut self, lane: &Arc<str>) {
+        self.running -= 1;
+        if let Some(left) = self.lanes.get_mut(lane) {
+            left.running -= 1;
+            if left.running == 0 && left.waiting.is_empty() {
+                self.lanes.remove(lane);
+            }
+        }
+    }
+
+    fn next_grant(&mut self, gate: &Gate) -> Option<(oneshot::Sender<Permit>, Permit)> {
+        let Share { total, per_tenant } = self.bounds.places;
+        if self.running >= total {
+            return None;
+        }
+        for _ in 0..self.turns.len() {
+            let name = self.turns.pop_front()?;
+            let Some(lane) = self.lanes.get_mut(&name) else { continue };
+            if lane.running >= per_tenant {
+                self.turns.push_back(name);
+                continue;
+            }
+            // Callers that left are passed over here: each would cost a level of recursion in `Permit::drop`.
+            let Some(grant) = next_waiting(lane, &mut self.waiting) else {
+                if lane.running == 0 {
+                    self.lanes.remove(&name);
+                }
+                continue;
+            };
+            self.running += 1;
+            lane.running += 1;
+            if !lane.waiting.is_empty() {
+                self.turns.push_back(name.clone());
+            }
+            return Some((grant, gate.permit(&name)));
+        }
+        None
+    }
+}
+
+fn next_waiting(lane: &mut Lane, waiting: &mut u64) -> Option<oneshot::Sender<Permit>> {
+    loop {
+        let grant = lane.waiting.pop_front()?;
+        *waiting -= 1;
+        if !grant.is_closed() {
+            return Some(grant);
+        }
+    }
+}
+
+// === impl Permit ===
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.gate.lock().leave(&self.lane);
+        loop {
+            let next = self.gate.lock().next_grant(&self.gate);
+            let Some((grant, permit)) = next else { return };
+            if grant.send(permit).is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

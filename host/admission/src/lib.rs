@@ -1,0 +1,12 @@
+//! Resources that tenants share: a bound in all, and a lower one for each tenant.
+//!
+//! A [`Pool`] refuses at once what does not fit; a [`Gate`] lets it wait for its turn. Either way a tenant that asks for more
+//! than its share is refused or waits behind itself, and the others do not notice.
+
+mod gate;
+mod pool;
+mod share;
+
+pub use gate::{Bounds, Gate, Permit};
+pub use pool::{Pool, Taken};
+pub use share::{Full, Scope, Share, ShareError};

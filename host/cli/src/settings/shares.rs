@@ -1,0 +1,146 @@
+//! What tenants share of a server, and what one of them may have of it: every such bound, on one page.
+//!
+//! `--share runs=512/64`, `WELLSPRING_SHARE=runs=512/64,streams=4000/400` and `share.runs = "512/64"` in the file say the
+//! same: 512 in all, 64 for one tenant. What does not fit is refused with the name of the share, or waits for its turn.
+
+use std::collections::BTreeMap;
+
+use admission::Share;
+use serde::{Deserialize, Serialize};
+
+/// The bounds by their names; those that are not given are the defaults.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(transparent)]
+pub(crate) struct Shares(BTreeMap<String, String>);
+
+/// One bound.
+pub(crate) struct Named {
+    pub(crate) name: &'static str,
+    pub(crate) default: Share,
+    pub(crate) says: &'static str,
+}
+
+/// All of them. `docs/operations.md` shows this table.
+pub(crate) fn table() -> [Named; 9] {
+    let (platform, sandbox) = (platform::Shares::default(), sandbox::Config::default());
+    let (outbound, streams) = (outbound::Config::default(), server::stream::Config::default());
+    let named = |name, default, says| Named { name, default, says };
+    [
+        named(
+            "requests_in_flight",
+            platform.requests_in_flight,
+            "requests that are not answered yet, once their bodies are there",
+        ),
+        named(
+            "request_bytes",
+            platform.request_bytes,
+            "memory of requests: bodies that are being read or worked on, and 16 KiB for each",
+        ),
+        named("runs", sandbox.runs, "sandboxes at work"),
+        named("waiting_runs", sandbox.waiting_runs, "runs that wait for a sandbox"),
+        named("deploys", platform.deploys, "components that are being linked and loaded"),
+        named("waiting_deploys", platform.waiting_deploys, "deploys that wait for their turn"),
+        named("connections", outbound.connections, "outgoing connections, unused ones that are kept open among them"),
+        named("lookups", outbound.lookups, "names that are being looked up"),
+        named("streams", streams.streams, "readers of events as they come"),
+    ]
+}
+
+// === impl Shares ===
+
+impl Shares {
+    /// The bound of this name, which is one of the table.
+    pub(crate) fn get(&self, name: &str) -> Share {
+        let default = || table().iter().find(|named| named.name == name).map(|named| named.default);
+        let given = self.0.get(name).and_then(|text| text.parse().ok());
+        given.or_else(default).unwrap_or(Share::new(1, 1))
+    }
+
+    /// Whether every name is known and every bound can be.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for (name, text) in &self.0 {
+            if !table().iter().any(|named| named.name == name) {
+                let names: Vec<&str> = table().iter().map(|named| named.name).collect();
+                return Err(format!("there is no share `{name}`; there are {}", names.join(", ")));
+            }
+            text.parse::<Share>().map_err(|error| format!("the share `{name}`: {error}"))?;
+        }
+        Ok(())
+    }
+
+    /// All of them, as they are.
+    pub(crate) fn decided(&self) -> Self {
+        Self(table().iter().map(|named| (named.name.to_owned(), self.get(named.name).to_string())).collect())
+    }
+
+    pub(crate) fn platform(&self) -> platform::Shares {
+        platform::Shares {
+            requests_in_flight: self.get("requests_in_flight"),
+            request_bytes: self.get("request_bytes"),
+            deploys: self.get("deploys"),
+            waiting_deploys: self.get("waiting_deploys"),
+        }
+    }
+}
+
+/// What `--help` says.
+pub(super) fn help() -> String {
+    let rows = table().map(|Named { name, default, says }| format!("\n  {name} [default: {default}]: {says}")).concat();
+    format!(
+        "What tenants share, and what one of them may have of it, such as `runs=512/64`: 512 in all, 64 for one tenant. \
+         Repeatable, or separated by commas\n{rows}"
+    )
+}
+
+/// `runs=512/64` of a command line.
+pub(crate) fn parse(text: &str) -> Result<(String, String), String> {
+    let (name, share) = text.split_once('=').ok_or("write NAME=TOTAL/PER_TENANT, for example runs=512/64")?;
+    let given = Shares(BTreeMap::from([(name.trim().to_owned(), share.trim().to_owned())]));
+    given.check()?;
+    given.0.into_iter().next().ok_or_else(String::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shares(name: &str, text: &str) -> Shares {
+        Shares(BTreeMap::from([(name.to_owned(), text.to_owned())]))
+    }
+
+    #[test]
+    fn a_share_that_is_given_wins_over_its_default() {
+        assert_eq!(shares("runs", "512/32").get("runs"), Share::new(512, 32));
+        assert_eq!(Shares::default().get("runs"), sandbox::Config::default().runs);
+        assert_eq!(shares("deploys", "5/4").platform().deploys, Share::new(5, 4));
+    }
+
+    #[test]
+    fn names_and_bounds_are_checked() {
+        assert!(
+            shares("walks", "1/1")
+                .check()
+                .unwrap_err()
+                .starts_with("there is no share `walks`; there are requests_in_flight,")
+        );
+        assert!(shares("runs", "1/2").check().unwrap_err().contains("`runs`"));
+        assert!(parse("runs").is_err());
+        assert_eq!(parse("runs = 8/4"), Ok(("runs".to_owned(), "8/4".to_owned())));
+    }
+
+    #[test]
+    fn every_default_is_a_share() {
+        for named in table() {
+            assert_eq!(named.default.to_string().parse(), Ok(named.default), "{}", named.name);
+        }
+    }
+
+    #[test]
+    fn the_documentation_shows_every_share() {
+        let page = include_str!("../../../../docs/operations.md");
+        for Named { name, default, says } in table() {
+            let row = format!("| `{name}` | `{default}` | {says} |");
+            assert!(page.contains(&row), "docs/operations.md lacks the row\n{row}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What tenants share of this host while they are served, and what one of them may have of it.
+//!
+//! The bounds of what a tenant keeps (sources, events, state) are in [`Config`](crate::Config) and its limits.
+
+use admission::{Bounds, Full, Gate, Pool, Share, Taken};
+
+/// What a request takes of the memory for requests before its body: its connection, its head and its task.
+const REQUEST_BYTES: u64 = 16 << 10;
+
+/// What an operator decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Shares {
+    /// Requests that are not answered yet, to endpoints and to the API, once their bodies are there.
+    pub requests_in_flight: Share,
+    /// Memory of requests: bodies that are being read or worked on.
+    pub request_bytes: Share,
+    /// Components that are being linked and loaded.
+    pub deploys: Share,
+    pub waiting_deploys: Share,
+}
+
+/// What there is of each, and who has it.
+pub struct Pools {
+    requests: Pool,
+    request_bytes: Pool,
+    deploys: Gate,
+}
+
+// === impl Shares ===
+
+impl Default for Shares {
+    /// For one machine of a few cores.
+    fn default() -> Self {
+        Self {
+            requests_in_flight: Share::new(1024, 256),
+            request_bytes: Share::new(256 << 20, 32 << 20),
+            deploys: Share::new(8, 2),
+            waiting_deploys: Share::new(1024, 64),
+        }
+    }
+}
+
+// === impl Pools ===
+
+impl Pools {
+    pub(crate) fn new(shares: &Shares) -> Self {
+        let bounds = Bounds { places: shares.deploys, waiting: shares.waiting_deploys };
+        Self {
+            requests: Pool::new("requests_in_flight", shares.requests_in_flight),
+            request_bytes: Pool::new("request_bytes", shares.request_bytes),
+            deploys: Gate::new("deploys", bounds),
+        }
+    }
+
+    /// A place among the requests that are not answered yet.
+    pub fn request(&self, tenant: &str) -> Result<Taken, Full> {
+        self.requests.take(tenant, 1)
+    }
+
+    /// The memory of one request, which grows with its body.
+    pub fn request_bytes(&self, tenant: &str) -> Result<Taken, Full> {
+        self.request_bytes.take(tenant, REQUEST_BYTES)
+    }
+
+    pub(crate) fn deploys(&self) -> &Gate {
+        &self.deploys
+    }
+}
