@@ -74,6 +74,12 @@ pub(crate) struct Tuning {
     /// Most events one run may emit
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_EMITS_PER_RUN", help_heading = LIMITS)]
     emits_per_run: Option<usize>,
+    /// Most deliveries that one trigger from outside may cause, through all sources and workflows that run each other
+    #[arg(long, value_name = "COUNT", env = "WELLSPRING_DELIVERIES_PER_TRIGGER", help_heading = LIMITS)]
+    deliveries_per_trigger: Option<usize>,
+    /// Channels of one source
+    #[arg(long, value_name = "COUNT", env = "WELLSPRING_CHANNELS_PER_SOURCE", help_heading = LIMITS)]
+    channels_per_source: Option<usize>,
     /// Longest name of a channel
     #[arg(long, value_name = "BYTES", env = "WELLSPRING_CHANNEL_BYTES", help_heading = LIMITS)]
     channel_bytes: Option<usize>,
@@ -153,6 +159,8 @@ pub(crate) struct Settings {
     response_bytes: usize,
     event_bytes: usize,
     emits_per_run: usize,
+    deliveries_per_trigger: usize,
+    channels_per_source: usize,
     channel_bytes: usize,
     nesting_depth: usize,
     log_lines_per_run: usize,
@@ -199,6 +207,8 @@ impl Settings {
             body_bytes: self.body_bytes,
             event_bytes: self.event_bytes,
             emits_per_run: self.emits_per_run,
+            deliveries_per_trigger: self.deliveries_per_trigger,
+            channels_per_source: self.channels_per_source,
             response_bytes: self.response_bytes,
             channel_bytes: self.channel_bytes,
             nesting_depth: self.nesting_depth,
@@ -247,6 +257,8 @@ impl Default for Settings {
             body_bytes: limits.body_bytes,
             event_bytes: limits.event_bytes,
             emits_per_run: limits.emits_per_run,
+            deliveries_per_trigger: limits.deliveries_per_trigger,
+            channels_per_source: limits.channels_per_source,
             response_bytes: limits.response_bytes,
             channel_bytes: limits.channel_bytes,
             nesting_depth: limits.nesting_depth,

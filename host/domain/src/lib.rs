@@ -32,6 +32,7 @@ pub mod dedupe;
 pub mod emit;
 
 pub mod event_id;
+pub mod fan_out;
 pub mod retry;
 pub mod subscriptions;
 pub mod users;

@@ -32,6 +32,10 @@ pub struct Limits {
     pub event_bytes: usize,
     /// Most events one run may emit.
     pub emits_per_run: usize,
+    /// Most deliveries that one trigger from outside may cause, whatever runs what.
+    pub deliveries_per_trigger: usize,
+    /// Channels of one source.
+    pub channels_per_source: usize,
     /// Longest name of a channel.
     pub channel_bytes: usize,
     /// How deep the objects and lists of an event may be nested.
@@ -81,6 +85,8 @@ impl Default for Limits {
             response_bytes: 512 * KIB,
             event_bytes: event_bytes_for(body_bytes),
             emits_per_run: 10_000,
+            deliveries_per_trigger: 100_000,
+            channels_per_source: 1000,
             channel_bytes: 128,
             nesting_depth: NESTING_MAXIMUM,
             log_lines_per_run: 10_000,

@@ -19,6 +19,7 @@ mod rate;
 mod report;
 
 mod accept;
+mod channels;
 mod gate;
 
 pub mod dead_letters;
@@ -43,6 +44,7 @@ pub(crate) const ACCEPTANCE_KIND: &str = <job::Acceptance as crate::records::Sto
 pub(crate) const DEDUPE_KIND: &str = <plan::Dedupe as crate::records::Stored>::KIND;
 
 pub(crate) use accept::accept_operations;
+pub use channels::Channels;
 pub use follow::{End, Follower, Following, Gap, Next};
 pub use handle::{Config, Flow, Handle};
 pub use instance::Instance;

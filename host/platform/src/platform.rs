@@ -8,7 +8,7 @@ use domain::limits::Limits;
 use domain::users::Quotas;
 use store::{Batch, Store, Tenant};
 
-use crate::flow::KeyQueues;
+use crate::flow::{Channels, KeyQueues};
 use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox};
 use crate::programs::Programs;
 use crate::shares::{Pools, Shares};
@@ -19,6 +19,7 @@ use crate::vault::Vault;
 pub struct Platform {
     parts: Arc<Parts>,
     key_queues: Arc<KeyQueues>,
+    channels: Arc<Channels>,
     pools: Arc<Pools>,
 }
 
@@ -57,12 +58,17 @@ pub struct Config {
 impl Platform {
     pub fn new(parts: Parts) -> Self {
         let pools = Arc::new(Pools::new(&parts.config.shares));
-        Self { parts: Arc::new(parts), key_queues: Arc::default(), pools }
+        Self { parts: Arc::new(parts), key_queues: Arc::default(), channels: Arc::default(), pools }
     }
 
     /// What tenants share while they are served.
     pub fn pools(&self) -> &Pools {
         &self.pools
+    }
+
+    /// What is known of the channels that sources have.
+    pub(crate) fn channels(&self) -> &Channels {
+        &self.channels
     }
 
     /// Runs of this host that want the same keys of `db`.

@@ -16,6 +16,6 @@ pub use linker::{ComponentSource, Dependency, LinkError, Linked, Linker};
 pub use outbound::{Fetched, Outbound, OutboundError, Posted, Posting};
 pub use outcome::{Effect, EffectKind, Emit, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};
 pub use program::{Module, ModuleKind, Program};
-pub use sandbox::{Call, Load, LoadFailure, Loaded, RunLimits, Sandbox, SandboxError, Task};
+pub use sandbox::{Call, Load, LoadFailure, Loaded, Priority, RunLimits, Sandbox, SandboxError, Task};
 pub use services::{Reply, RunServices, ServiceError};
 pub use time::{Clock, Entropy, SystemClock, SystemEntropy};

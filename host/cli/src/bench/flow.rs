@@ -171,7 +171,14 @@ async fn take_turns(arguments: &Arguments, contenders: &[Contender]) -> Result<V
     let load = Load { connections: arguments.connections, seconds: arguments.seconds, rate: None };
     let mut turns = vec![Vec::new(); contenders.len()];
     for round in 1..=arguments.rounds.max(1) {
-        for (contender, turns) in contenders.iter().zip(&mut turns) {
+        let mut order: Vec<_> = contenders.iter().zip(&mut turns).collect();
+        // The first of a round comes after a pause and is a tenth slower, also against itself: everyone is first as often.
+        let count = order.len().max(1);
+        order.rotate_left(round % count);
+        if round % (2 * count) >= count {
+            order.reverse();
+        }
+        for (contender, turns) in order {
             talk(arguments, &format!("round {round}: {}", contender.name));
             turns.push(load::put_on(&contender.url, load).await?);
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use platform::ports::{Load, Outcome, Program, RunServices, Sandbox, SandboxError, Task};
+use platform::ports::{Load, Outcome, Priority, Program, RunServices, Sandbox, SandboxError, Task};
 
 pub(crate) struct NoSandbox;
 
@@ -21,6 +21,7 @@ impl Sandbox for NoSandbox {
         &self,
         _program: &Arc<Program>,
         _task: &Task,
+        _priority: Priority,
         _services: Arc<dyn RunServices>,
     ) -> Result<Outcome, SandboxError> {
         Err(SandboxError::Failed(NothingRuns.into()))

@@ -94,6 +94,7 @@ impl ports::Sandbox for Sandboxing {
         &self,
         program: &Arc<ports::Program>,
         task: &ports::Task,
+        priority: ports::Priority,
         services: Arc<dyn RunServices>,
     ) -> Result<ports::Outcome, SandboxError> {
         let mut building = sandbox::Usage::default();
@@ -104,7 +105,12 @@ impl ports::Sandbox for Sandboxing {
         };
         let services = Arc::new(Bridge { services, outbound: self.outbound.of_tenant(&task.lane) });
         let limits = limits(&task.limits);
-        let task = sandbox::Task { lane: &task.lane, call: &task.call, limits, is_urgent: task.is_urgent };
+        let task = sandbox::Task {
+            lane: &task.lane,
+            call: &task.call,
+            limits,
+            is_urgent: priority == ports::Priority::Urgent,
+        };
         let mut ran = self.sandbox.run(&image, task, services).await.map_err(failed)?;
         ran.usage = ran.usage.plus(building);
         Ok(translate_outcome(ran))

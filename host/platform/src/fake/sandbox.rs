@@ -12,8 +12,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ports::{
-    Emit, Fault, Level, Load, LoadFailure, Loaded, LogLine, Outcome, Program, RunServices, Sandbox, SandboxError, Task,
-    Thrown, Usage,
+    Emit, Fault, Level, Load, LoadFailure, Loaded, LogLine, Outcome, Priority, Program, RunServices, Sandbox,
+    SandboxError, Task, Thrown, Usage,
 };
 
 type Behaviour = Arc<dyn Fn(Value, Arc<dyn RunServices>) -> BoxFuture<'static, Outcome> + Send + Sync>;
@@ -84,6 +84,7 @@ impl Sandbox for ScriptedSandbox {
         &self,
         program: &Arc<Program>,
         task: &Task,
+        _priority: Priority,
         services: Arc<dyn RunServices>,
     ) -> Result<Outcome, SandboxError> {
         let call: Value = serde_json::from_str(&task.call).map_err(|error| SandboxError::Failed(Box::new(error)))?;

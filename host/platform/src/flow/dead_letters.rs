@@ -1,5 +1,6 @@
 //! Deliveries that were given up: listed, and replayable.
 
+use domain::fan_out::Cause;
 use domain::ids::{EmitId, EmitterId, ListenerId};
 use domain::paging::PageQuery;
 use store::{Enqueue, EntryId, Lookup, Op, Page, Tenant};
@@ -19,7 +20,7 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 pub async fn replay(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
     let found = shelf::find::<DeadLetter>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let kept = found.ok_or_else(|| Error::not_found(Noun::DeadLetter, id))?;
-    let delivery = delivery(&kept.record)?;
+    let delivery = delivery(&kept.record, Cause::outside(platform.config.limits.deliveries_per_trigger))?;
     let job = Enqueue {
         lane: Some(delivery.lane()),
         due_ms: platform.clock.now_ms(),
@@ -36,13 +37,13 @@ pub async fn replay(caller: &Caller, platform: &Platform, id: &str) -> Result<()
     Ok(())
 }
 
-fn delivery(letter: &DeadLetter) -> Result<Delivery, Error> {
+fn delivery(letter: &DeadLetter, cause: Cause) -> Result<Delivery, Error> {
     let malformed = |source| RecordError::Malformed { kind: "dead_letter", source };
     let id_error = |error| malformed(serde::de::Error::custom(error));
     let event: Event = serde_json::from_value(letter.event.clone()).map_err(malformed)?;
     let emitter = EmitterId::parse(&letter.emitter).map_err(id_error)?;
     let listener = ListenerId::parse(&letter.listener).map_err(id_error)?;
-    Ok(Delivery { emitter, listener, depth: 0, event, is_replay: true })
+    Ok(Delivery { emitter, listener, cause, event, is_replay: true })
 }
 
 // === impl Flow ===

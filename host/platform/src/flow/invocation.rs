@@ -11,7 +11,7 @@ use store::{CommitError, MAX_OPERATIONS, Op};
 use super::reply::ReplySlot;
 use super::services::{RunContext, Services, write_operations};
 use super::transaction::{READ_KEYS_MAXIMUM, Refusal, Transaction, Waited};
-use crate::ports::{Fault, Outcome, Program, RunServices, Task};
+use crate::ports::{Fault, Outcome, Priority, Program, RunServices, Task};
 use crate::{Error, Platform, Secret};
 
 pub(crate) struct Invocation {
@@ -88,8 +88,8 @@ impl Invocation {
             reply: self.reply.clone(),
         };
         let services: Arc<dyn RunServices> = Arc::new(Services::new(platform, context));
-        let task = Task { is_urgent: self.transaction.is_waited_for(), ..self.task.clone() };
-        Ok(platform.sandbox.run(&self.program, &task, services).await?)
+        let priority = if self.transaction.is_waited_for() { Priority::Urgent } else { Priority::Normal };
+        Ok(platform.sandbox.run(&self.program, &self.task, priority, services).await?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the data plane leaves to the queue. The control plane's chores share the queue, and are told apart here.
 
 use bytes::Bytes;
+use domain::fan_out::Cause;
 use domain::ids::{EmitterId, ListenerId, SourceId, WorkflowId};
 use domain::json::Json;
 use serde::{Deserialize, Serialize};
@@ -25,8 +26,8 @@ pub(super) enum Work {
 pub(super) struct Delivery {
     pub(super) emitter: EmitterId,
     pub(super) listener: ListenerId,
-    /// How many sources have run each other to get here.
-    pub(super) depth: u32,
+    #[serde(flatten)]
+    pub(super) cause: Cause,
     pub(super) event: Event,
     /// Asked for by hand: it is tried also at a webhook that was switched off.
     #[serde(default)]

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
+use domain::fan_out::{Cause, DEPTH_MAXIMUM};
 use domain::ids::{ListenerId, SourceId};
 use domain::json::Json;
 use domain::users::QuotaError;
@@ -21,8 +22,6 @@ use crate::manage::chores::{self, Progress};
 use crate::ports::{Call, RunLimits};
 use crate::records::{Source, shelf};
 
-/// Sources that run each other; a chain this long is a loop.
-pub(super) const DEPTH_MAXIMUM: u32 = 16;
 /// After a failure of ours.
 const TRY_AGAIN_MS: u64 = 1000;
 /// The operator may raise a quota before it resets: what waits for it asks again this often.
@@ -42,7 +41,7 @@ pub(super) struct Commission<'a> {
     pub(super) tenant: &'a Tenant,
     pub(super) source: &'a Source,
     pub(super) event: Json,
-    pub(super) depth: u32,
+    pub(super) cause: Cause,
     pub(super) preconditions: Vec<Precondition>,
 }
 
@@ -143,7 +142,8 @@ impl Flow {
         };
         let preconditions = vec![still_accepted(&acceptance)];
         let (tenant, event) = (&job.tenant, acceptance.event);
-        let commission = Commission { tenant, source: &source, event, depth: 0, preconditions };
+        let cause = self.outside();
+        let commission = Commission { tenant, source: &source, event, cause, preconditions };
         let acknowledgement = Op::Acknowledge(job.lease);
         match self.commission(commission, |_| vec![removal, acknowledgement]).await {
             // The first host was only slow: what it did counts.
@@ -158,13 +158,13 @@ impl Flow {
             return self.acknowledge(job, Vec::new()).await;
         };
         let event = delivery.event.event.clone();
-        if delivery.depth >= DEPTH_MAXIMUM {
+        if delivery.cause.is_loop() {
             let message = format!("sources run each other in a loop: the event was dropped after {DEPTH_MAXIMUM} runs");
             let report = Report { code: "loop", message: &message, original_event: Some(event) };
             return self.acknowledge(job, vec![self.report(&source, report)?]).await;
         }
-        let (tenant, depth) = (&job.tenant, delivery.depth + 1);
-        let commission = Commission { tenant, source: &source, event, depth, preconditions: Vec::new() };
+        let (tenant, cause) = (&job.tenant, delivery.cause.deeper());
+        let commission = Commission { tenant, source: &source, event, cause, preconditions: Vec::new() };
         let acknowledgement = Op::Acknowledge(job.lease);
         self.commission(commission, |_| vec![acknowledgement]).await
     }
@@ -175,7 +175,7 @@ impl Flow {
         commission: Commission<'_>,
         settlement: impl FnOnce(i64) -> Vec<Op>,
     ) -> Result<Fate, Error> {
-        let Commission { tenant, source, event, depth, preconditions } = commission;
+        let Commission { tenant, source, event, cause, preconditions } = commission;
         let plan = match self.quota.check(&self.platform, tenant).await {
             Ok(plan) => plan,
             Err(Error::Quota(quota)) => {
@@ -193,7 +193,7 @@ impl Flow {
             operations: Vec::new(),
         };
         let executed = execute(&self.platform, &turn, turn.transaction(&self.platform)).await?;
-        let mut frame = self.frame(depth);
+        let mut frame = self.frame(cause);
         frame.preconditions = preconditions;
         frame.operations = settlement(self.platform.clock.instant_ms());
         self.settle(&turn, executed, frame).await?;

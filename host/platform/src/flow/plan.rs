@@ -121,6 +121,15 @@ impl Plan {
         emit::order(parsed)
     }
 
+    /// Takes back events that cannot be kept.
+    pub(super) fn reject_where(&mut self, about: &About<'_>, is_rejected: impl Fn(&Planned) -> bool, reason: &str) {
+        let (rejected, kept) = std::mem::take(&mut self.events).into_iter().partition::<Vec<_>, _>(is_rejected);
+        self.events = kept;
+        for _ in rejected {
+            self.reject(about, reason);
+        }
+    }
+
     /// Design: "rejected with an error in the log and in `$errors`, never silently dropped".
     fn reject(&mut self, about: &About<'_>, reason: &str) {
         if self.errors.len() >= ERRORS_MAXIMUM {

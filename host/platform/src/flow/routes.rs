@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use domain::fan_out::{Cause, Split};
 use domain::ids::EmitterId;
 use domain::subscriptions::{self as rules, Stream};
 use store::{Enqueue, EntryRef, Op, Page, Store, Tenant};
@@ -39,8 +40,14 @@ pub(super) struct Outgoing<'a> {
 pub(super) struct Sender<'a> {
     pub(super) emitter: &'a EmitterId,
     pub(super) now_ms: u64,
-    /// How many sources have run each other to get here.
-    pub(super) depth: u32,
+    pub(super) cause: Cause,
+}
+
+/// The jobs that bring events to their listeners.
+pub(super) struct Deliveries {
+    pub(super) operations: Vec<Op>,
+    /// Why some are missing.
+    pub(super) dropped: Option<String>,
 }
 
 struct Held {
@@ -54,22 +61,35 @@ struct Stamp {
     total: u64,
 }
 
-/// The jobs that bring an event to its listeners, each listener once.
-pub(super) fn deliveries(
+/// The jobs that bring each event to its listeners, each listener once, as far as the trigger's budget goes.
+pub(super) fn deliveries<'a>(
     subscriptions: &[rules::Subscription],
     sender: &Sender<'_>,
-    outgoing: &Outgoing<'_>,
-) -> Result<Vec<Op>, RecordError> {
-    let Ok(stream) = Stream::parse(outgoing.stream) else {
-        return Ok(Vec::new());
-    };
-    let mut operations = Vec::new();
-    for listener in rules::listeners(subscriptions, sender.emitter, &stream) {
+    outgoing: impl Iterator<Item = Outgoing<'a>>,
+) -> Result<Deliveries, RecordError> {
+    let outgoing: Vec<Outgoing<'_>> = outgoing.collect();
+    let mut wanted = Vec::new();
+    for one in &outgoing {
+        if let Ok(stream) = Stream::parse(one.stream) {
+            let listeners = rules::listeners(subscriptions, sender.emitter, &stream).into_iter();
+            wanted.extend(listeners.map(|listener| (one, listener)));
+        }
+    }
+    let Split { allowed, each } = sender.cause.split(wanted.len());
+    let dropped = (allowed < wanted.len()).then(|| {
+        let missing = wanted.len() - allowed;
+        format!(
+            "{missing} deliveries were dropped: the trigger that all this goes back to has caused as many as one may; \
+             do sources run each other in a loop?"
+        )
+    });
+    let mut operations = Vec::with_capacity(allowed);
+    for (outgoing, listener) in wanted.into_iter().take(allowed) {
         let due_ms = outgoing.delivery_ms.filter(|due_ms| *due_ms > sender.now_ms);
         let delivery = Delivery {
             emitter: sender.emitter.clone(),
             listener: listener.clone(),
-            depth: sender.depth,
+            cause: each,
             event: outgoing.event.clone(),
             is_replay: false,
         };
@@ -83,7 +103,7 @@ pub(super) fn deliveries(
             held_until_ms: None,
         }));
     }
-    Ok(operations)
+    Ok(Deliveries { operations, dropped })
 }
 
 // === impl Routes ===

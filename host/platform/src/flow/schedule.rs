@@ -31,8 +31,13 @@ impl Flow {
             return self.end_timer(tick).await;
         };
         let event = schedule.event(self.platform.clock.instant_ms()).into();
-        let commission =
-            Commission { tenant: &tick.tenant, source: &source, event, depth: 0, preconditions: Vec::new() };
+        let commission = Commission {
+            tenant: &tick.tenant,
+            source: &source,
+            event,
+            cause: self.outside(),
+            preconditions: Vec::new(),
+        };
         let due_ms = i64::try_from(tick.due_ms).unwrap_or(i64::MAX);
         self.commission(commission, |now_ms| {
             let next_due_ms = schedule.following(due_ms, now_ms).and_then(|at_ms| u64::try_from(at_ms).ok());

@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use admission::{Full, Taken};
+use domain::fan_out::Cause;
 use domain::ids::{EmitId, EndpointKey};
 use domain::json::Json;
 use domain::users::{Plan, QuotaError};
@@ -241,7 +242,7 @@ impl Flow {
         executed: Executed,
         accepted: Option<Acceptance>,
     ) -> Result<Ran, Error> {
-        let mut frame = self.frame(0);
+        let mut frame = self.frame(self.outside());
         if let Some(acceptance) = accepted {
             frame.preconditions.push(still_accepted(&acceptance));
             frame.operations.push(shelf::delete(&acceptance));
@@ -279,8 +280,13 @@ impl Flow {
         }
     }
 
-    pub(super) fn frame(&self, depth: u32) -> Frame<'_> {
-        Frame { routes: &self.routes, depth, preconditions: Vec::new(), operations: Vec::new() }
+    /// The cause of a run that is triggered from outside.
+    pub(super) fn outside(&self) -> Cause {
+        Cause::outside(self.platform.config.limits.deliveries_per_trigger)
+    }
+
+    pub(super) fn frame(&self, cause: Cause) -> Frame<'_> {
+        Frame { routes: &self.routes, cause, preconditions: Vec::new(), operations: Vec::new() }
     }
 
     /// Commits a run and counts it.

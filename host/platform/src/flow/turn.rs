@@ -4,9 +4,11 @@
 //! judged anew against the state that won, without running again. Values of `db` that were read and have changed make
 //! the run itself wrong: it is executed again, see `transaction.rs`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use domain::dedupe::DedupeState;
+use domain::fan_out::Cause;
 use domain::ids::EmitterId;
 use domain::json::Json;
 use domain::users::{Plan as UserPlan, day_start_ms};
@@ -18,7 +20,7 @@ use super::instance::Instance;
 use super::invocation::{Invocation, discard, over_cap, over_operations};
 use super::plan::{About, Dedupe, Plan};
 use super::reply::ReplySlot;
-use super::routes::{Outgoing, Routes, Sender, deliveries};
+use super::routes::{Deliveries, Outgoing, Routes, Sender, deliveries};
 use super::services::write_operations;
 use super::transaction::{Terms, Transaction, Waited, new_run_id};
 use crate::ports::{Call, Emit, Fault, Outcome, RunLimits, Task, Usage, Write};
@@ -87,8 +89,7 @@ impl<Failure: Into<Error>> From<Failure> for Unsettled {
 /// What a turn is part of.
 pub(super) struct Frame<'a> {
     pub(super) routes: &'a Routes,
-    /// How many sources have run each other to get here; 0 when the trigger came from outside.
-    pub(super) depth: u32,
+    pub(super) cause: Cause,
     /// Without these nothing of the run counts.
     pub(super) preconditions: Vec<Precondition>,
     /// What happens in the same batch.
@@ -99,7 +100,8 @@ pub(super) struct Frame<'a> {
 pub async fn take_turn(platform: &Platform, mut turn: Turn<'_>) -> Result<Ran, Error> {
     let operations = std::mem::take(&mut turn.operations);
     let executed = execute(platform, &turn, turn.transaction(platform)).await?;
-    let frame = Frame { routes: &Routes::default(), depth: 0, preconditions: Vec::new(), operations };
+    let cause = Cause::outside(platform.config.limits.deliveries_per_trigger);
+    let frame = Frame { routes: &Routes::default(), cause, preconditions: Vec::new(), operations };
     settle(platform, &turn, executed, frame).await
 }
 
@@ -210,7 +212,7 @@ async fn prepare(
         Err(fault) => return Ok(Err(fault)),
     };
     let call = turn.call.to_json(source.id.as_str(), instance.props.expose());
-    let task = Task { lane: tenant.to_string(), call, limits: turn.limits, is_urgent: false };
+    let task = Task { lane: tenant.to_string(), call, limits: turn.limits };
     let credentials = Arc::new(instance.credentials);
     Ok(Ok(Invocation { program, task, credentials, reply: turn.reply.clone(), transaction }))
 }
@@ -235,7 +237,8 @@ async fn commit(
     let about = About { platform, source: turn.source, run_id: transaction.run_id(), original_event };
     for _ in 0..COMMIT_TRIES {
         let (state, precondition) = remembered(platform, turn).await?;
-        let plan = Plan::new(&about, outcome, state);
+        let mut plan = Plan::new(&about, outcome, state);
+        reject_channels(platform, turn, &about, &mut plan).await?;
         let mut batch = platform.batch(turn.owner.tenant);
         batch.preconditions.extend(frame.preconditions.iter().cloned());
         let dedupe = batch.preconditions.len();
@@ -257,6 +260,29 @@ async fn commit(
     Err(Error::Changed.into())
 }
 
+/// Rejects events on channels that would be too many for the source.
+async fn reject_channels(
+    platform: &Platform,
+    turn: &Turn<'_>,
+    about: &About<'_>,
+    plan: &mut Plan,
+) -> Result<(), Error> {
+    let named = plan.events.iter().map(|planned| planned.stream.as_str()).filter(|name| *name != names::DEFAULT);
+    let (tenant, source) = (turn.owner.tenant, turn.source.id.as_str());
+    let beyond = platform.channels().beyond_limit(platform, tenant, source, named).await?;
+    if beyond.is_empty() {
+        return Ok(());
+    }
+    let beyond: HashSet<String> = beyond.into_iter().map(str::to_owned).collect();
+    let limit = platform.config.limits.channels_per_source;
+    plan.reject_where(
+        about,
+        |planned| beyond.contains(&planned.stream),
+        &format!("a source has at most {limit} channels"),
+    );
+    Ok(())
+}
+
 /// The jobs that bring this batch's events to those who listen.
 async fn add_deliveries(
     platform: &Platform,
@@ -273,14 +299,20 @@ async fn add_deliveries(
         return Ok(());
     }
     let emitter = EmitterId::Source(about.source.id.clone());
-    let sender = Sender { emitter: &emitter, now_ms: batch.now_ms, depth: frame.depth };
+    let sender = Sender { emitter: &emitter, now_ms: batch.now_ms, cause: frame.cause };
     let logs: Vec<Event> = kept_logs(platform, plan).map(|line| about.log_event(line)).collect();
     let events = plan.events.iter().map(|planned| (planned.stream.as_str(), &planned.event, planned.delivery_ms));
     let errors = plan.errors.iter().map(|event| (names::ERRORS, event, None));
     let logs = logs.iter().map(|event| (names::LOGS, event, None));
-    for (index, (stream, event, delivery_ms)) in events.chain(errors).chain(logs).enumerate() {
-        let outgoing = Outgoing { index, stream, event, delivery_ms };
-        batch.operations.extend(deliveries(&subscriptions, &sender, &outgoing)?);
+    let outgoing = events.chain(errors).chain(logs).enumerate();
+    let outgoing = outgoing.map(|(index, (stream, event, delivery_ms))| Outgoing { index, stream, event, delivery_ms });
+    let Deliveries { operations, dropped } = deliveries(&subscriptions, &sender, outgoing)?;
+    batch.operations.extend(operations);
+    if let Some(message) = dropped {
+        let report = about.report("fan_out", "Error", &message, &message);
+        let keep = u32::try_from(platform.config.limits.events_kept).unwrap_or(u32::MAX);
+        let (emitter, stream) = (about.source.id.to_string(), names::ERRORS.to_owned());
+        batch.operations.push(Op::Append { emitter, stream, value: report.encode()?, keep });
     }
     Ok(())
 }

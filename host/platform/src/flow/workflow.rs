@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use domain::actions::{Effect, HttpSend};
 use domain::emit::{Channel, Emit};
+use domain::fan_out::DEPTH_MAXIMUM;
 use domain::ids::{EmitId, EmitterId, WorkflowId};
 use domain::json::Json;
 use domain::users::Plan;
@@ -15,9 +16,9 @@ use super::handle::Flow;
 use super::instance::Instance;
 use super::invocation::Invocation;
 use super::job::Delivery;
-use super::perform::{DEPTH_MAXIMUM, Fate};
+use super::perform::Fate;
 use super::plan::iso_8601;
-use super::routes::{Outgoing, Sender, deliveries};
+use super::routes::{Deliveries, Outgoing, Sender, deliveries};
 use super::send::enqueue;
 use super::services::write_operations;
 use super::transaction::{Terms, Transaction, new_run_id};
@@ -73,7 +74,7 @@ impl Flow {
             Err(Error::Quota(quota)) => return Ok(self.wait_for_quota(&quota)),
             checked => checked?,
         };
-        let mut course = if delivery.depth >= DEPTH_MAXIMUM {
+        let mut course = if delivery.cause.is_loop() {
             let stack = format!("sources and workflows run each other in a loop: ended after {DEPTH_MAXIMUM} runs");
             Course { failure: Some(Failure::new("", "loop", stack)), ..Course::default() }
         } else {
@@ -133,7 +134,7 @@ impl Flow {
         let limits = RunLimits::background(&platform.config.limits);
         let invocation = Invocation {
             program,
-            task: Task { lane: tenant.to_string(), call, limits, is_urgent: false },
+            task: Task { lane: tenant.to_string(), call, limits },
             credentials: Arc::new(instance.credentials),
             reply: None,
             transaction: Transaction::new(platform, terms),
@@ -172,10 +173,20 @@ impl Flow {
         }
         let subscriptions = self.routes.of(&*platform.store, &job.tenant).await?;
         let emitter = EmitterId::Workflow(workflow.id.clone());
-        let sender = Sender { emitter: &emitter, now_ms: batch.now_ms, depth: delivery.depth + 1 };
-        for (index, Planned { stream, event, delivery_ms }) in planned.iter().enumerate() {
-            let outgoing = Outgoing { index, stream, event, delivery_ms: *delivery_ms };
-            batch.operations.extend(deliveries(&subscriptions, &sender, &outgoing)?);
+        let sender = Sender { emitter: &emitter, now_ms: batch.now_ms, cause: delivery.cause.deeper() };
+        let outgoing = planned.iter().enumerate().map(|(index, Planned { stream, event, delivery_ms })| Outgoing {
+            index,
+            stream,
+            event,
+            delivery_ms: *delivery_ms,
+        });
+        let Deliveries { operations, dropped } = deliveries(&subscriptions, &sender, outgoing)?;
+        batch.operations.extend(operations);
+        if let Some(message) = dropped {
+            let failure = Failure::new("", "fan_out", message);
+            let event = failure_event(platform, &job.tenant, workflow, &failure, &delivery.event.event);
+            let (emitter, stream) = (workflow.id.to_string(), names::ERRORS.to_owned());
+            batch.operations.push(Op::Append { emitter, stream, value: event.encode()?, keep });
         }
         for (step, send) in &course.sends {
             batch.operations.push(enqueue(workflow, step, send.clone(), batch.now_ms)?);

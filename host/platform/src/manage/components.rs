@@ -201,7 +201,7 @@ async fn prepare(
     let replied = Arc::<ReplySlot>::default();
     let invocation = Invocation {
         program,
-        task: Task { lane: caller.tenant.to_string(), call, limits, is_urgent: false },
+        task: Task { lane: caller.tenant.to_string(), call, limits },
         credentials: Arc::new(instance.credentials),
         reply: Some(replied.clone()),
         transaction: Transaction::new(platform, terms),

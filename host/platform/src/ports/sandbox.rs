@@ -24,6 +24,7 @@ pub trait Sandbox: Send + Sync {
         &self,
         program: &Arc<Program>,
         task: &Task,
+        priority: Priority,
         services: Arc<dyn RunServices>,
     ) -> Result<Outcome, SandboxError>;
 }
@@ -65,8 +66,14 @@ pub struct Task {
     /// JSON for `invoke` of `wit/component.wit`; see [`Call::to_json`].
     pub call: String,
     pub limits: RunLimits,
+}
+
+/// When a run has its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    Normal,
     /// Runs that are at work may wait for this one: it does not wait for them.
-    pub is_urgent: bool,
+    Urgent,
 }
 
 /// What is called, and with what.

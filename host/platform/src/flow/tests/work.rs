@@ -193,3 +193,49 @@ async fn a_run_whose_deliveries_do_not_fit_one_batch_is_an_error_and_not_a_part_
     assert!(stage.stream(&source, "default").await.is_empty());
     assert_eq!(stage.stream(&source, "$errors").await[0]["error"]["code"], "too_much_output");
 }
+
+#[tokio::test]
+async fn one_trigger_causes_a_bounded_number_of_deliveries_however_they_branch() {
+    let world = World::new(|config| config.limits.deliveries_per_trigger = 50);
+    let stage = Stage::with(world, Config::default()).await;
+    let three = |_| Outcome { emits: [1, 2, 3].map(|n| emit(&json!(n))).to_vec(), ..returned(&json!(null)) };
+    stage.world.sandbox.script("a", three);
+    stage.world.sandbox.script("b", three);
+    let (first, second) = (stage.endpoint("a", json!({})).await, stage.deploy("b", json!({})).await);
+    for listener in [&first, &second] {
+        stage.subscribe("dc_*", listener.id.as_str(), "").await;
+    }
+
+    stage.post(&first, json!(null)).await.unwrap();
+    for _ in 0..50 {
+        stage.work().await;
+    }
+
+    // The first run emits 3 for 2 listeners: 6 of 50. Each of those has 7 left: 6 more. Each of those has 0.
+    let runs = stage.world.sandbox.called().iter().filter(|call| *call == "run").count();
+    assert_eq!(runs, 1 + 6 + 36);
+    let errors = stage.stream(&second, "$errors").await;
+    assert!(!errors.is_empty() && errors.iter().all(|error| error["error"]["code"] == "fan_out"), "{errors:?}");
+}
+
+#[tokio::test]
+async fn a_source_has_a_bounded_number_of_channels() {
+    let world = World::new(|config| config.limits.channels_per_source = 2);
+    let stage = Stage::with(world, Config::default()).await;
+    stage.world.sandbox.script("a", |call| {
+        let names = call["event"].as_array().cloned().unwrap_or_default();
+        let emits = names.iter().map(|name| emit_with(name, json!({"name": name}))).collect();
+        Outcome { emits, ..returned(&json!(null)) }
+    });
+    let source = stage.endpoint("a", json!({})).await;
+
+    stage.post(&source, json!(["x"])).await.unwrap();
+    stage.post(&source, json!(["x", "y", "z", "x"])).await.unwrap();
+    stage.post(&source, json!(["z", "y"])).await.unwrap();
+
+    let kept = [stage.stream(&source, "x").await.len(), stage.stream(&source, "y").await.len()];
+    assert_eq!((kept, stage.stream(&source, "z").await.len()), ([3, 2], 0));
+    let errors = stage.stream(&source, "$errors").await;
+    assert_eq!(errors.len(), 2);
+    assert_eq!(errors[0]["error"]["message"], "an emit was rejected: a source has at most 2 channels");
+}
