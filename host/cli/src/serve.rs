@@ -11,6 +11,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use platform::flow::{self, Flow, Worker};
 use platform::manage::first_start;
+use platform::manage::keys::run_record_uses;
 use platform::{Platform, Secret};
 use server::front;
 use server::ingress::{self, Ingress, TrustedProxy};
@@ -154,9 +155,10 @@ impl Server {
 
     /// Stops when `end` comes: first the front, so that nothing new comes in, then the worker.
     pub(crate) async fn serve_until(self, end: impl Future<Output = Result<()>>) -> Result<()> {
-        let Self { listener, socket, app, worker, stop, .. } = self;
+        let Self { platform, listener, socket, app, worker, stop } = self;
         let work_stop = CancellationToken::new();
         let working = tokio::spawn(worker.run(work_stop.clone()));
+        let recording = tokio::spawn(run_record_uses(platform, work_stop.clone()));
         let ended = async {
             let ended = end.await;
             stop.cancel();
@@ -172,6 +174,7 @@ impl Server {
         let (served, ended, ()) = tokio::join!(front, ended, operator);
         work_stop.cancel();
         working.await.context("the worker ended with a panic")?;
+        recording.await.context("recording the uses of keys ended with a panic")?;
         served.context("the server stopped")?;
         ended
     }

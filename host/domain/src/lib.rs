@@ -33,6 +33,7 @@ pub mod emit;
 
 pub mod event_id;
 pub mod fan_out;
+pub mod keys;
 pub mod retry;
 pub mod subscriptions;
 pub mod users;

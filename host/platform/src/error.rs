@@ -10,6 +10,7 @@ use domain::component::Hook;
 use domain::emit::ChannelError;
 use domain::event_id::EventIdError;
 use domain::ids::IdError;
+use domain::keys::{Scope, ScopeError};
 use domain::paging::PagingError;
 use domain::problem::Problem;
 use domain::subscriptions::SubscriptionError;
@@ -32,8 +33,12 @@ pub enum Error {
     MissingOneOf { names: &'static [&'static str] },
     #[error("`{name}`: {source}")]
     Parameter { name: &'static str, source: ParameterError },
+    #[error(transparent)]
+    Unauthenticated(#[from] KeyProblem),
     #[error("only an admin may do this")]
     NotAdmin,
+    #[error("the API key lacks the scope `{needs}`")]
+    Scope { needs: Scope },
     #[error("you cannot take the admin role from yourself: somebody else has to")]
     OwnRole,
     #[error("this request was made with that key; revoke it with another one")]
@@ -90,6 +95,17 @@ pub enum Error {
     NoFreeName,
 }
 
+/// Why a request with a key, or without one, is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeyProblem {
+    #[error("this needs a valid API key: Authorization: Bearer <API_KEY>")]
+    Unknown,
+    #[error("the API key is mistyped or incomplete: its checksum does not match")]
+    Mistyped,
+    #[error("the API key has expired")]
+    Expired,
+}
+
 /// What keeps something from being deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsedBy {
@@ -112,6 +128,8 @@ pub enum ParameterError {
     Paging(#[from] PagingError),
     #[error(transparent)]
     Subscription(#[from] SubscriptionError),
+    #[error(transparent)]
+    Scope(#[from] ScopeError),
     #[error("must be {expected}")]
     Expected { expected: &'static str },
     #[error("must not be empty")]

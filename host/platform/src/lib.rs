@@ -25,6 +25,7 @@ pub mod vault;
 mod caller;
 mod effects;
 mod error;
+mod key_uses;
 mod platform;
 mod programs;
 mod shares;
@@ -34,8 +35,8 @@ pub mod manage;
 
 pub mod fake;
 
-pub use caller::Caller;
-pub use error::{Error, Noun, ParameterError, UsedBy};
+pub use caller::{Caller, UsedKey};
+pub use error::{Error, KeyProblem, Noun, ParameterError, UsedBy};
 pub use platform::{Config, Parts, Platform};
 pub use programs::Programs;
 pub use secret::Secret;

@@ -9,6 +9,7 @@ use domain::users::Quotas;
 use store::{Batch, Store, Tenant};
 
 use crate::flow::{Channels, KeyQueues};
+use crate::key_uses::KeyUses;
 use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox};
 use crate::programs::Programs;
 use crate::shares::{Pools, Shares};
@@ -21,6 +22,7 @@ pub struct Platform {
     key_queues: Arc<KeyQueues>,
     channels: Arc<Channels>,
     pools: Arc<Pools>,
+    key_uses: Arc<KeyUses>,
 }
 
 pub struct Parts {
@@ -58,7 +60,13 @@ pub struct Config {
 impl Platform {
     pub fn new(parts: Parts) -> Self {
         let pools = Arc::new(Pools::new(&parts.config.shares));
-        Self { parts: Arc::new(parts), key_queues: Arc::default(), channels: Arc::default(), pools }
+        Self {
+            parts: Arc::new(parts),
+            key_queues: Arc::default(),
+            channels: Arc::default(),
+            key_uses: Arc::default(),
+            pools,
+        }
     }
 
     /// What tenants share while they are served.
@@ -74,6 +82,11 @@ impl Platform {
     /// Runs of this host that want the same keys of `db`.
     pub(crate) fn key_queues(&self) -> &Arc<KeyQueues> {
         &self.key_queues
+    }
+
+    /// When API keys were used last, as far as it is not stored yet.
+    pub(crate) fn key_uses(&self) -> &KeyUses {
+        &self.key_uses
     }
 }
 

@@ -8,6 +8,7 @@ mod deploy;
 mod describe;
 mod events;
 mod init;
+pub mod keys;
 mod list;
 mod login;
 mod logs;
@@ -35,6 +36,8 @@ pub enum Command {
     Logout(login::LogoutArguments),
     /// Show which user you are at which server, and what is used of your quotas
     Whoami(whoami::Arguments),
+    /// List your API keys, make, rename and revoke them
+    Keys(keys::Arguments),
     /// Deploy a source from a file, an address, or a saved or published component
     Deploy(deploy::Arguments),
     /// Change a source: its code, its name, its props, whether it is active
@@ -79,6 +82,7 @@ impl Command {
     pub(crate) fn is_json(&self) -> bool {
         match self {
             Self::Whoami(arguments) => arguments.connection.json,
+            Self::Keys(arguments) => arguments.connection.json,
             Self::Deploy(arguments) => arguments.connection.json,
             Self::Update(arguments) => arguments.connection.json,
             Self::Delete(arguments) => arguments.connection.json,
@@ -105,6 +109,7 @@ impl Command {
             Self::Login(arguments) => login::login(&arguments).await,
             Self::Logout(arguments) => login::logout(&arguments),
             Self::Whoami(arguments) => whoami::run(&arguments).await,
+            Self::Keys(arguments) => keys::run(&arguments).await,
             Self::Deploy(arguments) => deploy::run(&arguments).await,
             Self::Update(arguments) => update::run(&arguments).await,
             Self::Delete(arguments) => delete::run(&arguments).await,

@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::error::Error;
-use crate::models::{Account, App, Component, DeadLetter, Source, Subscription, Webhook};
+use crate::models::{Account, ApiKey, App, Component, DeadLetter, Source, Subscription, Webhook};
 use crate::suggest::suggest;
 
 /// Of a name that several things have; more would be a list, and there is a command for that.
@@ -63,6 +63,10 @@ pub async fn subscription(client: &Client, wanted: &str) -> Result<Subscription,
 
 pub async fn delivery(client: &Client, wanted: &str) -> Result<DeadLetter, Error> {
     pick(client.all("users/me/dead_letters").await?, wanted)
+}
+
+pub async fn key(client: &Client, wanted: &str) -> Result<ApiKey, Error> {
+    pick(client.get("users/me/keys").await?, wanted)
 }
 
 /// The one of `items` that `wanted` names. Later names count only when no earlier one fits: a slug is unique, a name
@@ -155,6 +159,18 @@ impl Named for Webhook {
 
     fn names(&self) -> Vec<&str> {
         vec![self.name.as_deref().unwrap_or(&self.id), &self.url]
+    }
+}
+
+impl Named for ApiKey {
+    const NOUN: &'static str = "key";
+
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn names(&self) -> Vec<&str> {
+        vec![self.name.as_deref().unwrap_or(&self.id)]
     }
 }
 

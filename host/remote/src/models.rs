@@ -205,6 +205,27 @@ pub struct User {
     pub rest: Rest,
 }
 
+/// An API key, without the key itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ApiKey {
+    pub id: String,
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Everything that the account may do, when absent.
+    #[serde(default)]
+    pub scopes: Option<Vec<String>>,
+    #[serde(default)]
+    pub expires_at: Option<i64>,
+    #[serde(default)]
+    pub last_used_at: Option<i64>,
+    pub created_at: i64,
+    /// Whether the request was made with it.
+    #[serde(default)]
+    pub current: bool,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
 /// How a run by hand went.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {

@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use admission::Taken;
 use bytes::Bytes;
-use domain::users::Role;
 use futures_util::future::BoxFuture;
 use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use hyper::http::request;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use platform::manage::keys::authenticate;
-use platform::{Caller, Error, Platform, Secret};
+use platform::{Caller, Error, KeyProblem, Platform, Secret};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
@@ -205,20 +204,11 @@ impl App {
 
     /// Lets a request in, or answers 401 or 403.
     async fn admit(&self, access: Access, head: &request::Parts) -> Result<Option<Caller>, Response<Body>> {
-        if access == Access::Public {
+        let Access::Key(scope) = access else {
             return Ok(None);
-        }
-        let caller = match head.extensions.get() {
-            Some(Trusted(caller)) => Some(caller.clone()),
-            None => {
-                let key = presented_key(&head.headers).ok_or_else(|| self.refuse(Refusal::Unauthenticated))?;
-                authenticate(self.platform(), &key).await.map_err(|error| self.refuse_error(error))?
-            }
         };
-        let caller = caller.ok_or_else(|| self.refuse(Refusal::Unauthenticated))?;
-        if access == Access::Admin && caller.user.role != Role::Admin {
-            return Err(self.refuse_error(Error::NotAdmin));
-        }
+        let caller = self.authenticate(head).await.map_err(|error| self.refuse_error(error))?;
+        caller.require(scope).map_err(|error| self.refuse_error(error))?;
         Ok(Some(caller))
     }
 
@@ -253,6 +243,16 @@ impl App {
         let body = self.read(&head.headers, body, route.body_bytes(self.parts.limits.body_bytes), &mut memory).await?;
         let place = pools.request(tenant).map_err(Refusal::Full)?;
         Ok((body, Some([memory, place])))
+    }
+
+    async fn authenticate(&self, head: &request::Parts) -> Result<Caller, Error> {
+        match head.extensions.get() {
+            Some(Trusted(caller)) => Ok(caller.clone()),
+            None => {
+                let key = presented_key(&head.headers).ok_or(KeyProblem::Unknown)?;
+                authenticate(self.platform(), &key).await
+            }
+        }
     }
 
     /// The JSON body, when there is one.

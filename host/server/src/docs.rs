@@ -139,6 +139,9 @@ impl<'a> Operation<'a> {
         let (method, path) = (&self.method, escape(self.path));
         let _ = write!(page, "<section id=\"{}\"><h3>{}</h3>", self.anchor(), code_spans(text(self.value, "summary")));
         let _ = write!(page, "<p class=\"path\"><b class=\"{method}\">{method}</b> <code>{path}</code></p>");
+        if let Some(scope) = self.value.pointer("/security/0/api_key/0").and_then(Value::as_str) {
+            let _ = write!(page, "<p>Scope: <code>{}</code></p>", escape(scope));
+        }
         let parameters = self.value.get("parameters").and_then(Value::as_array).into_iter().flatten();
         let rows = parameters.map(|parameter| Row {
             name: text(parameter, "name"),

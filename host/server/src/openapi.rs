@@ -1,5 +1,6 @@
 //! The OpenAPI document, made from the route table: what is described is what is served.
 
+use domain::keys::Scope;
 use serde_json::{Map, Value, json};
 
 use crate::route::{Access, Documented, Parameter, ParameterKind, RequestBody, Route};
@@ -62,6 +63,9 @@ fn operation(route: &Route) -> Value {
     });
     if let (Some(body), Some(fields)) = (request_body(route), operation.as_object_mut()) {
         fields.insert("requestBody".to_owned(), body);
+    }
+    if let (Access::Key(scope), Some(fields)) = (route.access, operation.as_object_mut()) {
+        fields.insert("security".to_owned(), json!([{"api_key": [scope]}]));
     }
     operation
 }
@@ -173,6 +177,10 @@ fn schema(kind: ParameterKind) -> Value {
         ParameterKind::Boolean => json!({"type": "boolean"}),
         ParameterKind::Object => json!({"type": "object"}),
         ParameterKind::Texts => json!({"type": "object", "additionalProperties": {"type": "string"}}),
+        ParameterKind::Scopes => {
+            let names = Scope::ALL.map(Scope::as_str);
+            json!({"type": "array", "items": {"type": "string", "enum": names}, "minItems": 1})
+        }
         ParameterKind::OneOf(values) => json!({"type": "string", "enum": values}),
     }
 }
@@ -186,7 +194,7 @@ fn responses(route: &Route) -> Value {
     let (status, success) = success(route.answer);
     responses.insert(status.to_owned(), success);
     let mut refusals: Vec<u16> = vec![400, 401, 408, 413, 503];
-    if route.access == Access::Admin {
+    if matches!(route.access, Access::Key(scope) if scope != Scope::Read) {
         refusals.push(403);
     }
     // Any request may carry a body that is not JSON.
@@ -225,7 +233,7 @@ fn reason(status: u16) -> &'static str {
     match status {
         400 => "A parameter or the JSON is wrong",
         401 => "The API key is missing or wrong",
-        403 => "Not yours to do, or a limit of the account is reached",
+        403 => "The key lacks the scope, it is not yours to do, or a limit of the account is reached",
         404 => "There is no such id, or it is somebody else's",
         408 => "The body did not arrive in time",
         409 => "It is in use or being changed, or the name is taken",

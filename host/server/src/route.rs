@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use domain::keys::Scope;
 use futures_util::future::BoxFuture;
 use hyper::Method;
 use platform::Error;
@@ -14,10 +15,8 @@ use crate::api::{Answer, Context};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Public,
-    /// Anybody with a key.
-    Key,
-    /// A key of an admin.
-    Admin,
+    /// A key with this scope.
+    Key(Scope),
 }
 
 pub(crate) type Handler = Arc<dyn Fn(Context) -> BoxFuture<'static, Result<Answer, Error>> + Send + Sync>;
@@ -94,6 +93,8 @@ pub(crate) enum ParameterKind {
     /// An object of strings.
     Texts,
     OneOf(&'static [&'static str]),
+    /// A list of scopes of keys, or their names separated by commas.
+    Scopes,
 }
 
 /// One row of the table.

@@ -3,14 +3,21 @@
 
 mod parameters;
 
+use domain::keys::Scope;
 use hyper::Method;
 use serde_json::json;
 
 use crate::api::{accounts, admin, components, events, operations, sources, subscriptions, users, webhooks, workflows};
-use crate::route::Access::{Admin, Key, Public};
+use crate::route::Access::{self, Public};
 use crate::route::Documented::{Accepted, List, NoContent, One, Page};
 use crate::route::{Route, route};
 use parameters::*;
+
+/// What a route needs of a key: `domain::keys::Scope` says what each is for.
+const READ: Access = Access::Key(Scope::Read);
+const WRITE: Access = Access::Key(Scope::Write);
+const DEPLOY: Access = Access::Key(Scope::Deploy);
+const ADMIN: Access = Access::Key(Scope::Admin);
 
 const GET: Method = Method::GET;
 const POST: Method = Method::POST;
@@ -37,22 +44,22 @@ pub(crate) fn table() -> Vec<Route> {
 #[rustfmt::skip]
 fn components_routes() -> Vec<Route> {
     vec![
-        route(POST, "/v1/components", Key, components::create)
+        route(POST, "/v1/components", DEPLOY, components::create)
             .says("Components", "Save a component from its code or its address").body_with(CODE_NAMES, &NEW_COMPONENT).answers(One("Component")).refuses(&[422, 429])
             .example(json!({"component_code": "module.exports = {\n  name: \"Hello\",\n  version: \"0.0.1\",\n  props: {timer: {type: \"$.interface.timer\", default: {intervalSeconds: 60}}},\n  run() { this.$emit({hello: \"world\"}) },\n}"})),
-        route(GET, "/v1/components/registry/{key}", Key, components::find_registered)
+        route(GET, "/v1/components/registry/{key}", READ, components::find_registered)
             .says("Components", "Read a globally published component").answers(One("Component")).refuses(&[404]),
-        route(GET, "/v1/components/{key_or_id}", Key, components::find)
+        route(GET, "/v1/components/{key_or_id}", READ, components::find)
             .says("Components", "Read a component by its id or its key").answers(One("Component")).refuses(&[404]),
-        route(DELETE, "/v1/components/{key_or_id}", Key, components::delete)
+        route(DELETE, "/v1/components/{key_or_id}", DEPLOY, components::delete)
             .says("Components", "Delete a component of yours that no source and no workflow uses").answers(NoContent).refuses(&[404, 409]),
-        route(POST, "/v1/components/{key_or_id}/options", Key, components::options).after(components::find)
+        route(POST, "/v1/components/{key_or_id}/options", DEPLOY, components::options).after(components::find)
             .says("Components", "Run the options of a prop").body(&OPTIONS).answers(One("Options")).refuses(&[404, 422, 429])
             .example(json!({"prop": "channel", "configured_props": {"slack": {"authProvisionId": "apn_Ab12Cd34Ef56"}}, "page": 0})),
-        route(POST, "/v1/components/{key_or_id}/run", Key, components::run).after(components::find)
+        route(POST, "/v1/components/{key_or_id}/run", WRITE, components::run).after(components::find)
             .says("Components", "Run an action once").body(&ACTION).answers(One("ActionRun")).refuses(&[404, 422, 429])
             .example(json!({"configured_props": {"text": "hello"}, "steps": {}})),
-        route(GET, "/v1/users/me/components", Key, components::list)
+        route(GET, "/v1/users/me/components", READ, components::list)
             .says("Components", "List your components, newest first").query(&PAGING).answers(Page("Component")),
     ]
 }
@@ -61,22 +68,22 @@ fn components_routes() -> Vec<Route> {
 #[rustfmt::skip]
 fn sources_routes() -> Vec<Route> {
     vec![
-        route(POST, "/v1/sources", Key, sources::create)
+        route(POST, "/v1/sources", DEPLOY, sources::create)
             .says("Sources", "Deploy a source; runs its deploy and activate hooks").body_with(SOURCE_NAMES, &NEW_SOURCE).answers(One("Source")).refuses(&[403, 404, 422, 429])
             .example(json!({"component_id": "sc_Ab12Cd34Ef56", "name": "Every minute", "configured_props": {"timer": {"intervalSeconds": 60}}})),
-        route(GET, "/v1/users/me/sources", Key, sources::list)
+        route(GET, "/v1/users/me/sources", READ, sources::list)
             .says("Sources", "List your sources, newest first").query(&PAGING).answers(Page("Source")),
-        route(GET, "/v1/sources/{id}", Key, sources::find)
+        route(GET, "/v1/sources/{id}", READ, sources::find)
             .says("Sources", "Read a source").answers(One("Source")).refuses(&[404]),
-        route(PUT, "/v1/sources/{id}", Key, sources::update).after(sources::find)
+        route(PUT, "/v1/sources/{id}", DEPLOY, sources::update).after(sources::find)
             .says("Sources", "Update a source: deactivate, replace, activate").body(&CHANGED_SOURCE).answers(One("Source")).refuses(&[404, 409, 422, 429])
             .example(json!({"name": "Every hour", "configured_props": {"timer": {"cron": "0 * * * *"}}})),
-        route(DELETE, "/v1/sources/{id}", Key, sources::delete)
+        route(DELETE, "/v1/sources/{id}", DEPLOY, sources::delete)
             .says("Sources", "Delete a source; runs its deactivate hook").query(&[IGNORE_HOOK_ERRORS]).answers(NoContent).refuses(&[404, 409, 422]),
-        route(POST, "/v1/sources/{id}/run", Key, sources::run).after(sources::find)
+        route(POST, "/v1/sources/{id}/run", WRITE, sources::run).after(sources::find)
             .says("Sources", "Run a source by hand; the body is its event").any_body().answers(One("SourceRun")).refuses(&[404, 429])
             .example(json!({"method": "POST", "body": {"hello": "world"}})),
-        route(GET, "/v1/sources/{id}/logs", Key, events::logs)
+        route(GET, "/v1/sources/{id}/logs", READ, events::logs)
             .says("Sources", "Read the log of a source, newest first").query(&EVENT_PAGING).answers(Page("LogLine")).refuses(&[404]),
     ]
 }
@@ -85,17 +92,17 @@ fn sources_routes() -> Vec<Route> {
 #[rustfmt::skip]
 fn events_routes() -> Vec<Route> {
     vec![
-        route(GET, "/v1/sources/{id}/event_summaries", Key, events::summaries)
+        route(GET, "/v1/sources/{id}/event_summaries", READ, events::summaries)
             .says("Events", "Read the last events of a source").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
-        route(GET, "/v1/sources/{id}/events", Key, events::list)
+        route(GET, "/v1/sources/{id}/events", READ, events::list)
             .says("Events", "Read the last events of a source, in short form").query(&EVENTS).answers(Page("Event")).refuses(&[404]),
-        route(GET, "/v1/sources/{id}/streams", Key, events::streams)
+        route(GET, "/v1/sources/{id}/streams", READ, events::streams)
             .says("Events", "List the streams of a source and how many events of each are kept").answers(List("Stream")).refuses(&[404]),
-        route(DELETE, "/v1/sources/{id}/events", Key, events::delete)
+        route(DELETE, "/v1/sources/{id}/events", WRITE, events::delete)
             .says("Events", "Delete events of a source, all or an inclusive range; answers before it is done").query(&EVENT_RANGE).answers(Accepted).refuses(&[404]),
-        route(GET, "/v1/workflows/{workflow_id}/event_summaries", Key, workflows::events)
+        route(GET, "/v1/workflows/{workflow_id}/event_summaries", READ, workflows::events)
             .says("Events", "Read the last events that a workflow emitted").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
-        route(GET, "/v1/workflows/{workflow_id}/$errors/event_summaries", Key, workflows::errors)
+        route(GET, "/v1/workflows/{workflow_id}/$errors/event_summaries", READ, workflows::errors)
             .says("Events", "Read the last errors of a workflow").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
     ]
 }
@@ -104,23 +111,23 @@ fn events_routes() -> Vec<Route> {
 #[rustfmt::skip]
 fn subscriptions_routes() -> Vec<Route> {
     vec![
-        route(POST, "/v1/subscriptions", Key, subscriptions::create)
+        route(POST, "/v1/subscriptions", WRITE, subscriptions::create)
             .says("Subscriptions", "Subscribe a listener to a stream of an emitter").body(&SUBSCRIPTION).answers(One("Subscription")).refuses(&[403, 404])
             .example(json!({"emitter_id": "dc_*", "event_name": "$errors", "listener_id": "wh_Ab12Cd34Ef56"})),
-        route(DELETE, "/v1/subscriptions", Key, subscriptions::delete)
+        route(DELETE, "/v1/subscriptions", WRITE, subscriptions::delete)
             .says("Subscriptions", "End a subscription").query(&ENDED_SUBSCRIPTION).answers(NoContent).refuses(&[404]),
-        route(GET, "/v1/users/me/subscriptions", Key, subscriptions::list)
+        route(GET, "/v1/users/me/subscriptions", READ, subscriptions::list)
             .says("Subscriptions", "List your subscriptions").answers(List("Subscription")),
-        route(GET, "/v1/users/me/dead_letters", Key, subscriptions::list_dead_letters)
+        route(GET, "/v1/users/me/dead_letters", READ, subscriptions::list_dead_letters)
             .says("Subscriptions", "List deliveries that were given up").query(&PAGING).answers(Page("DeadLetter")),
-        route(POST, "/v1/dead_letters/{id}/replay", Key, subscriptions::replay_dead_letter)
+        route(POST, "/v1/dead_letters/{id}/replay", WRITE, subscriptions::replay_dead_letter)
             .says("Subscriptions", "Deliver again what was given up").answers(One("Replayed")).refuses(&[404, 409]),
-        route(POST, "/v1/auto_subscriptions", Key, subscriptions::create_auto)
+        route(POST, "/v1/auto_subscriptions", WRITE, subscriptions::create_auto)
             .says("Subscriptions", "Subscribe a listener to everything that is created later").body(&AUTO_SUBSCRIPTION).answers(One("Subscription")).refuses(&[403, 404])
             .example(json!({"event_name": "$errors", "listener_id": "wh_Ab12Cd34Ef56"})),
-        route(DELETE, "/v1/auto_subscriptions", Key, subscriptions::delete_auto)
+        route(DELETE, "/v1/auto_subscriptions", WRITE, subscriptions::delete_auto)
             .says("Subscriptions", "End an auto-subscription").query(&AUTO_SUBSCRIPTION).answers(NoContent).refuses(&[404]),
-        route(GET, "/v1/users/me/auto_subscriptions", Key, subscriptions::list_auto)
+        route(GET, "/v1/users/me/auto_subscriptions", READ, subscriptions::list_auto)
             .says("Subscriptions", "List your auto-subscriptions").answers(List("Subscription")),
     ]
 }
@@ -129,17 +136,17 @@ fn subscriptions_routes() -> Vec<Route> {
 #[rustfmt::skip]
 fn webhooks_routes() -> Vec<Route> {
     vec![
-        route(POST, "/v1/webhooks", Key, webhooks::create)
+        route(POST, "/v1/webhooks", WRITE, webhooks::create)
             .says("Webhooks", "Create a webhook; its signing secret is shown this once").body(&WEBHOOK).answers(One("Webhook")).refuses(&[403, 422])
             .example(json!({"url": "https://example.com/hook", "name": "My hook"})),
-        route(GET, "/v1/users/me/webhooks", Key, webhooks::list)
+        route(GET, "/v1/users/me/webhooks", READ, webhooks::list)
             .says("Webhooks", "List your webhooks, newest first").query(&PAGING).answers(Page("Webhook")),
-        route(GET, "/v1/webhooks/{id}", Key, webhooks::find)
+        route(GET, "/v1/webhooks/{id}", READ, webhooks::find)
             .says("Webhooks", "Read a webhook").answers(One("Webhook")).refuses(&[404]),
-        route(PUT, "/v1/webhooks/{id}", Key, webhooks::update)
+        route(PUT, "/v1/webhooks/{id}", WRITE, webhooks::update)
             .says("Webhooks", "Change a webhook, or activate it again after its receiver answered 410; its signing secret stays").body(&CHANGED_WEBHOOK).answers(One("Webhook")).refuses(&[404, 409, 422])
             .example(json!({"active": true})),
-        route(DELETE, "/v1/webhooks/{id}", Key, webhooks::delete)
+        route(DELETE, "/v1/webhooks/{id}", WRITE, webhooks::delete)
             .says("Webhooks", "Delete a webhook and its subscriptions").answers(NoContent).refuses(&[404]),
     ]
 }
@@ -148,15 +155,19 @@ fn webhooks_routes() -> Vec<Route> {
 #[rustfmt::skip]
 fn users_routes() -> Vec<Route> {
     vec![
-        route(GET, "/v1/users/me", Key, users::me)
+        route(GET, "/v1/users/me", READ, users::me)
             .says("Users", "Read the current user").answers(One("User")),
-        route(GET, "/v1/users/me/workflows", Key, workflows::list)
+        route(GET, "/v1/users/me/workflows", READ, workflows::list)
             .says("Users", "List your workflows").query(&PAGING).answers(Page("Workflow")),
-        route(GET, "/v1/users/me/keys", Key, users::list_keys)
+        route(GET, "/v1/users/me/keys", READ, users::list_keys)
             .says("Users", "List your API keys, without the keys themselves").answers(List("Key")),
-        route(POST, "/v1/users/me/keys", Key, users::create_key)
-            .says("Users", "Make a further API key; it is shown this once").answers(One("NewKey")).refuses(&[403]),
-        route(DELETE, "/v1/users/me/keys/{id}", Key, users::revoke_key)
+        route(POST, "/v1/users/me/keys", WRITE, users::create_key)
+            .says("Users", "Make a further API key; it is shown this once. It does no more than the key in use, and lives no longer").body(&NEW_KEY).answers(One("NewKey"))
+            .example(json!({"name": "CI", "scopes": ["deploy"], "expires_at": 1_800_000_000})),
+        route(PUT, "/v1/users/me/keys/{id}", WRITE, users::rename_key)
+            .says("Users", "Rename an API key").body(&KEY_NAME).answers(One("Key")).refuses(&[404, 409])
+            .example(json!({"name": "CI"})),
+        route(DELETE, "/v1/users/me/keys/{id}", WRITE, users::revoke_key)
             .says("Users", "Revoke an API key, but not the one in use").answers(NoContent).refuses(&[404, 409]),
     ]
 }
@@ -165,19 +176,19 @@ fn users_routes() -> Vec<Route> {
 #[rustfmt::skip]
 fn accounts_routes() -> Vec<Route> {
     vec![
-        route(GET, "/v1/apps", Key, accounts::list_apps)
+        route(GET, "/v1/apps", READ, accounts::list_apps)
             .says("Accounts", "List the apps that accounts can be connected to").query(&PAGING).answers(Page("App")),
-        route(POST, "/v1/apps/{name_slug}/events", Key, accounts::publish_event)
+        route(POST, "/v1/apps/{name_slug}/events", WRITE, accounts::publish_event)
             .says("Accounts", "Hand an event of an app to your sources that listen to it with `$.interface.apphook`; the body is the event").query(&[APP_EVENT_NAME]).any_body().answers(Accepted).refuses(&[404])
             .example(json!({"type": "message", "text": "hello"})),
-        route(POST, "/v1/accounts", Key, accounts::create)
+        route(POST, "/v1/accounts", WRITE, accounts::create)
             .says("Accounts", "Connect an account of an app").body(&ACCOUNT).answers(One("Account")).refuses(&[403, 404])
             .example(json!({"app": "slack", "name": "Work", "credentials": {"oauth_access_token": "xoxb-…"}})),
-        route(GET, "/v1/users/me/accounts", Key, accounts::list)
+        route(GET, "/v1/users/me/accounts", READ, accounts::list)
             .says("Accounts", "List your connected accounts").query(&PAGING).answers(Page("Account")),
-        route(GET, "/v1/accounts/{id}", Key, accounts::find)
+        route(GET, "/v1/accounts/{id}", READ, accounts::find)
             .says("Accounts", "Read a connected account, without its credentials").answers(One("Account")).refuses(&[404]),
-        route(DELETE, "/v1/accounts/{id}", Key, accounts::delete)
+        route(DELETE, "/v1/accounts/{id}", WRITE, accounts::delete)
             .says("Accounts", "Delete a connected account that no source and no workflow uses").query(&[FORCE]).answers(NoContent).refuses(&[404, 409]),
     ]
 }
@@ -186,31 +197,32 @@ fn accounts_routes() -> Vec<Route> {
 #[rustfmt::skip]
 fn operator_routes() -> Vec<Route> {
     vec![
-        route(GET, "/v1/admin/users", Admin, admin::list_users)
+        route(GET, "/v1/admin/users", ADMIN, admin::list_users)
             .says("Operator", "List all users").query(&PAGING).answers(Page("AdminUser")),
-        route(POST, "/v1/admin/users", Admin, admin::create_user)
+        route(POST, "/v1/admin/users", ADMIN, admin::create_user)
             .says("Operator", "Create a user; their key is shown this once").body(&NEW_USER).answers(One("AdminUser")).refuses(&[409])
             .example(json!({"username": "ada", "email": "ada@example.com"})),
-        route(GET, "/v1/admin/users/{id}", Admin, admin::find_user)
+        route(GET, "/v1/admin/users/{id}", ADMIN, admin::find_user)
             .says("Operator", "Read a user").answers(One("AdminUser")).refuses(&[404]),
-        route(PUT, "/v1/admin/users/{id}", Admin, admin::update_user)
+        route(PUT, "/v1/admin/users/{id}", ADMIN, admin::update_user)
             .says("Operator", "Change a user's role, plan or quotas").body(&CHANGED_USER).answers(One("AdminUser")).refuses(&[403, 404, 409])
             .example(json!({"daily_invocations_quota": 5000})),
-        route(DELETE, "/v1/admin/users/{id}", Admin, admin::delete_user)
+        route(DELETE, "/v1/admin/users/{id}", ADMIN, admin::delete_user)
             .says("Operator", "Delete a user with everything they have; no hooks run").answers(Accepted).refuses(&[403, 404, 409]),
-        route(POST, "/v1/admin/users/{id}/keys", Admin, admin::create_key)
-            .says("Operator", "Make a further key for a user").answers(One("NewKey")).refuses(&[404]),
-        route(POST, "/v1/admin/apps", Admin, admin::put_app)
+        route(POST, "/v1/admin/users/{id}/keys", ADMIN, admin::create_key)
+            .says("Operator", "Make a further key for a user").body(&NEW_KEY).answers(One("NewKey")).refuses(&[404])
+            .example(json!({"name": "laptop"})),
+        route(POST, "/v1/admin/apps", ADMIN, admin::put_app)
             .says("Operator", "Register an app, or change it").body(&APP).answers(One("App"))
             .example(json!({"name_slug": "slack", "name": "Slack", "auth_type": "oauth"})),
-        route(DELETE, "/v1/admin/apps/{name_slug}", Admin, admin::delete_app)
+        route(DELETE, "/v1/admin/apps/{name_slug}", ADMIN, admin::delete_app)
             .says("Operator", "Remove an app").answers(NoContent).refuses(&[404]),
-        route(POST, "/v1/admin/registry", Admin, admin::publish)
+        route(POST, "/v1/admin/registry", ADMIN, admin::publish)
             .says("Operator", "Publish a component to everybody").body_with(CODE_NAMES, &CODE).answers(One("Component")).refuses(&[409, 422, 429])
             .example(json!({"component_code": "module.exports = {name: \"Hi\", key: \"demo-hi\", version: \"1.0.0\", run() {}}"})),
-        route(DELETE, "/v1/admin/registry/{key}", Admin, admin::unpublish)
+        route(DELETE, "/v1/admin/registry/{key}", ADMIN, admin::unpublish)
             .says("Operator", "Unpublish a component; sources made from it go on").answers(NoContent).refuses(&[404, 409]),
-        route(POST, "/v1/admin/rotate_key", Admin, admin::rotate_key)
+        route(POST, "/v1/admin/rotate_key", ADMIN, admin::rotate_key)
             .says("Operator", "Make a new encryption key and wrap every stored secret under it").body(&ROTATION).answers(One("Rotation")).refuses(&[409])
             .example(json!({"resume": true})),
     ]

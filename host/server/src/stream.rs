@@ -24,6 +24,7 @@ use std::sync::{Arc, OnceLock};
 use admission::{Pool, Share, Taken};
 use async_trait::async_trait;
 use bytes::Bytes;
+use domain::keys::Scope;
 use futures_util::stream;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
@@ -73,7 +74,7 @@ impl Default for Config {
 #[async_trait]
 impl Plugin for Streams {
     fn claims(&self, head: &request::Parts) -> Option<Access> {
-        (head.method == Method::GET && source_id(head).is_some()).then_some(Access::Key)
+        (head.method == Method::GET && source_id(head).is_some()).then_some(Access::Key(Scope::Read))
     }
 
     async fn handle(&self, request: Request<Body>, caller: Option<Caller>) -> Response<Body> {

@@ -10,6 +10,10 @@ Written by `just generate` from [`schemas/openapi.json`](../schemas/openapi.json
 
 - Every path is below `/v1`, with or without a slash at the end.
 - `Authorization: Bearer <API key>` goes with every request; a body needs `Content-Type: application/json`.
+- A key has scopes, and each operation names the one it needs: `read` reads, `write` changes webhooks, subscriptions, accounts,
+  keys and events and runs what is deployed, `deploy` changes components and sources, `admin` is for the operator's routes. Each
+  includes `read`; a key that was made without scopes has all. Without the scope the answer is 403 `insufficient_scope`. A key
+  that only reads is shown no endpoint addresses and not itself.
 - Parameters of a body may be given in the query string instead; the body wins.
 - Every answer carries its payload in `data`; lists also carry `page_info` with `total_count`, `count`, `start_cursor` and
   `end_cursor`. Lists are newest first; ask for the next page with `after=<end_cursor>`.
@@ -57,6 +61,9 @@ fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
 
 fn write_operation(text: &mut String, path: &str, method: &str, operation: &Value) {
     writeln!(text, "\n### {} {path}\n\n{}.", method.to_uppercase(), operation["summary"].as_str().unwrap()).unwrap();
+    if let Some(scope) = operation["security"][0]["api_key"][0].as_str() {
+        writeln!(text, "\nScope: `{scope}`.").unwrap();
+    }
     let parameters = operation["parameters"].as_array().map_or(&[][..], Vec::as_slice);
     let is_common = |name: &Value| name == "include" || name == "exclude";
     let own: Vec<&Value> = parameters.iter().filter(|parameter| !is_common(&parameter["name"])).collect();

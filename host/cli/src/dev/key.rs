@@ -5,21 +5,24 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use platform::manage::keys::authenticate;
+use platform::manage::keys::{KeyWish, authenticate};
 use platform::manage::{first_start, users};
-use platform::{Caller, Platform, Secret};
+use platform::{Caller, Error, Platform, Secret};
 
 /// The one kept, while it is still valid, or a new one.
 pub(super) async fn of_developer(platform: &Platform, data: &Path) -> Result<Secret<String>> {
     let path = data.join("dev.key");
     if let Ok(kept) = std::fs::read_to_string(&path) {
         let kept = Secret::new(kept.trim().to_owned());
-        if authenticate(platform, &kept).await?.is_some() {
-            return Ok(kept);
+        match authenticate(platform, &kept).await {
+            Ok(_) => return Ok(kept),
+            Err(Error::Unauthenticated(_)) => {}
+            Err(error) => return Err(error.into()),
         }
     }
     let user = first_start::first_user(platform).await?;
-    let made = users::create_key(&Caller::operator(), platform, user.as_str()).await?;
+    let wish = KeyWish { name: Some("dev".to_owned()), ..KeyWish::default() };
+    let made = users::create_key(&Caller::operator(), platform, user.as_str(), wish).await?;
     write(&path, made.key.expose()).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(made.key)
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use remote::Output;
 use remote::output::table::{text, whole};
 use remote::output::{Table, ago};
+use remote::spans::Span;
 use serde_json::{Map, Value, json};
 
 use super::{Common, Door, confirm, text_of};
@@ -43,10 +44,19 @@ enum Command {
         #[command(flatten)]
         quotas: Quotas,
     },
-    /// Make a further API key for a user and print it: for whoever lost theirs
+    /// Make a further API key for a user and print it, such as when theirs is lost
     NewKey {
         /// A name or an id
         user: String,
+        /// What to call it
+        #[arg(long)]
+        name: Option<String>,
+        /// What it may do; everything that the user may, without it
+        #[arg(long, value_name = "SCOPE,…", value_delimiter = ',', value_parser = ["read", "write", "deploy", "admin"])]
+        scopes: Vec<String>,
+        /// How long it is valid: `12h`, `30d`, `8w`; without end, without it
+        #[arg(long, value_name = "TIME")]
+        expires: Option<Span>,
     },
     /// Delete a user with their sources, events, accounts and everything else; no hooks run
     Delete {
@@ -81,9 +91,10 @@ pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<Exit
             let changed = door.put(&path, fields([("role", role), ("plan", plan)], &quotas)).await?;
             print_users(&output, &[changed])?;
         }
-        Command::NewKey { user } => {
+        Command::NewKey { user, name, scopes, expires } => {
             let path = format!("{}/keys", path_of(&door, &user).await?);
-            print_key(&output, &door.post(&path, json!({})).await?)?;
+            let wish = remote::keys::wish(name.as_deref(), &scopes, expires);
+            print_key(&output, &door.post(&path, wish).await?)?;
         }
         Command::Delete { user, yes } => {
             let path = path_of(&door, &user).await?;

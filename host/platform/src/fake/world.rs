@@ -80,6 +80,6 @@ impl World {
     }
 
     async fn caller(&self, key: &Secret<String>) -> Caller {
-        authenticate(&self.platform, key).await.expect("a working store").expect("a known key")
+        authenticate(&self.platform, key).await.expect("a known key")
     }
 }

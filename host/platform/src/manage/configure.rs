@@ -127,14 +127,15 @@ pub(super) fn schedules(source: &Source) -> Vec<(String, Schedule)> {
 }
 
 /// The values as the API shows them: in the order of declaration, secrets redacted, endpoints filled in.
-pub(super) fn shown(platform: &Platform, source: &Source) -> Map<String, Value> {
+pub(super) fn shown(caller: &Caller, platform: &Platform, source: &Source) -> Map<String, Value> {
     let revision = &source.revision;
     let mut shown = Map::new();
     for definition in &revision.description.props {
         let value = match definition.kind {
-            PropType::Http => {
+            PropType::Http if caller.sees_endpoints() => {
                 Some(json!({"endpoint_url": platform.endpoint_url(source.endpoint_of(&definition.name))}))
             }
+            PropType::Http => Some(json!({"endpoint_url": props::REDACTED})),
             _ if revision.secret_props.contains(&definition.name) => Some(json!(props::REDACTED)),
             _ => revision.props.get(&definition.name).cloned(),
         };

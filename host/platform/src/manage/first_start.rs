@@ -4,7 +4,7 @@ use domain::ids::UserId;
 use domain::users::Role;
 use store::Lookup;
 
-use super::keys::{self, NewKey};
+use super::keys::{self, KeyWish, NewKey};
 use super::users::{self, NewUser};
 use crate::records::{Installation, RecordError, Stored, names, shelf};
 use crate::vault::Context;
@@ -36,7 +36,7 @@ pub async fn start(platform: &Platform, chosen_key: Option<&Secret<String>>) -> 
         quotas: platform.config.default_quotas,
     };
     let user = users::create_user(platform, UserId::from_random([0; 16]), admin).await?;
-    let key = keys::create_for(platform, &user.id, chosen_key).await?;
+    let key = keys::create_for(platform, &user.id, KeyWish::default(), chosen_key).await?;
     let key_check = platform.vault.seal(CHECK, CHECK_TEXT)?;
     let created_at = platform.clock.now_seconds();
     let installation = Installation { first_user: user.id, key_check, created_at };

@@ -51,12 +51,12 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 
 /// The view of the create response.
 pub fn view_created(caller: &Caller, platform: &Platform, source: Source) -> SourceView {
-    SourceView { user_id: Some(caller.user.id.clone()), ..view(platform, source) }
+    SourceView { user_id: Some(caller.user.id.clone()), ..view(caller, platform, source) }
 }
 
 /// The view of a list, and of a single read.
-pub fn view(platform: &Platform, source: Source) -> SourceView {
-    let configured_props = configure::shown(platform, &source);
+pub fn view(caller: &Caller, platform: &Platform, source: Source) -> SourceView {
+    let configured_props = configure::shown(caller, platform, &source);
     SourceView {
         id: source.id,
         user_id: None,

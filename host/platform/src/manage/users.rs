@@ -3,12 +3,13 @@
 mod delete;
 
 use domain::ids::UserId;
+use domain::keys::Scopes;
 use domain::paging::PageQuery;
 use domain::users::{Plan, Quotas, Role, Usage, day_start_ms};
 use serde::Serialize;
 use store::{DirectoryWrite, Lookup, Tenant};
 
-use super::keys::{self, NewKey};
+use super::keys::{self, KeyWish, NewKey};
 use super::paging::{PageOf, page};
 use crate::records::{User, names, shelf};
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
@@ -32,7 +33,9 @@ pub struct Me {
 #[serde(untagged)]
 pub enum MyPlan {
     Free {
-        api_key: String,
+        /// Not for a key with scopes: what only reads sees nothing secret.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        api_key: Option<String>,
         daily_compute_time_quota: u64,
         daily_compute_time_used: u64,
         daily_invocations_quota: u64,
@@ -79,7 +82,7 @@ pub async fn me(caller: &Caller, platform: &Platform) -> Result<Me, Error> {
         Plan::Free { quotas } => {
             let usage = usage_today(&caller.tenant, platform).await?;
             MyPlan::Free {
-                api_key: caller.presented_key.expose().clone(),
+                api_key: has_every_scope(caller).then(|| caller.presented_key.expose().clone()),
                 daily_compute_time_quota: quotas.daily_compute_ms,
                 daily_compute_time_used: usage.compute_ms,
                 daily_invocations_quota: quotas.daily_invocations,
@@ -127,19 +130,21 @@ pub async fn on_behalf_of(platform: &Platform, name_or_id: &str) -> Result<Calle
     let id = claimed.and_then(|id| String::from_utf8(id.to_vec()).ok()).unwrap_or_else(|| name_or_id.to_owned());
     let found = shelf::find::<User>(&*platform.store, &names::operator(), Lookup::Id(&id)).await?;
     let user = found.ok_or_else(|| Error::not_found(Noun::User, name_or_id))?.record;
-    Ok(Caller::new(user, Secret::new(String::new())))
+    Ok(Caller::new(user, Secret::new(String::new()), None))
 }
 
 /// A new account and its first key.
 pub async fn create(caller: &Caller, platform: &Platform, new: NewUser) -> Result<(User, NewKey), Error> {
     caller.require_admin()?;
+    check_role(caller, Some(new.role))?;
     let user = create_user(platform, UserId::from_random(platform.entropy.bytes()), new).await?;
-    let key = keys::create_for(platform, &user.id, None).await?;
+    let key = keys::create_for(platform, &user.id, KeyWish::default(), None).await?;
     Ok((user, key))
 }
 
 pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: UserChange) -> Result<User, Error> {
     caller.require_admin()?;
+    check_role(caller, change.role)?;
     let operator = names::operator();
     let found = shelf::find::<User>(&*platform.store, &operator, Lookup::Id(id)).await?;
     let mut kept = found.ok_or_else(|| Error::not_found(Noun::User, id))?;
@@ -156,10 +161,22 @@ pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: User
     Ok(kept.record)
 }
 
-/// A further key for somebody who lost theirs.
-pub async fn create_key(caller: &Caller, platform: &Platform, id: &str) -> Result<NewKey, Error> {
+/// A further key for a user who lost theirs. It does nothing that the key in use does not.
+pub async fn create_key(caller: &Caller, platform: &Platform, id: &str, wish: KeyWish) -> Result<NewKey, Error> {
     let user = find(caller, platform, id).await?;
-    keys::create_for(platform, &user.id, None).await
+    keys::create_for(platform, &user.id, keys::wish_of(caller, platform, wish)?, None).await
+}
+
+/// An admin's first key has every scope, so that a key with fewer must not make admins.
+fn check_role(caller: &Caller, role: Option<Role>) -> Result<(), Error> {
+    match role {
+        Some(Role::Admin) => caller.require_all(&Scopes::all()),
+        Some(Role::Member) | None => Ok(()),
+    }
+}
+
+fn has_every_scope(caller: &Caller) -> bool {
+    caller.key.as_ref().is_none_or(|key| key.scopes.is_none())
 }
 
 /// Names and addresses are unique everywhere, so they are claimed in the directory first.

@@ -1,6 +1,7 @@
 //! Accounts and their keys.
 
 use domain::ids::UserId;
+use domain::keys::Scopes;
 use domain::users::{Plan, Role};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,18 @@ pub struct ApiKey {
     pub id: String,
     /// SHA-256 of the key, in hex.
     pub hash: String,
+    /// For people to recognise it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Everything that the account may do, when absent.
+    #[serde(default)]
+    pub scopes: Option<Scopes>,
+    /// Epoch seconds; it does not expire when absent.
+    #[serde(default)]
+    pub expires_at: Option<u64>,
+    /// Epoch seconds, a minute late at most: see `KeyUses`.
+    #[serde(default)]
+    pub last_used_at: Option<u64>,
     pub created_at: u64,
 }
 
@@ -42,6 +55,14 @@ impl Stored for User {
 
     fn id(&self) -> String {
         self.id.to_string()
+    }
+}
+
+// === impl ApiKey ===
+
+impl ApiKey {
+    pub fn is_expired(&self, now_seconds: u64) -> bool {
+        self.expires_at.is_some_and(|expires_at| expires_at <= now_seconds)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::keys::{expiry_of, scopes_of};
 use crate::error::Error;
-use crate::models::User;
+use crate::models::{ApiKey, User};
 use crate::output::{Fields, full_time};
 use crate::session::Connection;
 
@@ -21,6 +22,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     if session.output.is_json {
         return session.output.json(&user);
     }
+    // A server of an older version does not tell which key it was.
+    let keys: Vec<ApiKey> = session.client.get("users/me/keys").await.unwrap_or_default();
+    let key = keys.iter().find(|key| key.current);
     let number = |name: &str| user.rest.get(name).and_then(Value::as_i64);
     let used = |name: &str, unit: &str| {
         let (used, quota) = (number(&format!("{name}_used"))?, number(&format!("{name}_quota"))?);
@@ -31,6 +35,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
         .field("id", &user.id)
         .field_if("email", user.rest.get("email").and_then(Value::as_str))
         .field("server", session.client.url())
+        .field_if("key", key.map(|key| key.name.clone().unwrap_or_else(|| key.id.clone())))
+        .field_if("may", key.map(scopes_of))
+        .field_if("key expires", key.map(expiry_of))
         .field_if("invocations today", used("daily_invocations", ""))
         .field_if("compute time today", used("daily_compute_time", " ms"))
         .field_if("invocations", number("billing_period_invocations").map(|count| format!("{count} in this period")))

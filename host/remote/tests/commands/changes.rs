@@ -360,3 +360,31 @@ fn tickers_are_described_without_an_endpoint() {
 
     assert!(ran.stdout.contains("every 900 s") && !ran.stdout.contains("endpoint"), "{}", ran.stdout);
 }
+
+#[test]
+fn a_key_is_made_listed_renamed_and_revoked_by_its_name() {
+    let fake = Fake::empty();
+    let key = json!({
+        "id": "key_Ab12Cd34Ef56", "name": "CI", "scopes": ["read", "deploy"], "expires_at": 1_588_000_000,
+        "last_used_at": null, "created_at": 1_580_000_000, "current": false,
+    });
+    let first = json!({"id": "key_0000000000000000", "created_at": 1_580_000_000, "current": true});
+    fake.data("GET /v1/users/me/keys", json!([key, first]));
+    fake.data("POST /v1/users/me/keys", json!({"id": "key_Ab12Cd34Ef56", "api_key": "wsk_new"}));
+    fake.data("PUT /v1/users/me/keys/key_Ab12Cd34Ef56", key);
+    fake.text("DELETE /v1/users/me/keys/key_Ab12Cd34Ef56", 204, "text/plain", "");
+    let machine = Machine::of(&fake);
+
+    let made =
+        machine.run(&["keys", "create", "--name", "CI", "--scopes", "deploy,read", "--expires", "30d"]).succeeded();
+    machine.run(&["keys", "rename", "CI", "new"]).succeeded();
+    machine.run(&["keys", "delete", "CI"]).succeeded();
+
+    let sent = fake.seen("POST /v1/users/me/keys")[0].body.clone();
+    assert_eq!((made.stdout.as_str(), &sent["scopes"]), ("wsk_new\n", &json!(["deploy", "read"])));
+    assert!(sent["expires_at"].as_i64().unwrap() > 1_700_000_000 + 30 * 86_400);
+    assert_eq!(fake.seen("PUT /v1/users/me/keys/key_Ab12Cd34Ef56")[0].body, json!({"name": "new"}));
+    assert_eq!(fake.seen("DELETE /v1/users/me/keys/key_Ab12Cd34Ef56").len(), 1);
+    check_snapshot("keys", &machine.run(&["keys"]).to_text());
+    assert_eq!(machine.run(&["keys", "create", "--scopes", "all"]).code, 2);
+}

@@ -2,12 +2,15 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 30] = [
+const COMMANDS: [&[&str]; 33] = [
     &[],
     &["init"],
     &["login"],
     &["logout"],
     &["whoami"],
+    &["keys"],
+    &["keys", "create"],
+    &["keys", "rename"],
     &["deploy"],
     &["update"],
     &["delete"],

@@ -119,6 +119,11 @@ fn whoami_tells_the_user_the_server_and_the_quotas_and_never_the_key() {
     fake.data("GET /v1/users/me", user(free.clone()));
     fake.data("GET /v1/users/me", user(free));
     fake.data("GET /v1/users/me", user(paid));
+    let key = serde_json::json!({
+        "id": "key_Ab12Cd34Ef56", "name": "laptop", "scopes": ["read", "deploy"], "expires_at": null,
+        "last_used_at": null, "created_at": 1_588_000_000, "current": true,
+    });
+    fake.data("GET /v1/users/me/keys", serde_json::json!([key]));
     let machine = Machine::of(&fake);
 
     let texts = [

@@ -4,8 +4,8 @@ use admission::{Full, Scope};
 use domain::users::QuotaError;
 use hyper::header::{ACCEPT_ENCODING, ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
-use platform::Error;
 use platform::ports::{Fault, SandboxError};
+use platform::{Error, KeyProblem};
 use serde_json::{Value, json};
 
 use super::answer::json_response;
@@ -18,8 +18,6 @@ pub(crate) enum Refusal {
     NoRoute,
     #[error("this path does not take this method")]
     Method { allowed: String },
-    #[error("this needs a valid API key: Authorization: Bearer <API_KEY>")]
-    Unauthenticated,
     #[error("a body must be JSON, and say so: Content-Type: application/json")]
     NotJsonType,
     #[error("the body has more than {limit_bytes} bytes")]
@@ -76,7 +74,6 @@ fn refused(refusal: &Refusal) -> Response<Body> {
     let (status, code) = match refusal {
         Refusal::NoRoute => (StatusCode::NOT_FOUND, "route_not_found"),
         Refusal::Method { .. } => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
-        Refusal::Unauthenticated => (StatusCode::UNAUTHORIZED, "unauthenticated"),
         Refusal::NotJsonType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         Refusal::TooLarge { .. } | Refusal::TooManyValues { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
         Refusal::Full(full) => full_status(*full),
@@ -102,7 +99,6 @@ fn refused(refusal: &Refusal) -> Response<Body> {
     };
     let mut response = envelope(status, &refusal.to_string(), code, details);
     match refusal {
-        Refusal::Unauthenticated => set(&mut response, WWW_AUTHENTICATE, "Bearer"),
         Refusal::Method { allowed } => set(&mut response, ALLOW, allowed),
         Refusal::Full(_) => set(&mut response, RETRY_AFTER, "1"),
         Refusal::UnknownCoding | Refusal::StackedCodings => set(&mut response, ACCEPT_ENCODING, "gzip, deflate, br"),
@@ -121,7 +117,24 @@ fn failed(error: &Error, now_ms: u64) -> Response<Body> {
     if let Some(seconds) = told.retry_after_seconds {
         set(&mut response, RETRY_AFTER, &seconds.to_string());
     }
+    // RFC 6750, section 3.
+    match error {
+        Error::Unauthenticated(_) => set(&mut response, WWW_AUTHENTICATE, "Bearer"),
+        Error::Scope { needs } => {
+            let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{needs}\"");
+            set(&mut response, WWW_AUTHENTICATE, &challenge);
+        }
+        _ => {}
+    }
     response
+}
+
+fn code_of(problem: KeyProblem) -> &'static str {
+    match problem {
+        KeyProblem::Unknown => "unauthenticated",
+        KeyProblem::Mistyped => "mistyped_key",
+        KeyProblem::Expired => "expired_key",
+    }
 }
 
 fn tell(error: &Error, now_ms: u64) -> Told {
@@ -134,6 +147,8 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         Error::Missing { name } => with(StatusCode::BAD_REQUEST, "missing_parameter", json!({"parameter": name})),
         Error::MissingOneOf { names } => with(StatusCode::BAD_REQUEST, "missing_parameter", json!({"one_of": names})),
         Error::Parameter { name, .. } => with(StatusCode::BAD_REQUEST, "invalid_parameter", json!({"parameter": name})),
+        Error::Unauthenticated(problem) => told(StatusCode::UNAUTHORIZED, code_of(*problem)),
+        Error::Scope { needs } => with(StatusCode::FORBIDDEN, "insufficient_scope", json!({"scope": needs})),
         Error::NotAdmin => told(StatusCode::FORBIDDEN, "admin_only"),
         Error::OwnRole => told(StatusCode::FORBIDDEN, "own_role"),
         Error::KeysGiven => told(StatusCode::CONFLICT, "keys_given"),

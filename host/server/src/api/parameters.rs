@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use domain::fields::FieldSelection;
+use domain::keys::Scopes;
 use domain::paging::{Cursor, Limit, PageQuery};
 use domain::problem::did_you_mean;
 use percent_encoding::percent_decode_str;
@@ -161,6 +162,20 @@ impl Parameters {
             _ => Err(Error::expected(name, "an object of strings")),
         });
         texts.collect()
+    }
+
+    /// Scopes of a key: a list, or their names separated by commas, as a query string has it.
+    pub(crate) fn scopes(&self, name: &'static str) -> Result<Option<Scopes>, Error> {
+        let names: Vec<&str> = match self.0.get(name) {
+            None => return Ok(None),
+            Some(Value::String(text)) if text.is_empty() => return Ok(None),
+            Some(Value::String(text)) => text.split(',').map(str::trim).collect(),
+            Some(Value::Array(names)) if names.iter().all(Value::is_string) => {
+                names.iter().filter_map(Value::as_str).collect()
+            }
+            Some(_) => return Err(Error::expected(name, "a list of scopes")),
+        };
+        Scopes::parse(names).map(Some).map_err(|error| Error::parameter(name, error))
     }
 
     /// Any JSON.

@@ -19,12 +19,13 @@ pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
     let source = sources::find(context.caller()?, context.platform(), context.path("id")).await?;
-    Ok(Answer::data(sources::view(context.platform(), source)))
+    Ok(Answer::data(sources::view(context.caller()?, context.platform(), source)))
 }
 
 pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
-    let page = sources::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
-    Ok(Answer::page(&page.map(|source| sources::view(context.platform(), source))))
+    let (caller, platform) = (context.caller()?, context.platform());
+    let page = sources::list(caller, platform, &context.parameters.page()?).await?;
+    Ok(Answer::page(&page.map(|source| sources::view(caller, platform, source))))
 }
 
 pub(crate) async fn update(context: Context) -> Result<Answer, Error> {
@@ -36,7 +37,7 @@ pub(crate) async fn update(context: Context) -> Result<Answer, Error> {
         ignore_hook_errors: context.parameters.flag("ignore_hook_errors")?.unwrap_or(false),
     };
     let source = sources::update(context.caller()?, context.platform(), context.path("id"), request).await?;
-    Ok(Answer::data(sources::view(context.platform(), source)))
+    Ok(Answer::data(sources::view(context.caller()?, context.platform(), source)))
 }
 
 pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {

@@ -1,25 +1,31 @@
 //! The current user and their keys.
 
 use platform::Error;
-use platform::manage::keys::{self, NewKey};
+use platform::manage::keys::{self, KeyView, KeyWish, NewKey};
 use platform::manage::users;
-use platform::records::ApiKey;
 use serde_json::{Value, json};
 
-use super::{Answer, Context};
+use super::{Answer, Context, Parameters};
 
 pub(crate) async fn me(context: Context) -> Result<Answer, Error> {
     Ok(Answer::data(users::me(context.caller()?, context.platform()).await?))
 }
 
 pub(crate) async fn list_keys(context: Context) -> Result<Answer, Error> {
-    let keys = keys::list(context.caller()?, context.platform()).await?;
-    let shown = |key: ApiKey| json!({"id": key.id, "created_at": key.created_at});
-    Ok(Answer::data(keys.into_iter().map(shown).collect::<Vec<_>>()))
+    let caller = context.caller()?;
+    let keys = keys::list(caller, context.platform()).await?;
+    Ok(Answer::data(keys.into_iter().map(|key| KeyView::of(caller, key)).collect::<Vec<_>>()))
 }
 
 pub(crate) async fn create_key(context: Context) -> Result<Answer, Error> {
-    Ok(Answer::data(new_key(keys::create(context.caller()?, context.platform()).await?)))
+    let wish = key_wish(&context.parameters)?;
+    Ok(Answer::data(new_key(keys::create(context.caller()?, context.platform(), wish).await?)))
+}
+
+pub(crate) async fn rename_key(context: Context) -> Result<Answer, Error> {
+    let (caller, name) = (context.caller()?, context.parameters.filled_text("name")?);
+    let key = keys::rename(caller, context.platform(), context.path("id"), name).await?;
+    Ok(Answer::data(KeyView::of(caller, key)))
 }
 
 pub(crate) async fn revoke_key(context: Context) -> Result<Answer, Error> {
@@ -27,7 +33,19 @@ pub(crate) async fn revoke_key(context: Context) -> Result<Answer, Error> {
     Ok(Answer::no_content())
 }
 
+pub(crate) fn key_wish(parameters: &Parameters) -> Result<KeyWish, Error> {
+    Ok(KeyWish {
+        name: parameters.filled_text("name")?,
+        scopes: parameters.scopes("scopes")?,
+        expires_at: parameters.whole_number("expires_at")?,
+    })
+}
+
 /// The only time a key is seen.
-pub(crate) fn new_key(key: NewKey) -> Value {
-    json!({"id": key.id, "api_key": key.key.into_exposed()})
+pub(crate) fn new_key(new: NewKey) -> Value {
+    let NewKey { record, key } = new;
+    json!({
+        "id": record.id, "name": record.name, "scopes": record.scopes, "expires_at": record.expires_at,
+        "created_at": record.created_at, "api_key": key.into_exposed(),
+    })
 }

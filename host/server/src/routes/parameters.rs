@@ -1,6 +1,6 @@
 //! The parameters that routes share.
 
-use crate::route::ParameterKind::{Boolean, Integer, Limit, Object, OneOf, Pattern, Text, Texts};
+use crate::route::ParameterKind::{Boolean, Integer, Limit, Object, OneOf, Pattern, Scopes, Text, Texts};
 use crate::route::{Parameter, optional, required};
 
 const COMPONENT_ID: &str = "^sc_[0-9A-Za-z]{12}$";
@@ -135,6 +135,13 @@ pub(super) const APP: [Parameter; 3] = [
     optional("name", Text, "The slug when absent"),
     optional("auth_type", OneOf(&["none", "keys", "oauth"]), "`keys` when absent"),
 ];
+
+pub(super) const NEW_KEY: [Parameter; 3] = [
+    optional("name", Text, "For you to recognise it"),
+    optional("scopes", Scopes, "What it may do; those of the key in use when absent. Each includes `read`"),
+    optional("expires_at", Integer, "Epoch seconds; when the key in use expires when absent, which may be never"),
+];
+pub(super) const KEY_NAME: [Parameter; 1] = [optional("name", Text, "None when absent")];
 
 const ROLE: Parameter = optional("role", OneOf(&["admin", "member"]), "`member` when absent");
 const COMPUTE: Parameter = optional("daily_compute_time_quota", Integer, "Milliseconds of CPU a day");

@@ -1,12 +1,13 @@
 //! Tests of stream.
 
+use domain::keys::Scope;
 use http_body_util::BodyExt;
 use hyper::{Request, Response, StatusCode};
 use platform::Caller;
 use platform::fake::emit;
 use platform::fake::{World, component};
 use platform::manage::components::CodeRequest;
-use platform::manage::keys;
+use platform::manage::keys::{self, KeyWish};
 use platform::manage::sources::{CreateSource, create, delete, run};
 use platform::ports::Outcome;
 use platform::records::Source;
@@ -214,8 +215,8 @@ async fn last_words(stage: &Stage, mut response: Response<Body>) -> Value {
 #[tokio::test]
 async fn a_stream_says_why_it_ends() {
     let stage = stage(Config::default()).await;
-    let new = keys::create(&stage.caller, &stage.world.platform).await.unwrap();
-    let other = keys::authenticate(&stage.world.platform, &new.key).await.unwrap().unwrap();
+    let new = keys::create(&stage.caller, &stage.world.platform, KeyWish::default()).await.unwrap();
+    let other = keys::authenticate(&stage.world.platform, &new.key).await.unwrap();
     let open = async |caller: &Caller| {
         let uri = format!("/v1/sources/{}/sse?event_name=$logs", stage.source.id);
         let request = Request::builder().uri(uri).body(empty()).unwrap();
@@ -225,7 +226,7 @@ async fn a_stream_says_why_it_ends() {
     };
 
     let of_key = open(&other).await;
-    keys::revoke(&stage.caller, &stage.world.platform, &new.id).await.unwrap();
+    keys::revoke(&stage.caller, &stage.world.platform, &new.record.id).await.unwrap();
     assert_eq!(last_words(&stage, of_key).await, "key_revoked");
 
     let of_source = open(&stage.caller).await;
@@ -273,8 +274,8 @@ async fn streams_need_a_key_and_are_found_with_and_without_the_version() {
         stage.streams.claims(&head)
     };
 
-    assert_eq!(claims("/v1/sources/dc_1/sse"), Some(Access::Key));
-    assert_eq!(claims("/sources/dc_1/sse/"), Some(Access::Key));
+    assert_eq!(claims("/v1/sources/dc_1/sse"), Some(Access::Key(Scope::Read)));
+    assert_eq!(claims("/sources/dc_1/sse/"), Some(Access::Key(Scope::Read)));
     assert_eq!(claims("/v1/sources/dc_1"), None);
 }
 

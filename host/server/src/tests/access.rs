@@ -1,6 +1,9 @@
 //! Tests of access.
 
 use super::wire::wire;
+use domain::keys::Scope;
+use serde_json::json;
+
 use crate::route::Access;
 use crate::routes::table;
 
@@ -30,7 +33,7 @@ async fn the_operators_routes_need_an_admin() {
     let wire = wire().await;
     let member = wire.world.user(&wire.admin, "member").await;
 
-    for route in table().iter().filter(|route| route.access == Access::Admin) {
+    for route in table().iter().filter(|route| route.access == Access::Key(Scope::Admin)) {
         let path = route.path.replace(['{', '}'], "");
         let reply = wire.call(route.method.as_str(), &path, &member, None).await;
         assert_eq!(reply.refusal(), (403, "admin_only".into()), "{} {path}", route.method);
@@ -79,5 +82,55 @@ async fn a_path_that_does_not_exist_is_404_with_or_without_a_key() {
     for path in ["/", "/v1", "/v1/nothing", "/v2/users/me", "/v1//users/me", "/v1/users/me/sources//", "/V1/users/me"] {
         assert_eq!(wire.send("GET", path, "", b"").await.refusal(), (404, "route_not_found".into()), "{path}");
         assert_eq!(wire.get(path).await.status, 404, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn each_route_is_refused_to_keys_without_its_scope_and_to_no_others() {
+    let wire = wire().await;
+    let mut keys = Vec::new();
+    for scope in Scope::ALL {
+        let made = wire.post("/v1/users/me/keys", json!({"scopes": [scope]})).await.data();
+        keys.push((scope, format!("authorization: Bearer {}\r\n", made["api_key"].as_str().unwrap())));
+    }
+
+    for route in table() {
+        let Access::Key(needed) = route.access else { continue };
+        let path = route.path.replace(['{', '}'], "");
+        for (scope, headers) in &keys {
+            let reply = wire.send(route.method.as_str(), &path, headers, b"").await;
+            let is_refused = reply.refusal().1 == "insufficient_scope";
+            assert_eq!(is_refused, needed != Scope::Read && needed != *scope, "{} {path} {scope}", route.method);
+            if is_refused {
+                let challenge = format!("bearer error=\"insufficient_scope\", scope=\"{needed}\"");
+                assert_eq!((reply.status, reply.header("www-authenticate")), (403, Some(challenge)));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_changes_something_needs_more_than_read() {
+    for route in table() {
+        let reads = route.access == Access::Key(Scope::Read) || route.access == Access::Public;
+        let is_safe = route.method.is_safe();
+        assert!(!reads || is_safe, "{} {}", route.method, route.path);
+    }
+}
+
+#[tokio::test]
+async fn a_mistyped_or_expired_key_is_401_and_says_which() {
+    let wire = wire().await;
+    let expires_at = wire.world.platform.clock.now_seconds() + 1;
+    let made = wire.post("/v1/users/me/keys", json!({"expires_at": expires_at})).await.data();
+    let key = made["api_key"].as_str().unwrap();
+    wire.world.clock.advance(1000);
+    let ask =
+        async |key: &str| wire.send("GET", "/v1/users/me", &format!("authorization: Bearer {key}\r\n"), b"").await;
+
+    for (key, code) in [(key, "expired_key"), (&key[..60], "mistyped_key"), ("wsk_", "mistyped_key")] {
+        let reply = ask(key).await;
+        assert_eq!(reply.refusal(), (401, code.into()));
+        assert_eq!(reply.header("www-authenticate").as_deref(), Some("bearer"));
     }
 }

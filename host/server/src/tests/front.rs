@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use domain::keys::Scope;
 use hyper::http::request;
 use hyper::{Request, Response};
 use platform::Caller;
@@ -138,7 +139,7 @@ struct Endpoint;
 impl Plugin for Endpoint {
     fn claims(&self, head: &request::Parts) -> Option<Access> {
         match head.uri.path() {
-            "/e/private" => Some(Access::Key),
+            "/e/private" => Some(Access::Key(Scope::Read)),
             path => path.starts_with("/e/").then_some(Access::Public),
         }
     }

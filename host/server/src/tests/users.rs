@@ -46,12 +46,24 @@ async fn the_operator_makes_users_and_their_keys_work() {
 async fn a_key_is_made_listed_without_itself_and_revoked() {
     let wire = wire().await;
 
-    let made = wire.post("/v1/users/me/keys", json!({})).await.data();
+    let wish = json!({"name": "ci", "scopes": ["deploy"], "expires_at": 1_900_000_000});
+    let made = wire.post("/v1/users/me/keys", wish).await.data();
+    let path = format!("/v1/users/me/keys/{}", id(&made));
+    let renamed = wire.put(&path, json!({"name": "CI"})).await.data();
     let listed = wire.get("/v1/users/me/keys").await;
-    let revoked = wire.delete(&format!("/v1/users/me/keys/{}", id(&made))).await;
+    let revoked = wire.delete(&path).await;
     let headers = format!("authorization: Bearer {}\r\n", made["api_key"].as_str().unwrap());
 
-    assert_eq!(listed.data().as_array().unwrap().len(), 2);
+    let (listed_key, first) = (&listed.data()[0], &listed.data()[1]);
+    assert_eq!((listed_key, &renamed["name"]), (&renamed, &json!("CI")));
+    assert_eq!(
+        (&listed_key["scopes"], &listed_key["expires_at"], &listed_key["last_used_at"], &listed_key["current"]),
+        (&json!(["read", "deploy"]), &json!(1_900_000_000), &json!(null), &json!(false))
+    );
+    assert_eq!(
+        (&first["scopes"], &first["last_used_at"], &first["current"]),
+        (&json!(null), &json!(1_750_593_600), &json!(true))
+    );
     assert!(!listed.text.contains(made["api_key"].as_str().unwrap()));
     assert_eq!((revoked.status, wire.send("GET", "/v1/users/me", &headers, b"").await.status), (204, 401));
 }

@@ -6,8 +6,7 @@
 use domain::ids::SourceId;
 use store::{Lookup, Tenant};
 
-use crate::manage::keys;
-use crate::records::{ApiKey, Source, Stored, User, names};
+use crate::records::{ApiKey, Source, Stored, User, names, shelf};
 use crate::{Caller, Error, Platform};
 
 /// Why a stream is over.
@@ -15,6 +14,7 @@ use crate::{Caller, Error, Platform};
 pub enum End {
     SourceDeleted,
     KeyRevoked,
+    KeyExpired,
     AccountDeleted,
 }
 
@@ -33,6 +33,7 @@ impl End {
         match self {
             Self::SourceDeleted => "source_deleted",
             Self::KeyRevoked => "key_revoked",
+            Self::KeyExpired => "key_expired",
             Self::AccountDeleted => "account_deleted",
         }
     }
@@ -43,8 +44,8 @@ impl End {
 impl Permission {
     /// Of a caller that has just been authenticated.
     pub(super) fn new(caller: &Caller, platform: &Platform, source: SourceId) -> Self {
-        let key = Some(&caller.presented_key).filter(|key| !key.expose().is_empty());
-        Self { caller: caller.clone(), source, key_id: key.map(keys::id_of), checked_ms: platform.clock.now_ms() }
+        let key_id = caller.key.as_ref().map(|key| key.id.clone());
+        Self { caller: caller.clone(), source, key_id, checked_ms: platform.clock.now_ms() }
     }
 
     pub(super) fn checked_ms(&self) -> u64 {
@@ -61,10 +62,13 @@ impl Permission {
         if !exists::<User>(platform, &operator, self.caller.user.id.as_str()).await? {
             return Ok(Some(End::AccountDeleted));
         }
-        if let Some(key) = &self.key_id
-            && !exists::<ApiKey>(platform, tenant, key).await?
-        {
-            return Ok(Some(End::KeyRevoked));
+        if let Some(key) = &self.key_id {
+            let Some(kept) = shelf::find::<ApiKey>(&*platform.store, tenant, Lookup::Id(key)).await? else {
+                return Ok(Some(End::KeyRevoked));
+            };
+            if kept.record.is_expired(platform.clock.now_seconds()) {
+                return Ok(Some(End::KeyExpired));
+            }
         }
         if !exists::<Source>(platform, tenant, self.source.as_str()).await? {
             return Ok(Some(End::SourceDeleted));

@@ -10,7 +10,8 @@ use super::Stage;
 use crate::fake::threw;
 use crate::flow::{End, Follower, Following, Next};
 use crate::manage::events::EventSummary;
-use crate::manage::{keys, sources, users};
+use crate::manage::keys::{self, KeyWish};
+use crate::manage::{sources, users};
 use crate::ports::Outcome;
 use crate::records::Source;
 use crate::{Caller, Error, fake};
@@ -227,8 +228,8 @@ async fn a_stream_ends_with_its_source() {
 
 /// A second key of the same account.
 async fn further_key(stage: &Stage) -> (Caller, String) {
-    let new = keys::create(&stage.caller, &stage.world.platform).await.unwrap();
-    (keys::authenticate(&stage.world.platform, &new.key).await.unwrap().unwrap(), new.id)
+    let new = keys::create(&stage.caller, &stage.world.platform, KeyWish::default()).await.unwrap();
+    (keys::authenticate(&stage.world.platform, &new.key).await.unwrap(), new.record.id)
 }
 
 #[tokio::test]
@@ -286,4 +287,17 @@ async fn what_is_not_there_or_malformed_is_refused() {
     assert!(matches!(unknown, Err(Error::NotFound { .. })));
     assert!(matches!(follow(&stage, &source, bad_name).await, Err(Error::Parameter { name: "event_name", .. })));
     assert!(matches!(follow(&stage, &source, bad_id).await, Err(Error::Parameter { name: "last_event_id", .. })));
+}
+
+#[tokio::test]
+async fn a_stream_ends_when_its_key_expires() {
+    let stage = Stage::new().await;
+    let platform = &stage.world.platform;
+    let source = stage.endpoint("a", json!({})).await;
+    let wish = KeyWish { expires_at: Some(platform.clock.now_seconds() + 4), ..KeyWish::default() };
+    let new = keys::create(&stage.caller, platform, wish).await.unwrap();
+    let other = keys::authenticate(platform, &new.key).await.unwrap();
+    let mut follower = Follower::of_source(&other, platform, source.id.as_str(), Following::default()).await.unwrap();
+
+    assert_eq!(ended(&stage, &mut follower).await, End::KeyExpired);
 }

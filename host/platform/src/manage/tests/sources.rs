@@ -42,7 +42,7 @@ async fn an_update_with_a_component_and_without_a_name_keeps_the_name() {
 
 /// What the API shows as the endpoint of each interface.
 fn endpoints(world: &World, source: &Source) -> Vec<(String, String)> {
-    let shown = view(&world.platform, source.clone()).configured_props;
+    let shown = view(&crate::Caller::operator(), &world.platform, source.clone()).configured_props;
     let url = |value: &Value| value["endpoint_url"].as_str().unwrap().to_owned();
     shown.into_iter().map(|(prop, value)| (prop, url(&value))).collect()
 }
@@ -162,7 +162,7 @@ async fn configured_props_show_the_endpoint_the_timer_and_no_secret() {
     let source = deploy(&world, &caller, &code, json!({"token": "s3cret"})).await.unwrap();
 
     let stored = serde_json::to_string(&source).unwrap();
-    let shown = json!(view(&world.platform, source)).get("configured_props").cloned().unwrap();
+    let shown = json!(view(&caller, &world.platform, source)).get("configured_props").cloned().unwrap();
     assert!(shown["http"]["endpoint_url"].as_str().unwrap().starts_with("https://wellspring.test/e/"));
     assert_eq!(shown["timer"], json!({"cron": null, "interval_seconds": 900}));
     assert_eq!((&shown["token"], &shown["count"]), (&json!("********"), &json!(3)));
