@@ -92,7 +92,8 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let flow = flow::Config { grace_ms: settings.accept_after_ms, ..flow::Config::default() };
     let (handle, worker) = Flow::new(platform.clone(), flow);
     let wildcard_domain = settings.wildcard_domain.clone();
-    let ingress = ingress::Config { wildcard_domain, trusted_proxies, ..ingress::Config::default() };
+    let ingress =
+        ingress::Config { wildcard_domain, trusted_proxies: trusted_proxies.clone(), ..ingress::Config::default() };
     let stop = CancellationToken::new();
     let streams = Streams::new(
         platform.clone(),
@@ -104,6 +105,7 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
         plugins: vec![Arc::new(streams), Arc::new(Ingress::new(platform.clone(), handle, ingress))],
         metrics: Arc::new(Metrics::default()),
         limits: ApiLimits::default(),
+        trusted_proxies,
     });
     let socket = socket::open(&settings.data).await;
     banner::print(&url, &started, shows_example);

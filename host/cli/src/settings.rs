@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use domain::limits::{EVENT_BYTES_MAXIMUM, Limits, NAME_BYTES_MAXIMUM, NESTING_MAXIMUM, event_bytes_for};
 use domain::users::Quotas;
+use platform::manage::audit::AuditLimits;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -62,6 +63,12 @@ pub(crate) struct Tuning {
     /// Log lines kept for each source
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_LOGS", help_heading = LIMITS)]
     keep_logs: Option<usize>,
+    /// Entries of the audit log kept for each account; ten times as many are kept for the operator
+    #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_AUDIT", help_heading = LIMITS)]
+    keep_audit: Option<u32>,
+    /// How long entries of the audit log are kept
+    #[arg(long, value_name = "DAYS", env = "WELLSPRING_KEEP_AUDIT_DAYS", help_heading = LIMITS)]
+    keep_audit_days: Option<u32>,
     /// Largest body an endpoint takes, as sent and decoded
     #[arg(long, value_name = "BYTES", env = "WELLSPRING_BODY_BYTES", help_heading = LIMITS)]
     body_bytes: Option<usize>,
@@ -131,6 +138,7 @@ pub(crate) struct Tuning {
 }
 
 const LIMITS: &str = "Limits";
+const DAY_MS: u64 = 24 * 3600 * 1000;
 const EVENT_BYTES: &str = "event_bytes";
 const SHARE: &str = "share";
 
@@ -155,6 +163,8 @@ pub(crate) struct Settings {
     pub(crate) accept_after_ms: u64,
     keep_events: usize,
     keep_logs: usize,
+    keep_audit: u32,
+    keep_audit_days: u32,
     body_bytes: usize,
     response_bytes: usize,
     event_bytes: usize,
@@ -229,6 +239,14 @@ impl Settings {
         }
     }
 
+    pub(crate) fn audit(&self) -> AuditLimits {
+        AuditLimits {
+            entries_per_account: self.keep_audit,
+            entries_of_all: self.keep_audit.saturating_mul(10),
+            age_ms: u64::from(self.keep_audit_days).saturating_mul(DAY_MS),
+        }
+    }
+
     pub(crate) fn quotas(&self) -> Quotas {
         Quotas { daily_compute_ms: self.daily_compute_time_quota, daily_invocations: self.daily_invocations_quota }
     }
@@ -254,6 +272,8 @@ impl Default for Settings {
             accept_after_ms: platform::flow::Config::default().grace_ms,
             keep_events: limits.events_kept,
             keep_logs: limits.logs_kept,
+            keep_audit: AuditLimits::default().entries_per_account,
+            keep_audit_days: u32::try_from(AuditLimits::default().age_ms / DAY_MS).unwrap_or(u32::MAX),
             body_bytes: limits.body_bytes,
             event_bytes: limits.event_bytes,
             emits_per_run: limits.emits_per_run,

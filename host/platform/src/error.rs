@@ -9,7 +9,7 @@ use admission::Full;
 use domain::component::Hook;
 use domain::emit::ChannelError;
 use domain::event_id::EventIdError;
-use domain::ids::IdError;
+use domain::ids::{IdError, UserId};
 use domain::keys::{Scope, ScopeError};
 use domain::paging::PagingError;
 use domain::problem::Problem;
@@ -96,14 +96,14 @@ pub enum Error {
 }
 
 /// Why a request with a key, or without one, is not let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyProblem {
     #[error("this needs a valid API key: Authorization: Bearer <API_KEY>")]
     Unknown,
     #[error("the API key is mistyped or incomplete: its checksum does not match")]
     Mistyped,
     #[error("the API key has expired")]
-    Expired,
+    Expired { user: UserId, key: String },
 }
 
 /// What keeps something from being deleted.

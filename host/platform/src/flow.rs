@@ -15,7 +15,7 @@ mod turn;
 
 mod lookup;
 mod quota;
-mod rate;
+pub(crate) mod rate;
 mod report;
 
 mod accept;

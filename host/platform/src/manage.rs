@@ -5,6 +5,7 @@
 
 pub mod paging;
 
+pub mod audit;
 pub mod first_start;
 pub mod keys;
 pub mod rotation;

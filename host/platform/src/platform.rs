@@ -10,6 +10,7 @@ use store::{Batch, Store, Tenant};
 
 use crate::flow::{Channels, KeyQueues};
 use crate::key_uses::KeyUses;
+use crate::manage::audit::{AuditLimits, Refusals};
 use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox};
 use crate::programs::Programs;
 use crate::shares::{Pools, Shares};
@@ -23,6 +24,7 @@ pub struct Platform {
     channels: Arc<Channels>,
     pools: Arc<Pools>,
     key_uses: Arc<KeyUses>,
+    refusals: Arc<Refusals>,
 }
 
 pub struct Parts {
@@ -53,6 +55,7 @@ pub struct Config {
     pub connected_accounts_per_account: usize,
     /// Code of a component, all its files together.
     pub code_bytes: usize,
+    pub audit: AuditLimits,
 }
 
 // === impl Platform ===
@@ -65,6 +68,7 @@ impl Platform {
             key_queues: Arc::default(),
             channels: Arc::default(),
             key_uses: Arc::default(),
+            refusals: Arc::default(),
             pools,
         }
     }
@@ -82,6 +86,11 @@ impl Platform {
     /// Runs of this host that want the same keys of `db`.
     pub(crate) fn key_queues(&self) -> &Arc<KeyQueues> {
         &self.key_queues
+    }
+
+    /// How many refused calls of each account are recorded.
+    pub(crate) fn refusals(&self) -> &Refusals {
+        &self.refusals
     }
 
     /// When API keys were used last, as far as it is not stored yet.
@@ -125,6 +134,7 @@ impl Config {
             webhooks_per_account: 1000,
             connected_accounts_per_account: 1000,
             code_bytes: 4 << 20,
+            audit: AuditLimits::default(),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! `{"v": <version>, "data": …}`: a host that meets a newer version says so instead of guessing.
 
 mod account;
+mod audit;
 mod component;
 mod event;
 mod job;
@@ -21,6 +22,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use account::{Account, App, AuthType};
+pub use audit::{AuditEntry, Via};
 pub use component::Component;
 pub use event::{Event, LogEntry, Metadata};
 pub use job::{DeadLetter, Job, Timer};

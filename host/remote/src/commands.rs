@@ -1,6 +1,7 @@
 //! The commands, one file each: its arguments and what it does.
 
 pub mod accounts;
+pub mod audit;
 mod components;
 mod delete;
 mod deliveries;
@@ -38,6 +39,8 @@ pub enum Command {
     Whoami(whoami::Arguments),
     /// List your API keys, make, rename and revoke them
     Keys(keys::Arguments),
+    /// Show what was changed in your account, by which key, from where, and how it ended
+    Audit(audit::Arguments),
     /// Deploy a source from a file, an address, or a saved or published component
     Deploy(deploy::Arguments),
     /// Change a source: its code, its name, its props, whether it is active
@@ -83,6 +86,7 @@ impl Command {
         match self {
             Self::Whoami(arguments) => arguments.connection.json,
             Self::Keys(arguments) => arguments.connection.json,
+            Self::Audit(arguments) => arguments.connection.json,
             Self::Deploy(arguments) => arguments.connection.json,
             Self::Update(arguments) => arguments.connection.json,
             Self::Delete(arguments) => arguments.connection.json,
@@ -110,6 +114,7 @@ impl Command {
             Self::Logout(arguments) => login::logout(&arguments),
             Self::Whoami(arguments) => whoami::run(&arguments).await,
             Self::Keys(arguments) => keys::run(&arguments).await,
+            Self::Audit(arguments) => audit::run(&arguments).await,
             Self::Deploy(arguments) => deploy::run(&arguments).await,
             Self::Update(arguments) => update::run(&arguments).await,
             Self::Delete(arguments) => delete::run(&arguments).await,

@@ -1,5 +1,7 @@
 //! What the API answers, as far as commands look into it. Everything else is kept, so that `--json` shows it whole.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -222,6 +224,26 @@ pub struct ApiKey {
     /// Whether the request was made with it.
     #[serde(default)]
     pub current: bool,
+    #[serde(flatten)]
+    pub rest: Rest,
+}
+
+/// One line of the audit log.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AuditEntry {
+    pub id: String,
+    pub at_ms: i64,
+    pub user_id: Option<String>,
+    pub username: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_name: Option<String>,
+    pub action: String,
+    #[serde(default)]
+    pub ids: BTreeMap<String, String>,
+    pub from: Option<String>,
+    pub status: u16,
     #[serde(flatten)]
     pub rest: Rest,
 }

@@ -17,7 +17,13 @@ async fn main() -> std::io::Result<()> {
     let admin = world.admin().await;
     println!("{}", admin.presented_key.expose());
     let (platform, metrics) = (world.platform.clone(), Arc::<Metrics>::default());
-    let app = App::new(Parts { platform, plugins: Vec::new(), metrics, limits: ApiLimits::default() });
+    let app = App::new(Parts {
+        platform,
+        plugins: Vec::new(),
+        metrics,
+        limits: ApiLimits::default(),
+        trusted_proxies: Vec::new(),
+    });
     let shutdown = CancellationToken::new();
     let stop = shutdown.clone();
     let interrupted = async move {

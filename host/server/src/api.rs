@@ -6,6 +6,7 @@ mod parameters;
 
 pub(crate) mod accounts;
 pub(crate) mod admin;
+pub(crate) mod audit;
 pub(crate) mod components;
 pub(crate) mod events;
 pub(crate) mod operations;
@@ -23,7 +24,7 @@ use serde_json::Value;
 use crate::app::App;
 
 pub(crate) use answer::{Answer, json_response};
-pub(crate) use error::{Refusal, envelope, full_details, full_status, refuse, set};
+pub(crate) use error::{Refusal, envelope, full_details, full_status, refuse, set, status_of};
 pub(crate) use parameters::{
     MAX_VALUES, Parameters, check_strict, parse_body, parse_path, parse_query, values_at_most,
 };

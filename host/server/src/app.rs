@@ -16,10 +16,13 @@ use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
 use crate::api::{
-    Context, MAX_VALUES, Parameters, Refusal, check_strict, parse_body, parse_path, parse_query, refuse, values_at_most,
+    Answer, Context, MAX_VALUES, Parameters, Refusal, check_strict, parse_body, parse_path, parse_query, refuse,
+    values_at_most,
 };
+use crate::audit::Origin;
 use crate::body::{Body, empty};
 use crate::door::Trusted;
+use crate::ingress::TrustedProxy;
 use crate::metrics::Metrics;
 use crate::plugin::Plugin;
 use crate::route::{Access, RequestBody, Route};
@@ -31,6 +34,8 @@ pub struct Parts {
     pub plugins: Vec<Arc<dyn Plugin>>,
     pub metrics: Arc<Metrics>,
     pub limits: ApiLimits,
+    /// Whose `X-Forwarded-For` is believed in the audit log; nobody's when empty.
+    pub trusted_proxies: Vec<TrustedProxy>,
 }
 
 /// Bounds of one request to the API; plugins have their own.
@@ -92,6 +97,10 @@ impl App {
         &self.parts.platform
     }
 
+    pub(crate) fn trusted_proxies(&self) -> &[TrustedProxy] {
+        &self.parts.trusted_proxies
+    }
+
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.parts.metrics
     }
@@ -122,7 +131,7 @@ impl App {
     async fn answer(self: Arc<Self>, request: Request<Body>) -> (&'static str, Response<Body>) {
         let (head, body) = request.into_parts();
         if let Some((plugin, access)) = self.plugin_for(&head) {
-            let answered = match self.admit(access, &head).await {
+            let answered = match self.admit(access, &head, plugin.route()).await {
                 Ok(caller) => plugin.handle(Request::from_parts(head, body), caller).await,
                 Err(response) => response,
             };
@@ -170,7 +179,7 @@ impl App {
         head: request::Parts,
         body: Body,
     ) -> Result<Response<Body>, Response<Body>> {
-        let caller = self.admit(route.access, &head).await?;
+        let caller = self.admit(route.access, &head, route.path).await?;
         let query = parse_query(head.uri.query().unwrap_or_default()).map_err(|refusal| self.refuse(refusal))?;
         self.check_first(&route, &head, caller.as_ref(), &path).await?;
         let (body, held) = match &caller {
@@ -189,7 +198,7 @@ impl App {
         let fields = parameters.fields().map_err(|error| self.refuse_error(error))?;
         let body = body.unwrap_or(Value::Null);
         let context = Context { app: self.clone(), caller, path, parameters, body };
-        let work = Box::pin(holding(held, (route.handler)(context)));
+        let work = Box::pin(holding(held, self.audited(&route, &head, context)));
         if !head.method.is_safe() && progress::is_wanted(&head.headers) {
             return Ok(progress::follow(&self, work, fields));
         }
@@ -202,14 +211,44 @@ impl App {
         }
     }
 
+    /// The use case, recorded in the audit log when it changes something.
+    fn audited(
+        self: &Arc<Self>,
+        route: &Route,
+        head: &request::Parts,
+        context: Context,
+    ) -> BoxFuture<'static, Result<Answer, Error>> {
+        let auditing = context
+            .caller
+            .as_ref()
+            .filter(|_| route.is_audited)
+            .map(|caller| Origin::new(self, head, route.path).by(caller).about(&context.path, &context.parameters));
+        let work = (route.handler)(context);
+        match auditing {
+            Some(auditing) => Box::pin(auditing.around(self.clone(), work)),
+            None => work,
+        }
+    }
+
     /// Lets a request in, or answers 401 or 403.
-    async fn admit(&self, access: Access, head: &request::Parts) -> Result<Option<Caller>, Response<Body>> {
+    async fn admit(
+        &self,
+        access: Access,
+        head: &request::Parts,
+        template: &str,
+    ) -> Result<Option<Caller>, Response<Body>> {
         let Access::Key(scope) = access else {
             return Ok(None);
         };
-        let caller = self.authenticate(head).await.map_err(|error| self.refuse_error(error))?;
-        caller.require(scope).map_err(|error| self.refuse_error(error))?;
-        Ok(Some(caller))
+        let (caller, error) = match self.authenticate(head).await {
+            Ok(caller) => match caller.require(scope) {
+                Ok(()) => return Ok(Some(caller)),
+                Err(error) => (Some(caller), error),
+            },
+            Err(error) => (None, error),
+        };
+        Origin::new(self, head, template).refused(self.platform(), caller.as_ref(), &error).await;
+        Err(self.refuse_error(error))
     }
 
     /// Before a large body is read: whether what the path names is there.

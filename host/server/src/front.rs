@@ -43,7 +43,7 @@ use crate::app::{App, broken};
 use crate::body::{Body, Peer};
 use crate::stall::Stalling;
 
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// hyper takes no less.
 const MIN_HEAD_BYTES: usize = 8 << 10;

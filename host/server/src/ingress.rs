@@ -24,6 +24,7 @@ use crate::plugin::Plugin;
 use crate::reading::{self, Coding};
 use crate::route::Access;
 
+pub(crate) use client::client_ip;
 pub use client::{ProxyError, TrustedProxy};
 
 pub struct Ingress {
@@ -69,6 +70,10 @@ impl Default for Config {
 impl Plugin for Ingress {
     fn claims(&self, head: &request::Parts) -> Option<Access> {
         self.target(head).map(|_| Access::Public)
+    }
+
+    fn route(&self) -> &'static str {
+        "/e/{key}"
     }
 
     async fn handle(&self, request: Request<Body>, _caller: Option<Caller>) -> Response<Body> {
@@ -146,7 +151,7 @@ impl Ingress {
         let headers = head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
         let headers: Vec<(&str, &[u8])> = headers.filter(|(name, _)| is_true(name)).collect();
         let peer = head.extensions.get::<Peer>().map(|Peer(address)| address.ip());
-        let client = peer.map(|peer| client::client_ip(peer, &head.headers, &self.config.trusted_proxies).to_string());
+        let client = peer.map(|peer| client_ip(peer, &head.headers, &self.config.trusted_proxies).to_string());
         http_event::event(&http_event::Request {
             method: head.method.as_str(),
             path: target.path,

@@ -19,6 +19,7 @@ pub mod door;
 pub mod front;
 
 mod app;
+mod audit;
 mod body;
 mod metrics;
 mod plugin;

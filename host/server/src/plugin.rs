@@ -17,6 +17,9 @@ pub trait Plugin: Send + Sync {
     /// Whether the request is this plugin's, and what it needs to be let through.
     fn claims(&self, head: &request::Parts) -> Option<Access>;
 
+    /// What its requests are called in logs: a template without what a client wrote.
+    fn route(&self) -> &'static str;
+
     /// `caller` is there unless access is public.
     async fn handle(&self, request: Request<Body>, caller: Option<Caller>) -> Response<Body>;
 }

@@ -38,6 +38,8 @@ pub(crate) struct Route {
     /// Statuses besides those that follow from access and body.
     pub(crate) refusals: Vec<u16>,
     pub(crate) example: Option<Value>,
+    /// Whether calls are recorded in the audit log.
+    pub(crate) is_audited: bool,
     /// Not part of the API: health, metrics, the reference itself.
     pub(crate) is_internal: bool,
 }
@@ -107,7 +109,9 @@ pub(crate) fn route<Running>(
 where
     Running: Future<Output = Result<Answer, Error>> + Send + 'static,
 {
+    let is_audited = !method.is_safe();
     Route {
+        is_audited,
         method,
         path,
         access,
@@ -208,6 +212,12 @@ impl Route {
     /// otherwise delete everything.
     pub(crate) fn is_strict(&self) -> bool {
         self.method == Method::DELETE
+    }
+
+    /// It has another method than GET, and changes nothing that is managed.
+    pub(crate) fn unaudited(mut self) -> Self {
+        self.is_audited = false;
+        self
     }
 
     pub(crate) fn internal(mut self) -> Self {

@@ -7,7 +7,9 @@ use domain::keys::Scope;
 use hyper::Method;
 use serde_json::json;
 
-use crate::api::{accounts, admin, components, events, operations, sources, subscriptions, users, webhooks, workflows};
+use crate::api::{
+    accounts, admin, audit, components, events, operations, sources, subscriptions, users, webhooks, workflows,
+};
 use crate::route::Access::{self, Public};
 use crate::route::Documented::{Accepted, List, NoContent, One, Page};
 use crate::route::{Route, route};
@@ -54,7 +56,7 @@ fn components_routes() -> Vec<Route> {
         route(DELETE, "/v1/components/{key_or_id}", DEPLOY, components::delete)
             .says("Components", "Delete a component of yours that no source and no workflow uses").answers(NoContent).refuses(&[404, 409]),
         route(POST, "/v1/components/{key_or_id}/options", DEPLOY, components::options).after(components::find)
-            .says("Components", "Run the options of a prop").body(&OPTIONS).answers(One("Options")).refuses(&[404, 422, 429])
+            .unaudited().says("Components", "Run the options of a prop").body(&OPTIONS).answers(One("Options")).refuses(&[404, 422, 429])
             .example(json!({"prop": "channel", "configured_props": {"slack": {"authProvisionId": "apn_Ab12Cd34Ef56"}}, "page": 0})),
         route(POST, "/v1/components/{key_or_id}/run", WRITE, components::run).after(components::find)
             .says("Components", "Run an action once").body(&ACTION).answers(One("ActionRun")).refuses(&[404, 422, 429])
@@ -169,6 +171,8 @@ fn users_routes() -> Vec<Route> {
             .example(json!({"name": "CI"})),
         route(DELETE, "/v1/users/me/keys/{id}", WRITE, users::revoke_key)
             .says("Users", "Revoke an API key, but not the one in use").answers(NoContent).refuses(&[404, 409]),
+        route(GET, "/v1/audit", READ, audit::list)
+            .says("Users", "List what was changed in your account, and what was refused, newest first: by whom, from where, how it ended").query(&EVENT_PAGING).answers(Page("AuditEntry")),
     ]
 }
 
@@ -179,7 +183,7 @@ fn accounts_routes() -> Vec<Route> {
         route(GET, "/v1/apps", READ, accounts::list_apps)
             .says("Accounts", "List the apps that accounts can be connected to").query(&PAGING).answers(Page("App")),
         route(POST, "/v1/apps/{name_slug}/events", WRITE, accounts::publish_event)
-            .says("Accounts", "Hand an event of an app to your sources that listen to it with `$.interface.apphook`; the body is the event").query(&[APP_EVENT_NAME]).any_body().answers(Accepted).refuses(&[404])
+            .unaudited().says("Accounts", "Hand an event of an app to your sources that listen to it with `$.interface.apphook`; the body is the event").query(&[APP_EVENT_NAME]).any_body().answers(Accepted).refuses(&[404])
             .example(json!({"type": "message", "text": "hello"})),
         route(POST, "/v1/accounts", WRITE, accounts::create)
             .says("Accounts", "Connect an account of an app").body(&ACCOUNT).answers(One("Account")).refuses(&[403, 404])
@@ -212,6 +216,8 @@ fn operator_routes() -> Vec<Route> {
         route(POST, "/v1/admin/users/{id}/keys", ADMIN, admin::create_key)
             .says("Operator", "Make a further key for a user").body(&NEW_KEY).answers(One("NewKey")).refuses(&[404])
             .example(json!({"name": "laptop"})),
+        route(GET, "/v1/admin/audit", ADMIN, audit::list_all)
+            .says("Operator", "List the audit log of all accounts, or of one").query(&AUDIT).answers(Page("AuditEntry")).refuses(&[404]),
         route(POST, "/v1/admin/apps", ADMIN, admin::put_app)
             .says("Operator", "Register an app, or change it").body(&APP).answers(One("App"))
             .example(json!({"name_slug": "slack", "name": "Slack", "auth_type": "oauth"})),

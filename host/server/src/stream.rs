@@ -77,6 +77,10 @@ impl Plugin for Streams {
         (head.method == Method::GET && source_id(head).is_some()).then_some(Access::Key(Scope::Read))
     }
 
+    fn route(&self) -> &'static str {
+        "/v1/sources/{id}/sse"
+    }
+
     async fn handle(&self, request: Request<Body>, caller: Option<Caller>) -> Response<Body> {
         let (head, _) = request.into_parts();
         let now_ms = self.platform.clock.now_ms();

@@ -2,6 +2,7 @@
 //! about it, so a test of anything is also a test of the document.
 
 mod access;
+mod audit;
 mod bad_input;
 mod components;
 mod documented;

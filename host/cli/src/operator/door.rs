@@ -46,7 +46,13 @@ impl Door {
         let platform = open_idle_platform(settings, secrets).await?;
         first_start::check_key(&platform).await.context("the encryption key is not the one of this store")?;
         let (plugins, metrics) = (Vec::new(), Arc::new(Metrics::default()));
-        let app = App::new(server::Parts { platform, plugins, metrics, limits: ApiLimits::default() });
+        let app = App::new(server::Parts {
+            platform,
+            plugins,
+            metrics,
+            limits: ApiLimits::default(),
+            trusted_proxies: Vec::new(),
+        });
         Ok(Self { way: Way::Inside(app), user: None })
     }
 
@@ -56,6 +62,10 @@ impl Door {
 
     pub(crate) fn has_server(&self) -> bool {
         matches!(self.way, Way::Socket(_))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Result<Value> {
+        Ok(data(self.ask(Method::GET, path, None).await?))
     }
 
     pub(crate) async fn post(&self, path: &str, body: Value) -> Result<Value> {

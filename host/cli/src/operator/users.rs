@@ -4,6 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use remote::Output;
+use remote::audit::Wanted;
+use remote::models::AuditEntry;
 use remote::output::table::{text, whole};
 use remote::output::{Table, ago};
 use remote::spans::Span;
@@ -58,6 +60,13 @@ enum Command {
         #[arg(long, value_name = "TIME")]
         expires: Option<Span>,
     },
+    /// Show the audit log of all users, or of one: what was changed, by whom, from where, and how it ended
+    Audit {
+        /// A name or an id
+        user: Option<String>,
+        #[command(flatten)]
+        wanted: Wanted,
+    },
     /// Delete a user with their sources, events, accounts and everything else; no hooks run
     Delete {
         /// A name or an id
@@ -96,6 +105,7 @@ pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<Exit
             let wish = remote::keys::wish(name.as_deref(), &scopes, expires);
             print_key(&output, &door.post(&path, wish).await?)?;
         }
+        Command::Audit { user, wanted } => audit(&door, &output, user.as_deref(), &wanted).await?,
         Command::Delete { user, yes } => {
             let path = path_of(&door, &user).await?;
             confirm(&format!("Delete {user} with everything they have?"), yes)?;
@@ -111,6 +121,22 @@ pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<Exit
 
 async fn list(door: &Door, output: &Output) -> Result<()> {
     print_users(output, &door.list("/v1/admin/users").await?)
+}
+
+async fn audit(door: &Door, output: &Output, user: Option<&str>, wanted: &Wanted) -> Result<()> {
+    let of_user = match user {
+        Some(user) => format!("&user_id={}", path_of(door, user).await?.trim_start_matches("/v1/admin/users/")),
+        None => String::new(),
+    };
+    let mut entries: Vec<AuditEntry> = Vec::new();
+    loop {
+        let after = entries.last().map_or_else(String::new, |entry| format!("&after={}", entry.id));
+        let path = format!("/v1/admin/audit?limit={}{of_user}{after}", wanted.page_size());
+        let page = serde_json::from_value(door.get(&path).await?)?;
+        if !wanted.take(&mut entries, page) {
+            return Ok(remote::audit::print(output, &entries)?);
+        }
+    }
 }
 
 /// The path of a user that is given by name or id.

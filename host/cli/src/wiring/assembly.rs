@@ -114,6 +114,6 @@ pub(crate) fn make_private_folder(path: &Path) -> Result<()> {
 }
 
 fn config_of(settings: &Settings, url: &str) -> platform::Config {
-    let (limits, shares) = (settings.limits(), settings.share.platform());
-    platform::Config { limits, shares, default_quotas: settings.quotas(), ..platform::Config::new(url) }
+    let (limits, shares, audit) = (settings.limits(), settings.share.platform(), settings.audit());
+    platform::Config { limits, shares, audit, default_quotas: settings.quotas(), ..platform::Config::new(url) }
 }

@@ -15,7 +15,7 @@ pub struct Rate {
     pub burst: u32,
 }
 
-pub(super) struct Buckets {
+pub(crate) struct Buckets {
     rate: Rate,
     held: Mutex<HashMap<String, Bucket>>,
 }
@@ -29,12 +29,12 @@ struct Bucket {
 // === impl Buckets ===
 
 impl Buckets {
-    pub(super) fn new(rate: Rate) -> Self {
+    pub(crate) fn new(rate: Rate) -> Self {
         Self { rate, held: Mutex::default() }
     }
 
     /// Takes one token, or says after how many milliseconds there will be one.
-    pub(super) fn take(&self, name: &str, now_ms: u64) -> Result<(), u64> {
+    pub(crate) fn take(&self, name: &str, now_ms: u64) -> Result<(), u64> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let full = u64::from(self.rate.burst.max(1)) * TOKEN;
         let refill = u64::from(self.rate.per_second.max(1));

@@ -132,16 +132,16 @@ pub(crate) async fn streams_of(
 }
 
 /// The part of a stream between two cursors. Both exclude the event they name.
-struct Window {
-    entries: EntryQuery,
+pub(super) struct Window {
+    pub(super) entries: EntryQuery,
     after: Option<EntryId>,
-    limit: usize,
+    pub(super) limit: usize,
 }
 
 // === impl Window ===
 
 impl Window {
-    fn new(query: &EventQuery) -> Result<Self, Error> {
+    pub(super) fn new(query: &EventQuery) -> Result<Self, Error> {
         let after = query.after.as_deref().map(|text| entry_id("after", text)).transpose()?;
         let before = query.before.as_deref().map(|text| entry_id("before", text)).transpose()?;
         let limit = query.limit.get().min(SUMMARIES_MAXIMUM);
@@ -152,7 +152,7 @@ impl Window {
         Ok(Self { entries: EntryQuery { first, last: after, order, limit: one_more }, after, limit })
     }
 
-    fn holds(&self, id: EntryId) -> bool {
+    pub(super) fn holds(&self, id: EntryId) -> bool {
         self.after.is_none_or(|after| id < after)
     }
 }

@@ -65,7 +65,7 @@ pub async fn authenticate(platform: &Platform, presented: &Secret<String>) -> Re
     }
     let now_seconds = platform.clock.now_seconds();
     if key.record.is_expired(now_seconds) {
-        return Err(KeyProblem::Expired.into());
+        return Err(KeyProblem::Expired { user: user.record.id, key: key.record.id }.into());
     }
     platform.key_uses().note(&tenant, &key.record.id, now_seconds);
     Ok(Caller::new(user.record, presented.clone(), Some(UsedKey::from(key.record))))

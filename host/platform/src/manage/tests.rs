@@ -3,6 +3,7 @@
 mod accounts;
 mod actions;
 mod app_events;
+mod audit;
 mod components;
 mod deleted_components;
 mod deleted_users;

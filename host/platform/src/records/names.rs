@@ -8,6 +8,7 @@
 //! | directory | `endpoint/<key>` | which source answers there |
 //! | directory | `username/<name>`, `email/<address>` | taken |
 //! | stream | a channel, `$errors`, `$logs` of an emitter | what it emitted |
+//! | stream | `done`, `refused` of `$audit` | the audit log, of a tenant and of all |
 //! | scope | `db/<source>`, `db/<component>`, `db/<workflow>/<step>` | the values of `$.service.db` |
 //! | counter | `compute_ms/<day>`, `invocations/<day>`, `invocations/period/<start>` | usage |
 //! | timer | `<source>/<prop>` | a schedule |

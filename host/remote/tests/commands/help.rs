@@ -2,7 +2,7 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 33] = [
+const COMMANDS: [&[&str]; 34] = [
     &[],
     &["init"],
     &["login"],
@@ -11,6 +11,7 @@ const COMMANDS: [&[&str]; 33] = [
     &["keys"],
     &["keys", "create"],
     &["keys", "rename"],
+    &["audit"],
     &["deploy"],
     &["update"],
     &["delete"],

@@ -1,6 +1,6 @@
 //! What there is: tables for people, JSON for programs.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::{Machine, check_snapshot};
 use crate::fake::Fake;
@@ -188,4 +188,28 @@ fn a_reader_that_stops_reading_is_no_error() {
     let output = machine.command("sh").args(["-c", "{ \"$CLIENT\" list; echo $? >&2; } | true"]).output().unwrap();
 
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "0\n");
+}
+
+#[test]
+fn the_audit_log_is_read_as_far_as_it_is_wanted() {
+    let fake = account();
+    let entry = |number: i64, at_ms: i64| {
+        json!({
+            "id": format!("{at_ms}-{number}"), "at_ms": at_ms, "user_id": "u_Ab12Cd34Ef56", "username": "ada",
+            "via": "key", "key_id": "key_Ab12Cd34Ef56", "key_name": "CI", "action": "DELETE /v1/sources/{id}",
+            "ids": {"id": "dc_Ab12Cd34Ef56"}, "from": "203.0.113.7", "status": 204, "request_id": "r",
+        })
+    };
+    let info = json!({"total_count": 3, "count": 2, "start_cursor": "x", "end_cursor": "y"});
+    let old = 1_589_486_981_597;
+    let page = json!({"page_info": info, "data": [entry(2, 4_000_000_000_000), entry(1, old)]});
+    fake.json("GET /v1/audit", 200, page);
+    let machine = Machine::of(&fake);
+
+    let recent = machine.run(&["audit", "--since", "1d", "--json"]).succeeded().stdout;
+    let one = machine.run(&["audit", "-n", "1"]);
+
+    assert_eq!(serde_json::from_str::<Value>(&recent).unwrap().as_array().unwrap().len(), 1);
+    assert_eq!((fake.seen("GET /v1/audit").len(), fake.seen("GET /v1/audit")[1].query.as_str()), (2, "limit=1"));
+    check_snapshot("audit", &one.to_text());
 }

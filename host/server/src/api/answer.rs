@@ -52,6 +52,21 @@ impl Answer {
         Self::Text { status: StatusCode::OK, content_type, text: text.into() }
     }
 
+    pub(crate) fn status(&self) -> StatusCode {
+        match self {
+            Self::Data { status, .. } | Self::Empty(status) | Self::Text { status, .. } => *status,
+            Self::Page { .. } => StatusCode::OK,
+        }
+    }
+
+    /// The id of the one thing that is told about.
+    pub(crate) fn id(&self) -> Option<&str> {
+        match self {
+            Self::Data { data, .. } => data.get("id").and_then(Value::as_str),
+            _ => None,
+        }
+    }
+
     /// `include` and `exclude` select fields of `data`.
     pub(crate) fn into_response(self, fields: &FieldSelection) -> Response<Body> {
         match self {

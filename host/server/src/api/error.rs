@@ -129,12 +129,17 @@ fn failed(error: &Error, now_ms: u64) -> Response<Body> {
     response
 }
 
-fn code_of(problem: KeyProblem) -> &'static str {
+fn code_of(problem: &KeyProblem) -> &'static str {
     match problem {
         KeyProblem::Unknown => "unauthenticated",
         KeyProblem::Mistyped => "mistyped_key",
-        KeyProblem::Expired => "expired_key",
+        KeyProblem::Expired { .. } => "expired_key",
     }
+}
+
+/// The status of a failure, for the audit log.
+pub(crate) fn status_of(error: &Error) -> u16 {
+    tell(error, 0).status.as_u16()
 }
 
 fn tell(error: &Error, now_ms: u64) -> Told {
@@ -147,7 +152,7 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         Error::Missing { name } => with(StatusCode::BAD_REQUEST, "missing_parameter", json!({"parameter": name})),
         Error::MissingOneOf { names } => with(StatusCode::BAD_REQUEST, "missing_parameter", json!({"one_of": names})),
         Error::Parameter { name, .. } => with(StatusCode::BAD_REQUEST, "invalid_parameter", json!({"parameter": name})),
-        Error::Unauthenticated(problem) => told(StatusCode::UNAUTHORIZED, code_of(*problem)),
+        Error::Unauthenticated(problem) => told(StatusCode::UNAUTHORIZED, code_of(problem)),
         Error::Scope { needs } => with(StatusCode::FORBIDDEN, "insufficient_scope", json!({"scope": needs})),
         Error::NotAdmin => told(StatusCode::FORBIDDEN, "admin_only"),
         Error::OwnRole => told(StatusCode::FORBIDDEN, "own_role"),

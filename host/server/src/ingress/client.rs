@@ -20,7 +20,7 @@ pub struct TrustedProxy(IpNet);
 #[error("a trusted proxy is an address or a network, such as 10.0.0.1 or 10.0.0.0/8")]
 pub struct ProxyError;
 
-pub(super) fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[TrustedProxy]) -> IpAddr {
+pub(crate) fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[TrustedProxy]) -> IpAddr {
     let is_trusted = |address: IpAddr| trusted.iter().any(|proxy| proxy.0.contains(&address));
     let mut client = peer.to_canonical();
     // Several headers are one list, in their order.

@@ -143,6 +143,17 @@ pub(super) const NEW_KEY: [Parameter; 3] = [
 ];
 pub(super) const KEY_NAME: [Parameter; 1] = [optional("name", Text, "None when absent")];
 
+pub(super) const AUDIT: [Parameter; 4] = [
+    PAGE_SIZE,
+    AFTER_EVENT,
+    BEFORE_EVENT,
+    optional(
+        "user_id",
+        Pattern("^u_[0-9A-Za-z]{12}$"),
+        "Of this account alone: its own log, which other accounts do not shorten",
+    ),
+];
+
 const ROLE: Parameter = optional("role", OneOf(&["admin", "member"]), "`member` when absent");
 const COMPUTE: Parameter = optional("daily_compute_time_quota", Integer, "Milliseconds of CPU a day");
 const INVOCATIONS: Parameter = optional("daily_invocations_quota", Integer, "Invocations a day");

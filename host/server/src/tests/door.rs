@@ -26,7 +26,13 @@ async fn open() -> Door {
     let admin = world.admin().await;
     world.user(&admin, "ada").await;
     let (platform, metrics) = (world.platform.clone(), Arc::<Metrics>::default());
-    let app = App::new(Parts { platform, plugins: Vec::new(), metrics, limits: ApiLimits::default() });
+    let app = App::new(Parts {
+        platform,
+        plugins: Vec::new(),
+        metrics,
+        limits: ApiLimits::default(),
+        trusted_proxies: Vec::new(),
+    });
     let folder = tempfile::tempdir().unwrap();
     let listener = UnixListener::bind(folder.path().join("socket")).unwrap();
     let shutdown = CancellationToken::new();
@@ -36,10 +42,14 @@ async fn open() -> Door {
 
 impl Door {
     async fn get(&self, path: &str, user: Option<&str>) -> (StatusCode, Value) {
+        self.ask(Request::get(path), user).await
+    }
+
+    async fn ask(&self, request: hyper::http::request::Builder, user: Option<&str>) -> (StatusCode, Value) {
         let stream = UnixStream::connect(self.folder.path().join("socket")).await.unwrap();
         let (mut sender, connection) = http1::handshake::<_, Body>(TokioIo::new(stream)).await.unwrap();
         tokio::spawn(connection);
-        let mut request = Request::get(path).header("host", "operator");
+        let mut request = request.header("host", "operator");
         if let Some(user) = user {
             request = request.header(door::USER, user);
         }
@@ -48,6 +58,21 @@ impl Door {
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
         (status, serde_json::from_slice(&bytes).unwrap())
     }
+}
+
+#[tokio::test]
+async fn what_the_operator_does_is_recorded_as_such() {
+    let door = open().await;
+    door.ask(Request::post("/v1/users/me/keys"), Some("ada")).await;
+    door.ask(Request::delete("/v1/admin/apps/slack"), None).await;
+
+    let (_, all) = door.get("/v1/admin/audit", None).await;
+    let (_, hers) = door.get("/v1/audit", Some("ada")).await;
+
+    let told = |entry: &Value| (entry["via"].clone(), entry["username"].clone(), entry["from"].clone());
+    assert_eq!(told(&all["data"][0]), ("operator".into(), Value::Null, Value::Null));
+    assert_eq!(told(&all["data"][1]), ("operator".into(), "ada".into(), Value::Null));
+    assert_eq!(hers["data"].as_array().unwrap().len(), 1, "she sees what was done for her");
 }
 
 #[tokio::test]

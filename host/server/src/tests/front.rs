@@ -144,6 +144,10 @@ impl Plugin for Endpoint {
         }
     }
 
+    fn route(&self) -> &'static str {
+        "/e/{key}"
+    }
+
     async fn handle(&self, request: Request<Body>, caller: Option<Caller>) -> Response<Body> {
         assert_ne!(request.uri().path(), "/e/panic");
         let peer = request.extensions().get::<Peer>().unwrap().0.ip();

@@ -41,7 +41,13 @@ impl Wire {
         let admin = world.admin().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let parts = Parts { platform: world.platform.clone(), plugins, metrics: Arc::<Metrics>::default(), limits };
+        let parts = Parts {
+            platform: world.platform.clone(),
+            plugins,
+            metrics: Arc::<Metrics>::default(),
+            limits,
+            trusted_proxies: vec!["127.0.0.1".parse().unwrap()],
+        };
         let shutdown = CancellationToken::new();
         let serving = tokio::spawn(front::serve(listener, App::new(parts), config, shutdown.clone()));
         Self { world, admin, address, shutdown, serving }

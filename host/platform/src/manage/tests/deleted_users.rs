@@ -76,7 +76,7 @@ async fn furnish(world: &World, admin: &Caller, caller: &Caller) -> crate::recor
     source
 }
 
-async fn clear(world: &World, user: &User) {
+pub(super) async fn clear(world: &World, user: &User) {
     let (user, username, email) = (user.id.clone(), user.username.clone(), user.email.clone());
     let job = Job::ForgetUser { user, username, email };
     while chores::perform(&names::operator(), &world.platform, &job).await.unwrap() == Progress::More {}

@@ -270,7 +270,7 @@ async fn an_expired_key_is_told_so_and_makes_room_for_new_ones() {
     let after = authenticate(&world.platform, &short.key).await;
 
     assert!(before.is_ok() && matches!(full, Err(Error::TooMany { .. })));
-    assert!(matches!(after, Err(Error::Unauthenticated(KeyProblem::Expired))));
+    assert!(matches!(after, Err(Error::Unauthenticated(KeyProblem::Expired { .. }))));
     create(None).await.unwrap();
     assert!(matches!(
         authenticate(&world.platform, &short.key).await,

@@ -7,6 +7,7 @@
 use domain::ids::UserId;
 use store::{DirectoryWrite, Enqueue, Lookup, Op, Page, Tenant};
 
+use crate::manage::audit;
 use crate::manage::chores::clear_party;
 use crate::manage::hooks::stop_timers;
 use crate::manage::sources::{change_ms, endpoints};
@@ -65,6 +66,7 @@ pub(in crate::manage) async fn forget_step(
     for kind in KINDS {
         is_done &= forget_kind(platform, &tenant, kind).await?;
     }
+    is_done &= clear_party(&tenant, platform, audit::EMITTER).await?;
     if !is_done {
         return Ok(false);
     }
