@@ -30,7 +30,7 @@ pub use shelf::Kept;
 pub use source::{Origin, Phase, Revision, Source};
 pub use subscription::{AutoSubscription, Subscription};
 pub use user::{ApiKey, Installation, User};
-pub use webhook::Webhook;
+pub use webhook::{PreviousSecret, Webhook};
 pub use workflow::{Step, Workflow};
 
 /// A record of one kind.

@@ -148,6 +148,9 @@ fn webhooks_routes() -> Vec<Route> {
         route(PUT, "/v1/webhooks/{id}", WRITE, webhooks::update)
             .says("Webhooks", "Change a webhook, or activate it again after its receiver answered 410; its signing secret stays").body(&CHANGED_WEBHOOK).answers(One("Webhook")).refuses(&[404, 409, 422])
             .example(json!({"active": true})),
+        route(POST, "/v1/webhooks/{id}/rotate_secret", WRITE, webhooks::rotate_secret)
+            .says("Webhooks", "Make a new signing secret, shown this once; for the time of the overlap deliveries are signed with the one before as well").body(&ROTATED_SECRET).answers(One("Webhook")).refuses(&[404, 409])
+            .example(json!({"overlap_seconds": 3600})),
         route(DELETE, "/v1/webhooks/{id}", WRITE, webhooks::delete)
             .says("Webhooks", "Delete a webhook and its subscriptions").answers(NoContent).refuses(&[404]),
     ]

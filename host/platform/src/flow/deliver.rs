@@ -44,18 +44,23 @@ impl Flow {
 
     fn posting(&self, job: &Job, delivery: &Delivery, webhook: &Webhook) -> Result<Posting, Error> {
         let (tenant, id) = (job.tenant.as_str(), webhook.id.as_str());
-        let context = Context { tenant, record: id, field: "signing_secret" };
-        let secret = self.platform.vault.open(context, &webhook.signing_secret)?;
         let malformed = |error| RecordError::Malformed { kind: "webhook", source: serde::de::Error::custom(error) };
-        let secret = SigningSecret::parse(&String::from_utf8_lossy(secret.expose())).map_err(malformed)?;
         let body = delivery.event.event.as_str().to_owned();
         let metadata = &delivery.event.metadata;
         let seconds = self.platform.clock.instant_ms() / 1000;
+        // Standard Webhooks: several signatures are separated by spaces, and one that fits is enough.
+        let mut signatures = Vec::new();
+        for sealed in webhook.secrets(self.platform.clock.now_seconds()) {
+            let context = Context { tenant, record: id, field: "signing_secret" };
+            let secret = self.platform.vault.open(context, sealed)?;
+            let secret = SigningSecret::parse(&String::from_utf8_lossy(secret.expose())).map_err(malformed)?;
+            signatures.push(secret.sign(&metadata.emit_id, seconds, body.as_bytes()));
+        }
         let headers = [
             ("content-type", "application/json".to_owned()),
             ("webhook-id", metadata.emit_id.clone()),
             ("webhook-timestamp", seconds.to_string()),
-            ("webhook-signature", secret.sign(&metadata.emit_id, seconds, body.as_bytes())),
+            ("webhook-signature", signatures.join(" ")),
             ("x-emitter-id", metadata.emitter_id.clone()),
             ("x-event-name", delivery.event_name().to_owned()),
         ];

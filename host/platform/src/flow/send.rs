@@ -40,7 +40,9 @@ pub(super) fn enqueue(workflow: &Workflow, step: &str, send: HttpSend, now_ms: u
 
 impl Flow {
     pub(super) async fn send(&self, job: &Job, sending: &Sending) -> Result<Fate, Error> {
-        let place = match self.destination_gate.enter(&sending.url, self.platform.clock.now_ms()) {
+        // By tenant: what one made fail must not hold up another that sends to the same address.
+        let destination = format!("{} {}", job.tenant, sending.url);
+        let place = match self.destination_gate.enter(&destination, self.platform.clock.now_ms()) {
             Ok(place) => place,
             Err(until_ms) => return Ok(Fate::HandedBack { until_ms }),
         };

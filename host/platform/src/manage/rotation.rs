@@ -55,13 +55,17 @@ async fn rewrap_tenant(platform: &Platform, user: &UserId) -> Result<usize, Erro
     let webhooks = rewrap_kind(platform, &tenant, |webhook: &mut Webhook| {
         Some((Place::Of { record: webhook.id.to_string(), field: "signing_secret" }, &mut webhook.signing_secret))
     });
+    let previous = rewrap_kind(platform, &tenant, |webhook: &mut Webhook| {
+        let secret = &mut webhook.previous_secret.as_mut()?.secret;
+        Some((Place::Of { record: webhook.id.to_string(), field: "signing_secret" }, secret))
+    });
     let sources = rewrap_kind(platform, &tenant, |source: &mut Source| {
         Some((Place::Source(source.id.to_string()), source.revision.secrets.as_mut()?))
     });
     let workflows = rewrap_kind(platform, &tenant, |workflow: &mut Workflow| {
         Some((Place::Of { record: workflow.id.to_string(), field: "secrets" }, workflow.secrets.as_mut()?))
     });
-    Ok(accounts.await? + webhooks.await? + sources.await? + workflows.await?)
+    Ok(accounts.await? + webhooks.await? + previous.await? + sources.await? + workflows.await?)
 }
 
 /// Where a secret belongs, owned: the record it is in is borrowed for writing.

@@ -8,11 +8,13 @@ use store::Lookup;
 
 use super::paging::{PageOf, count, page};
 use super::subscriptions;
-use crate::records::{Webhook, shelf};
+use crate::records::{PreviousSecret, Webhook, shelf};
 use crate::vault::Context;
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
 
 const TEXT_BYTES_MAXIMUM: usize = 1024;
+/// A secret is rotated because it may be known; two secrets for longer would be two to keep.
+const OVERLAP_SECONDS_MAXIMUM: u64 = 30 * 24 * 3600;
 
 #[derive(Debug, Serialize)]
 pub struct WebhookView {
@@ -29,6 +31,8 @@ pub struct WebhookView {
     /// In the create response only: it is not shown again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signing_secret: Option<String>,
+    /// Until when deliveries are also signed with the secret before; null when it never was rotated, or at once.
+    pub previous_secret_expires_at: Option<u64>,
     pub created_at: u64,
     pub updated_at: u64,
 }
@@ -50,7 +54,7 @@ pub struct UpdateWebhook {
     pub active: Option<bool>,
 }
 
-/// A webhook that was just made, with the secret its deliveries are signed with.
+/// A webhook that was just made, or whose secret was, with the secret its deliveries are signed with.
 #[derive(Debug)]
 pub struct Created {
     pub webhook: Webhook,
@@ -77,6 +81,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewWebhook) -> Re
         is_active: true,
         inactive_reason: None,
         signing_secret: sealed,
+        previous_secret: None,
         created_at: now,
         updated_at: now,
     };
@@ -116,6 +121,31 @@ pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: Upda
     webhook.updated_at = platform.clock.now_seconds();
     platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(shelf::put(&kept.record)?)).await?;
     Ok(kept.record)
+}
+
+/// A new signing secret. For the time of the overlap deliveries carry signatures of both, so that a receiver can change
+/// over; a secret that was kept from an earlier overlap is given up.
+pub async fn rotate_secret(
+    caller: &Caller,
+    platform: &Platform,
+    id: &str,
+    overlap_seconds: u64,
+) -> Result<Created, Error> {
+    if overlap_seconds > OVERLAP_SECONDS_MAXIMUM {
+        return Err(Error::expected("overlap_seconds", "at most 2592000, which is 30 days"));
+    }
+    let found = shelf::find::<Webhook>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let mut kept = found.ok_or_else(|| Error::not_found(Noun::Webhook, id))?;
+    let secret = Secret::new(SigningSecret::from_random(platform.entropy.bytes()).reveal());
+    let sealed = platform.vault.seal(signing_context(caller, &kept.record.id), secret.expose().as_bytes())?;
+    let unchanged = shelf::unchanged(&kept);
+    let (webhook, now) = (&mut kept.record, platform.clock.now_seconds());
+    let previous = std::mem::replace(&mut webhook.signing_secret, sealed);
+    let expires_at = now.saturating_add(overlap_seconds);
+    webhook.previous_secret = (overlap_seconds > 0).then_some(PreviousSecret { secret: previous, expires_at });
+    webhook.updated_at = now;
+    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(shelf::put(&kept.record)?)).await?;
+    Ok(Created { webhook: kept.record, signing_secret: secret })
 }
 
 /// Its subscriptions go with it.
@@ -171,6 +201,7 @@ impl From<Webhook> for WebhookView {
             active: webhook.is_active,
             inactive_reason: webhook.inactive_reason,
             signing_secret: None,
+            previous_secret_expires_at: webhook.previous_secret.map(|previous| previous.expires_at),
             created_at: webhook.created_at,
             updated_at: webhook.updated_at,
         }

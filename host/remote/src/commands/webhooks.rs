@@ -8,6 +8,7 @@ use crate::find;
 use crate::models::Webhook;
 use crate::output::get_field;
 use crate::session::{Connection, Session};
+use crate::spans::Span;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -56,6 +57,14 @@ enum Command {
         #[arg(long)]
         description: Option<String>,
     },
+    /// Make a new signing secret and print it; it is shown this once
+    RotateSecret {
+        /// The id, name or address of a webhook
+        webhook: String,
+        /// How long deliveries are also signed with the secret before: `90s`, `12h`, `7d`, or 0 for not at all
+        #[arg(long, value_name = "TIME", default_value = "24h")]
+        overlap: Span,
+    },
     /// Delete a webhook and its subscriptions
     Delete {
         /// The id, name or address of a webhook
@@ -86,12 +95,28 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             session.output.hint(&format!("wellspring subscribe SOURCE {}", webhook.id));
             Ok(())
         }
+        Some(Command::RotateSecret { webhook, overlap }) => rotate_secret(&session, webhook, *overlap).await,
         Some(Command::Delete { webhook }) => {
             let webhook = find::webhook(&session.client, webhook).await?;
             session.client.delete(&format!("webhooks/{}", webhook.id), &[]).await?;
             session.output.deleted(&webhook.id, &webhook.url)
         }
     }
+}
+
+/// The secret alone is data, as with a new key.
+async fn rotate_secret(session: &Session, wanted: &str, overlap: Span) -> Result<(), Error> {
+    let webhook = find::webhook(&session.client, wanted).await?;
+    let body = json!({"overlap_seconds": overlap.seconds()});
+    let rotated: Webhook = session.client.post(&format!("webhooks/{}/rotate_secret", webhook.id), &body).await?;
+    if session.output.is_json {
+        return session.output.json(&rotated);
+    }
+    session.output.say(match overlap.seconds() {
+        0 => "the secret is shown only now; the one before is no longer used",
+        _ => "the secret is shown only now; until the overlap ends deliveries are signed with the one before as well",
+    });
+    session.output.line(rotated.signing_secret.as_deref().unwrap_or_default())
 }
 
 /// What is null in the body stays as it is.

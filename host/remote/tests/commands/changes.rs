@@ -388,3 +388,20 @@ fn a_key_is_made_listed_renamed_and_revoked_by_its_name() {
     check_snapshot("keys", &machine.run(&["keys"]).to_text());
     assert_eq!(machine.run(&["keys", "create", "--scopes", "all"]).code, 2);
 }
+
+#[test]
+fn a_signing_secret_is_rotated_with_the_overlap_that_is_asked_for() {
+    let fake = account();
+    let mut rotated = webhook();
+    rotated["signing_secret"] = json!("whsec_new");
+    let line = format!("POST /v1/webhooks/{WEBHOOK}/rotate_secret");
+    fake.data(&line, rotated);
+    let machine = Machine::of(&fake);
+
+    let by_default = machine.run(&["webhooks", "rotate-secret", WEBHOOK]).succeeded();
+    machine.run(&["webhooks", "rotate-secret", WEBHOOK, "--overlap", "0"]).succeeded();
+
+    assert_eq!(by_default.stdout, "whsec_new\n");
+    let overlaps: Vec<Value> = fake.seen(&line).into_iter().map(|seen| seen.body["overlap_seconds"].clone()).collect();
+    assert_eq!(overlaps, [86_400, 0]);
+}

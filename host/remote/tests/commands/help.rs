@@ -2,7 +2,7 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 34] = [
+const COMMANDS: [&[&str]; 35] = [
     &[],
     &["init"],
     &["login"],
@@ -32,6 +32,7 @@ const COMMANDS: [&[&str]; 34] = [
     &["webhooks"],
     &["webhooks", "create"],
     &["webhooks", "update"],
+    &["webhooks", "rotate-secret"],
     &["webhooks", "delete"],
     &["deliveries"],
     &["deliveries", "replay"],

@@ -37,6 +37,16 @@ pub(crate) async fn update(context: Context) -> Result<Answer, Error> {
     Ok(Answer::data(WebhookView::from(webhook)))
 }
 
+/// A day, for receivers that are changed by hand.
+const OVERLAP_SECONDS: u64 = 24 * 3600;
+
+pub(crate) async fn rotate_secret(context: Context) -> Result<Answer, Error> {
+    let caller = context.caller()?;
+    let overlap_seconds = context.parameters.whole_number("overlap_seconds")?.unwrap_or(OVERLAP_SECONDS);
+    let rotated = webhooks::rotate_secret(caller, context.platform(), context.path("id"), overlap_seconds).await?;
+    Ok(Answer::data(WebhookView::of_created(caller, rotated)))
+}
+
 pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
     webhooks::delete(context.caller()?, context.platform(), context.path("id")).await?;
     Ok(Answer::no_content())

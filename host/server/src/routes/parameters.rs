@@ -118,6 +118,9 @@ pub(super) const CHANGED_WEBHOOK: [Parameter; 4] = [
     optional("active", Boolean, "Whether events are delivered"),
 ];
 
+pub(super) const ROTATED_SECRET: [Parameter; 1] =
+    [optional("overlap_seconds", Integer, "At most 2592000, 0 for none; 86400 when absent")];
+
 pub(super) const ACCOUNT: [Parameter; 3] = [
     required("app", Text, "The name slug of a registered app"),
     optional("name", Text, "The app's name when absent"),

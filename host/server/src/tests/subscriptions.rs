@@ -129,3 +129,21 @@ async fn a_webhook_to_an_address_that_is_refused_is_422_with_the_reason() {
         assert_eq!(reply.json()["error"], "`url` cannot be delivered to: this address is refused");
     }
 }
+
+#[tokio::test]
+async fn a_rotated_secret_is_shown_once_and_the_end_of_the_overlap_stays_visible() {
+    let wire = wire().await;
+    let created = wire.webhook().await;
+    let path = format!("/v1/webhooks/{}", id(&created));
+
+    let rotated = wire.post(&format!("{path}/rotate_secret"), json!({})).await.data();
+    let read = wire.get(&path).await.data();
+    let at_once = wire.post(&format!("{path}/rotate_secret"), json!({"overlap_seconds": 0})).await.data();
+
+    assert_ne!(rotated["signing_secret"], created["signing_secret"]);
+    assert_eq!((&read["previous_secret_expires_at"], read.get("signing_secret")), (&json!(1_750_680_000), None));
+    assert_eq!(
+        (&created["previous_secret_expires_at"], &at_once["previous_secret_expires_at"]),
+        (&json!(null), &json!(null))
+    );
+}

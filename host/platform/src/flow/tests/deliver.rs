@@ -38,6 +38,45 @@ async fn an_event_is_posted_signed_with_its_id() {
 }
 
 #[tokio::test]
+async fn during_the_overlap_of_a_rotation_both_secrets_sign() {
+    let stage = Stage::new().await;
+    let source = stage.endpoint("a", json!({})).await;
+    let first = stage.webhook(HOOK).await;
+    let id = first.webhook.id.as_str();
+    let rotate = async |overlap| {
+        let platform = &stage.world.platform;
+        webhooks::rotate_secret(&stage.caller, platform, id, overlap).await.unwrap().signing_secret
+    };
+    // The signatures of the next delivery, and those that the secrets would give.
+    let check = async |secrets: &[&crate::Secret<String>]| {
+        stage.post(&source, json!({"n": 1})).await.unwrap();
+        stage.work().await;
+        let posting = stage.world.outbound.posted().pop().unwrap();
+        let header = |name: &str| posting.headers.iter().find(|(header, _)| header == name).unwrap().1.clone();
+        let (message, seconds) = (header("webhook-id"), header("webhook-timestamp").parse().unwrap());
+        let sign = |secret: &&crate::Secret<String>| {
+            SigningSecret::parse(secret.expose()).unwrap().sign(&message, seconds, &posting.body)
+        };
+        assert_eq!(header("webhook-signature"), secrets.iter().map(sign).collect::<Vec<_>>().join(" "));
+    };
+
+    let second = rotate(60).await;
+    check(&[&second, &first.signing_secret]).await;
+    stage.world.clock.advance(59_000);
+    check(&[&second, &first.signing_secret]).await;
+    stage.world.clock.advance(1000);
+    check(&[&second]).await;
+
+    let third = rotate(60).await;
+    let fourth = rotate(60).await;
+    check(&[&fourth, &third]).await;
+    let last = rotate(0).await;
+    check(&[&last]).await;
+    let too_long = webhooks::rotate_secret(&stage.caller, &stage.world.platform, id, 2_592_001).await;
+    assert!(matches!(too_long, Err(Error::Parameter { name: "overlap_seconds", .. })));
+}
+
+#[tokio::test]
 async fn events_of_one_emitter_arrive_in_their_order() {
     let stage = Stage::new().await;
     stage.world.sandbox.script("many", |_| Outcome {

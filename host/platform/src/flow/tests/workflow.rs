@@ -188,6 +188,23 @@ async fn a_request_is_sent_after_the_commit_and_tried_again() {
 }
 
 #[tokio::test]
+async fn a_failing_request_of_one_account_holds_up_no_request_of_another_to_the_same_address() {
+    let mut stage = Stage::new().await;
+    stage.world.sandbox.script("sends", |_| asking(EffectKind::SendHttp, &json!({"url": THERE})));
+    stage.world.outbound.answer(THERE, 500);
+    let (first, _) = workflow(&stage, &["sends"]).await;
+    stage.post(&first, json!({})).await.unwrap();
+    stage.work().await;
+
+    stage.caller = stage.world.user(&stage.caller, "other").await;
+    let (second, _) = workflow(&stage, &["sends"]).await;
+    stage.post(&second, json!({})).await.unwrap();
+    stage.work().await;
+
+    assert_eq!(stage.posted().len(), 2);
+}
+
+#[tokio::test]
 async fn a_request_that_is_given_up_is_told_in_errors() {
     let stage = Stage::new().await;
     stage.world.sandbox.script("sends", |_| asking(EffectKind::SendHttp, &json!({"url": THERE})));

@@ -36,14 +36,15 @@ async fn after_rotation_everything_opens_with_the_new_key_alone() {
     let code = component("secret", json!({"props": {"token": {"type": "string", "secret": true}}}));
     let source = deploy(&world, &caller, &code, json!({"token": "s3cret"})).await.unwrap();
     let new = NewWebhook { url: "https://example.com".into(), ..NewWebhook::default() };
-    webhooks::create(&caller, &world.platform, new).await.unwrap();
+    let webhook = webhooks::create(&caller, &world.platform, new).await.unwrap().webhook;
+    webhooks::rotate_secret(&caller, &world.platform, webhook.id.as_str(), 60).await.unwrap();
 
     let rotating = with_keys(&world.platform, &format!("{NEW} {OLD}"));
     let count = rotation::rewrap_all(&rotating).await.unwrap();
     let again = rotation::rewrap_all(&rotating).await.unwrap();
     let rotated = with_keys(&world.platform, NEW);
 
-    assert_eq!((count, again), (3, 0), "the source, the webhook and the check");
+    assert_eq!((count, again), (4, 0), "the source, both secrets of the webhook and the check");
     sources::run(&caller, &rotated, source.id.as_str(), json!({})).await.unwrap();
     assert_eq!(world.sandbox.calls().last().unwrap()["props"]["token"], "s3cret");
     first_start::start(&rotated, None).await.unwrap();
