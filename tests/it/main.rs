@@ -14,6 +14,7 @@ mod bad_days;
 mod cli;
 mod components;
 mod docs;
+mod egress;
 mod errors;
 mod flow;
 mod generated;

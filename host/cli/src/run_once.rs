@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use crate::local_props;
 use crate::local_services::LocalServices;
-use crate::settings::Shares;
 use crate::wiring::linking::Linking;
 use crate::wiring::network::NetworkArguments;
 use crate::wiring::sandboxing::translate;
@@ -59,8 +58,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let is_action = exports.get("type").is_some_and(|kind| kind == "action");
     let kind = if is_action { "action" } else { "run" };
     let call = json!({"kind": kind, "event": event, "props": props.values}).to_string();
-    let services =
-        Arc::new(LocalServices::new(arguments.network.open(&Shares::default())?).with_credentials(props.credentials));
+    let services = Arc::new(LocalServices::new(arguments.network.open()?).with_credentials(props.credentials));
     let task = Task { lane: "local", call: &call, limits: Limits::default(), is_urgent: false };
     let outcome = sandbox.run(&built.image, task, services.clone()).await?;
     println!("{:#}", to_json(&outcome, services.take_reply()));
@@ -76,7 +74,7 @@ async fn link(collected: remote::Collected, cache: Option<&Path>, network: &Netw
         return Ok(Program::single(&filename, code));
     }
     let aside = tempfile::tempdir()?;
-    let linking = Linking::new(cache.unwrap_or(aside.path()), network.open_for_packages()?);
+    let linking = Linking::new(cache.unwrap_or(aside.path()), network.clone());
     let linked = linking.link(ComponentSource { filename, source: code, files }).await?;
     Ok(translate(&linked.program))
 }

@@ -49,6 +49,18 @@ pub(crate) struct Tuning {
     #[arg(long, value_name = "NETWORK", env = "WELLSPRING_TRUSTED_PROXY", value_delimiter = ',')]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     trusted_proxy: Vec<String>,
+    /// Only let components and webhooks connect to this: `[TENANT@]TARGET[:PORT]`, where the target is a host, `*.host`, a
+    /// network or `*`. Repeatable, or separated by commas; without any, everything public may be reached
+    #[arg(long, value_name = "RULE", env = "WELLSPRING_EGRESS_ALLOW", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    egress_allow: Vec<String>,
+    /// Never let them connect to this, written as for `--egress-allow`
+    #[arg(long, value_name = "RULE", env = "WELLSPRING_EGRESS_DENY", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    egress_deny: Vec<String>,
+    /// Let them connect to this server's own public addresses
+    #[arg(long, value_name = "YES", env = "WELLSPRING_EGRESS_ALLOW_SELF", num_args = 0..=1, default_missing_value = "true")]
+    egress_allow_self: Option<bool>,
     /// A request whose run takes longer is made durable and answered, and its run goes on [default: 5]
     #[arg(long, value_name = "MS", env = "WELLSPRING_ACCEPT_AFTER_MS")]
     accept_after_ms: Option<u64>,
@@ -160,6 +172,9 @@ pub(crate) struct Settings {
     pub(crate) public_url: Option<String>,
     pub(crate) wildcard_domain: Option<String>,
     pub(crate) trusted_proxy: Vec<String>,
+    pub(crate) egress_allow: Vec<String>,
+    pub(crate) egress_deny: Vec<String>,
+    pub(crate) egress_allow_self: bool,
     pub(crate) accept_after_ms: u64,
     keep_events: usize,
     keep_logs: usize,
@@ -268,6 +283,9 @@ impl Default for Settings {
             public_url: None,
             wildcard_domain: None,
             trusted_proxy: Vec::new(),
+            egress_allow: Vec::new(),
+            egress_deny: Vec::new(),
+            egress_allow_self: false,
             share: Shares::default().decided(),
             accept_after_ms: platform::flow::Config::default().grace_ms,
             keep_events: limits.events_kept,

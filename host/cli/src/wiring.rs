@@ -5,6 +5,7 @@ pub(crate) mod fetching;
 pub(crate) mod idle;
 pub(crate) mod linking;
 pub(crate) mod network;
+mod own;
 pub(crate) mod packages;
 pub(crate) mod sandboxing;
 pub(crate) mod sending;

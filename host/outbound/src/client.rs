@@ -125,7 +125,7 @@ impl Outbound {
     /// address or as `localhost`, is refused. A name is not resolved: what counts is what it resolves to when a
     /// connection is made, and that is checked then.
     pub fn check(&self, url: &str) -> Result<(), Error> {
-        connect::check_written(&self.inner.config, &Request::get(url)?.url)
+        connect::check_written(&self.inner.config, &self.tenant, &Request::get(url)?.url)
     }
 
     /// The decoded body of a GET that is answered with 200, redirects followed.

@@ -6,6 +6,7 @@ use admission::Share;
 use url::Host;
 
 use crate::{
+    policy::Policy,
     resolve::{Resolve, SystemResolver},
     tls::CertificateDer,
 };
@@ -20,6 +21,10 @@ pub struct Config {
     pub dangerous_allow_private_networks: bool,
     /// The first that names the host wins; `*` counts only when no other does.
     pub dangerous_host_overrides: Vec<HostOverride>,
+    /// Who may connect to what, beyond the address filter.
+    pub policy: Policy,
+    /// Origins to which the address filter does not apply: hosts, each with its port.
+    pub exempt_origins: Vec<(Host, u16)>,
     /// For resolving, connecting and the TLS handshake of one connection together.
     pub connect_timeout: Duration,
     /// From the call of `send` to the last byte of the body, redirects included.
@@ -69,6 +74,8 @@ impl Default for Config {
         Self {
             dangerous_allow_private_networks: false,
             dangerous_host_overrides: Vec::new(),
+            policy: Policy::default(),
+            exempt_origins: Vec::new(),
             connect_timeout: Duration::from_secs(10),
             total_timeout: Duration::from_secs(60),
             // Below the 60 s after which common load balancers close, so that they seldom race us.

@@ -31,6 +31,7 @@ use crate::{
     error::{Cause, Error, Phase, UrlFault},
     filter,
     link::Link,
+    policy::{Denied, Policy, Wanted},
     resolve::Resolve,
     tls,
 };
@@ -60,6 +61,8 @@ pub(crate) struct Connector {
 pub(crate) struct Door {
     allows_private_networks: bool,
     overrides: Vec<HostOverride>,
+    policy: Policy,
+    exempt_origins: Vec<(Host, u16)>,
     connect_timeout: Duration,
     connections: Gate,
     lookups: Gate,
@@ -75,12 +78,18 @@ struct Target {
 }
 
 /// Refuses what the connection would refuse, as far as the URL itself tells.
-pub(crate) fn check_written(config: &Config, url: &Url) -> Result<(), Error> {
+pub(crate) fn check_written(config: &Config, tenant: &str, url: &Url) -> Result<(), Error> {
     let Some(host) = url.host().map(|host| host.to_owned()) else {
         return Ok(());
     };
+    let wanted = Wanted { tenant, host: &host, port: url.port_or_known_default().unwrap_or_default() };
+    let by_policy = |denied| Error::RefusedByPolicy { host: host.to_string(), denied };
+    config.policy.check_name(wanted).map_err(by_policy)?;
     if HostOverride::find(&config.dangerous_host_overrides, &host).is_some() {
         return Ok(());
+    }
+    if !config.dangerous_allow_private_networks {
+        config.policy.check_own(wanted, &[]).map_err(by_policy)?;
     }
     if let Some(port) = url.port_or_known_default().filter(|port| filter::is_refused_port(*port)) {
         return Err(Error::RefusedPort { port });
@@ -130,6 +139,8 @@ impl Door {
         Ok(Arc::new(Self {
             allows_private_networks: config.dangerous_allow_private_networks,
             overrides: config.dangerous_host_overrides.clone(),
+            policy: config.policy.clone(),
+            exempt_origins: config.exempt_origins.clone(),
             connect_timeout: config.connect_timeout.min(LONGEST_TIMEOUT),
             connections: Gate::new("connections", Bounds { places: config.connections, waiting: WAITING }),
             lookups: Gate::new("lookups", Bounds { places: config.lookups, waiting: WAITING }),
@@ -170,12 +181,15 @@ impl Door {
 
     async fn connect(&self, target: &Target, tenant: &str, slot: Permit) -> Result<Link, Error> {
         if let Some(address) = HostOverride::find(&self.overrides, &target.host) {
+            self.check_policy(target, tenant, &[address.ip()])?;
             let stream = self.connect_any(target, &[address]).await?;
             return Ok(Link::plain(stream, slot));
         }
         if filter::is_refused_port(target.port) {
             return Err(Error::RefusedPort { port: target.port });
         }
+        // Before the name is looked up: a lookup tells something to the name's owner, too.
+        self.check_named(target, tenant)?;
         let addresses = self.checked_addresses(target, tenant).await?;
         let stream = self.connect_any(target, &addresses).await?;
         if !target.has_tls {
@@ -191,18 +205,40 @@ impl Door {
         if addresses.is_empty() {
             return Err(Error::NoAddress { host: target.host.to_string() });
         }
-        for &address in &addresses {
-            self.check(target, address)?;
+        if self.filters(target) {
+            for &address in &addresses {
+                self.check(target, address)?;
+            }
+            let checked = self.policy.check_own(target.wanted(tenant), &addresses);
+            checked.map_err(|denied| target.denied(denied, tenant, &addresses))?;
         }
+        self.check_policy(target, tenant, &addresses)?;
         Ok(addresses.into_iter().map(|address| SocketAddr::new(address, target.port)).collect())
     }
 
     fn check(&self, target: &Target, address: IpAddr) -> Result<(), Error> {
-        if self.allows_private_networks {
-            return Ok(());
-        }
-        let host = || target.host.to_string();
-        filter::check(address).map_err(|refusal| Error::RefusedAddress { host: host(), address, refusal })
+        filter::check(address).map_err(|refusal| {
+            tracing::info!(host = %target.host, %address, %refusal, "an outgoing connection was refused");
+            Error::RefusedAddress { host: target.host.to_string(), address, refusal }
+        })
+    }
+
+    fn filters(&self, target: &Target) -> bool {
+        let is_exempt = || self.exempt_origins.iter().any(|(host, port)| *host == target.host && *port == target.port);
+        !self.allows_private_networks && !is_exempt()
+    }
+
+    /// What can be refused by the name alone.
+    fn check_named(&self, target: &Target, tenant: &str) -> Result<(), Error> {
+        let wanted = target.wanted(tenant);
+        let own = if self.filters(target) { self.policy.check_own(wanted, &[]) } else { Ok(()) };
+        let checked = self.policy.check_name(wanted).and(own);
+        checked.map_err(|denied| target.denied(denied, tenant, &[]))
+    }
+
+    fn check_policy(&self, target: &Target, tenant: &str, addresses: &[IpAddr]) -> Result<(), Error> {
+        let checked = self.policy.check_addresses(target.wanted(tenant), addresses);
+        checked.map_err(|denied| target.denied(denied, tenant, addresses))
     }
 
     async fn resolve(&self, host: &Host, tenant: &str) -> Result<Vec<IpAddr>, Error> {
@@ -260,6 +296,18 @@ impl Target {
         let has_tls = uri.scheme() == Some(&Scheme::HTTPS);
         let port = uri.port_u16().unwrap_or(if has_tls { 443 } else { 80 });
         Ok(Self { host, port, has_tls })
+    }
+}
+
+impl Target {
+    fn wanted<'a>(&'a self, tenant: &'a str) -> Wanted<'a> {
+        Wanted { tenant, host: &self.host, port: self.port }
+    }
+
+    /// The operator's log has the addresses; the tenant is told the kind of rule.
+    fn denied(&self, denied: Denied, tenant: &str, addresses: &[IpAddr]) -> Error {
+        tracing::info!(tenant, host = %self.host, port = self.port, ?addresses, ?denied, "an outgoing connection was denied");
+        Error::RefusedByPolicy { host: self.host.to_string(), denied }
     }
 }
 

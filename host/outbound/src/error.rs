@@ -9,7 +9,7 @@ use std::{error::Error as StdError, fmt, net::IpAddr, sync::Arc, time::Duration}
 use admission::Full;
 use http::StatusCode;
 
-use crate::filter::Refusal;
+use crate::{filter::Refusal, policy::Denied};
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
@@ -19,8 +19,10 @@ pub enum Error {
     InvalidMethod { method: String },
     #[error("header {name:?} cannot be sent: {fault}")]
     InvalidHeader { name: String, fault: HeaderFault },
-    #[error("{} is {refusal}; start with --dangerous-allow-private-networks to allow it", Named { host, address })]
+    #[error("{} {refusal}; start with --dangerous-allow-private-networks to allow it", Named { host, address })]
     RefusedAddress { host: String, address: IpAddr, refusal: Refusal },
+    #[error("{host} is {denied}; the operator's egress policy decides")]
+    RefusedByPolicy { host: String, denied: Denied },
     #[error("port {port} belongs to another protocol than HTTP; use another port")]
     RefusedPort { port: u16 },
     #[error("{host} could not be resolved: {cause}; check the name and this machine's DNS")]
@@ -111,6 +113,7 @@ impl Error {
             Self::InvalidHeader { .. } => "invalid_header",
             Self::RefusedAddress { .. } => "refused_address",
             Self::RefusedPort { .. } => "refused_port",
+            Self::RefusedByPolicy { .. } => "refused_by_policy",
             Self::DnsFailure { .. } | Self::NoAddress { .. } => "dns_failure",
             Self::ConnectFailed { .. } => "connect_failed",
             Self::TlsFailed { .. } => "tls_failed",
@@ -172,7 +175,8 @@ impl fmt::Debug for Cause {
     }
 }
 
-/// `10.0.0.1`, or `internal.example.com (10.0.0.1)`.
+/// `10.0.0.1 is`, or `internal.example.com resolves to`. The address that a name resolved to is not told: it would map
+/// the operator's network. The log has it.
 struct Named<'a> {
     host: &'a str,
     address: &'a IpAddr,
@@ -182,9 +186,9 @@ impl fmt::Display for Named<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_literal = self.host.trim_matches(['[', ']']).parse() == Ok(*self.address);
         if is_literal {
-            return write!(formatter, "{}", self.address);
+            return write!(formatter, "{} is", self.address);
         }
-        write!(formatter, "{} ({})", self.host, self.address)
+        write!(formatter, "{} resolves to", self.host)
     }
 }
 

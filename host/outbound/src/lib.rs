@@ -40,6 +40,7 @@ mod error;
 pub mod filter;
 mod headers;
 mod link;
+mod policy;
 mod redirect;
 mod request;
 mod resolve;
@@ -51,10 +52,11 @@ pub use client::{Outbound, Response};
 pub use config::{Config, HostOverride, HostOverrideError};
 pub use error::{Cause, Error, HeaderFault, Phase, UrlFault};
 pub use http::{Method, StatusCode};
+pub use policy::{Denied, HostPattern, Own, Policy, Rule, RuleError};
 pub use request::{Body, Redirect, Request};
 pub use resolve::{Resolve, SystemResolver};
 pub use tls::{CertificateDer, parse_pem_roots};
-pub use url::Url;
+pub use url::{Host, Url};
 
 #[cfg(test)]
 mod testing;

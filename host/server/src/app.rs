@@ -183,10 +183,16 @@ impl App {
         let query = parse_query(head.uri.query().unwrap_or_default()).map_err(|refusal| self.refuse(refusal))?;
         self.check_first(&route, &head, caller.as_ref(), &path).await?;
         let (body, held) = match &caller {
-            Some(caller) => self
-                .receive(&route, &head, body, caller.tenant.as_str())
-                .await
-                .map_err(|refusal| self.refuse(refusal))?,
+            Some(caller) => match self.receive(&route, &head, body, caller.tenant.as_str()).await {
+                Ok(received) => received,
+                Err(refusal) => {
+                    let response = self.refuse(refusal);
+                    if response.status() == StatusCode::TOO_MANY_REQUESTS {
+                        Origin::new(&self, &head, route.path).by(caller).end(self.platform(), 429).await;
+                    }
+                    return Err(response);
+                }
+            },
             None => (None, None),
         };
         let body = if head.method == Method::GET || head.method == Method::HEAD { None } else { body };

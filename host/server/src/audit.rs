@@ -110,7 +110,7 @@ impl Auditing {
         answered
     }
 
-    async fn end(mut self, platform: &Platform, status: u16) {
+    pub(crate) async fn end(mut self, platform: &Platform, status: u16) {
         self.entry.status = status;
         if status >= 400 {
             self.entry.ids.retain(|_, value| is_id(value));

@@ -39,12 +39,13 @@ async fn is_ours(listen: SocketAddr) -> bool {
 pub(super) async fn check_registry(network: &NetworkArguments) -> Vec<Finding> {
     let advice = "components that use npm packages cannot be deployed; see `npm config get registry`, and proxies";
     let reading = tokio::task::spawn_blocking(|| Registry::from_npm_configuration(None)).await;
-    let Some(url) = reading.ok().and_then(|registry| registry.address().cloned()) else {
+    let registry = reading.unwrap_or_else(|_| Registry::from_texts(&[], &|_| None));
+    let Some(url) = registry.address().cloned() else {
         return vec![Finding::warn("registry", "npm's configuration names none", "npm config set registry <address>")];
     };
     let begun = Instant::now();
     let asked = async {
-        let outbound = network.open_for_packages().map_err(|error| error.to_string())?;
+        let outbound = network.open_for_packages(&registry).map_err(|error| error.to_string())?;
         let request = Request::get(url.as_str()).map_err(|error| error.to_string())?;
         outbound.send(request).await.map_err(|error| error.to_string())
     };

@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::Finding;
 use crate::local_services::LocalServices;
-use crate::settings::Shares;
 use crate::wiring::network::NetworkArguments;
 
 const COMPONENT: &str = "module.exports = {name: 'self-test', version: '1', run(event) { this.$emit(event.x + 1) }}";
@@ -31,7 +30,7 @@ async fn try_it(data: &Path) -> Result<String> {
     let sandbox = Sandbox::open(Config { cache_folder, ..Config::default() }).await?;
     let opened_ms = begun.elapsed().as_millis();
     let built = sandbox.build(Arc::new(Program::single("self-test.js", COMPONENT)), Limits::default()).await?;
-    let services = Arc::new(LocalServices::new(NetworkArguments::default().open(&Shares::default())?));
+    let services = Arc::new(LocalServices::new(NetworkArguments::default().open()?));
     let call = json!({"kind": "run", "event": {"x": 1}, "props": {}}).to_string();
     let begun = Instant::now();
     let task = Task { lane: "doctor", call: &call, limits: Limits::default(), is_urgent: false };

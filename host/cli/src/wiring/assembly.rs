@@ -32,7 +32,7 @@ pub(crate) async fn open_platform(
     network: &NetworkArguments,
     url: &str,
 ) -> Result<Platform> {
-    let outbound = network.open(&settings.share)?;
+    let outbound = network.open_for_server(settings, url).await?;
     let cache = settings.data.join("cache");
     let config = sandbox::Config {
         cache_folder: Some(cache.clone()),
@@ -48,7 +48,7 @@ pub(crate) async fn open_platform(
     Ok(Platform::new(platform::Parts {
         store,
         sandbox: Arc::new(Sandboxing::new(sandbox, outbound.clone())),
-        linker: Arc::new(Linking::new(&cache, network.open_for_packages()?)),
+        linker: Arc::new(Linking::new(&cache, network.clone())),
         outbound: Arc::new(Sending(outbound)),
         clock: Arc::new(SystemClock),
         vault,
@@ -64,8 +64,8 @@ pub(crate) async fn open_idle_platform(settings: &Settings, secrets: &Secrets) -
     Ok(Platform::new(platform::Parts {
         store: open_store(settings).await?,
         sandbox: Arc::new(NoSandbox),
-        linker: Arc::new(Linking::new(&settings.data.join("cache"), network.open_for_packages()?)),
-        outbound: Arc::new(Sending(network.open(&settings.share)?)),
+        linker: Arc::new(Linking::new(&settings.data.join("cache"), network.clone())),
+        outbound: Arc::new(Sending(network.open()?)),
         clock: Arc::new(SystemClock),
         vault: open_vault(settings, secrets, entropy.clone())?,
         entropy,

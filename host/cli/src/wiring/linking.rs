@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use linker::{Blame, Entry, Linker, Registry};
-use outbound::Outbound;
 use platform::ports::progress::{self, Progress};
 use platform::ports::{self, ComponentSource, Dependency, LinkError, Linked};
 use tokio::sync::OnceCell;
 
+use super::network::NetworkArguments;
 use super::packages::Packages;
 
 pub(crate) struct Linking {
     cache: PathBuf,
-    outbound: Outbound,
+    network: NetworkArguments,
     /// Made when the first component is linked: reading npm's configuration may mean asking npm, and a start should not wait.
     linker: OnceCell<Linker>,
 }
@@ -22,19 +22,18 @@ pub(crate) struct Linking {
 // === impl Linking ===
 
 impl Linking {
-    pub(crate) fn new(cache: &Path, outbound: Outbound) -> Self {
-        Self { cache: cache.join("packages"), outbound, linker: OnceCell::new() }
+    pub(crate) fn new(cache: &Path, network: NetworkArguments) -> Self {
+        Self { cache: cache.join("packages"), network, linker: OnceCell::new() }
     }
 
-    async fn linker(&self) -> &Linker {
+    async fn linker(&self) -> Result<&Linker, LinkError> {
         self.linker
-            .get_or_init(|| async {
+            .get_or_try_init(|| async {
                 let reading = tokio::task::spawn_blocking(|| Registry::from_npm_configuration(None));
                 let registry = reading.await.unwrap_or_else(|_| Registry::from_texts(&[], &|_| None));
-                Linker::new(
-                    linker::Config::new(self.cache.clone(), registry),
-                    Arc::new(Packages(self.outbound.clone())),
-                )
+                let outbound = self.network.open_for_packages(&registry).map_err(|error| unavailable(&error))?;
+                let config = linker::Config::new(self.cache.clone(), registry);
+                Ok(Linker::new(config, Arc::new(Packages(outbound))))
             })
             .await
     }
@@ -46,7 +45,7 @@ impl ports::Linker for Linking {
         let ComponentSource { filename, source, files } = component;
         let linked = self
             .linker()
-            .await
+            .await?
             .link(&Entry { filename, source, files }, &|reached| progress::report(stage(&reached)))
             .await
             .map_err(|error| fail(&error))?;
@@ -80,6 +79,12 @@ fn translate(module: linker::Module) -> ports::Module {
         linker::ModuleKind::CommonJs | linker::ModuleKind::Esm => ports::ModuleKind::CommonJs,
     };
     ports::Module { kind, source: module.source, imports: module.imports }
+}
+
+/// Something of the operator's is wrong.
+fn unavailable(error: &anyhow::Error) -> LinkError {
+    let message = format!("packages cannot be fetched: {error:#}");
+    LinkError { code: "registry_unreachable", message, file: None, line: None, column: None, is_unavailable: true }
 }
 
 fn fail(error: &linker::LinkError) -> LinkError {

@@ -1,9 +1,12 @@
 //! How far outgoing requests may reach, as said on the command line.
 
 use anyhow::{Context, Result};
-use outbound::{Config, HostOverride, Outbound};
+use linker::Registry;
+use outbound::{Config, Host, HostOverride, Outbound, Rule, Url};
 
-use crate::settings::Shares;
+use super::own;
+use crate::failure::Misuse;
+use crate::settings::{Settings, Shares};
 
 /// Shared by every command that lets components make requests.
 #[derive(clap::Args, Debug, Clone, Default)]
@@ -19,30 +22,65 @@ pub(crate) struct NetworkArguments {
 // === impl NetworkArguments ===
 
 impl NetworkArguments {
-    pub(crate) fn open(&self, shares: &Shares) -> Result<Outbound> {
+    /// For the commands that run a component here, by the operator's own hand.
+    pub(crate) fn open(&self) -> Result<Outbound> {
+        self.warn();
+        open_with(self.config(&Shares::default()))
+    }
+
+    /// For a server, with the operator's policy.
+    pub(crate) async fn open_for_server(&self, settings: &Settings, public_url: &str) -> Result<Outbound> {
+        self.warn();
+        let mut config = self.config(&settings.share);
+        config.policy.allow = parse_rules("egress_allow", &settings.egress_allow)?;
+        config.policy.deny = parse_rules("egress_deny", &settings.egress_deny)?;
+        if !settings.egress_allow_self {
+            let (settings, url) = (settings.clone(), public_url.to_owned());
+            // It may look up a name.
+            config.policy.own = tokio::task::spawn_blocking(move || own::find(&settings, &url)).await?;
+        }
+        open_with(config)
+    }
+
+    /// The way to the package registries. Their addresses are the operator's own choice, in npm's configuration, and
+    /// often mirrors on a private network: they alone are exempt from the address filter. Archives and redirects that
+    /// lead elsewhere are filtered as everything else.
+    pub(crate) fn open_for_packages(&self, registry: &Registry) -> Result<Outbound> {
+        let mut config = self.config(&Shares::default());
+        config.exempt_origins = registry.addresses().filter_map(origin).collect();
+        open_with(config)
+    }
+
+    fn warn(&self) {
         if self.dangerous_allow_private_networks {
             eprintln!("warning: components may reach private networks (--dangerous-allow-private-networks)");
         }
         for host_override in &self.dangerous_host_override {
             eprintln!("warning: requests are redirected (--dangerous-host-override {host_override})");
         }
-        self.open_quietly(self.dangerous_allow_private_networks, shares)
     }
 
-    /// The way to the package registry. Its address is the operator's own choice, in npm's configuration, and is
-    /// often a mirror on a private network.
-    pub(crate) fn open_for_packages(&self) -> Result<Outbound> {
-        self.open_quietly(true, &Shares::default())
-    }
-
-    fn open_quietly(&self, dangerous_allow_private_networks: bool, shares: &Shares) -> Result<Outbound> {
-        let config = Config {
-            dangerous_allow_private_networks,
+    fn config(&self, shares: &Shares) -> Config {
+        Config {
+            dangerous_allow_private_networks: self.dangerous_allow_private_networks,
             dangerous_host_overrides: self.dangerous_host_override.clone(),
             connections: shares.get("connections"),
             lookups: shares.get("lookups"),
             ..Config::default()
-        };
-        Outbound::new(config).context("outgoing HTTP could not be set up")
+        }
     }
+}
+
+fn open_with(config: Config) -> Result<Outbound> {
+    Outbound::new(config).context("outgoing HTTP could not be set up")
+}
+
+fn origin(url: &str) -> Option<(Host, u16)> {
+    let url = Url::parse(url).ok()?;
+    Some((url.host()?.to_owned(), url.port_or_known_default()?))
+}
+
+fn parse_rules(name: &str, rules: &[String]) -> Result<Vec<Rule>> {
+    let rules = rules.iter().map(|rule| rule.parse::<Rule>());
+    rules.collect::<Result<_, _>>().map_err(Misuse::of).with_context(|| format!("`{name}` cannot be used"))
 }

@@ -48,9 +48,8 @@ impl ports::Outbound for Sending {
 fn fail(error: &outbound::Error, limit_bytes: usize) -> OutboundError {
     match error.code() {
         "too_large" => OutboundError::TooLarge { limit_bytes },
-        "invalid_url" | "invalid_method" | "invalid_header" | "refused_address" | "refused_port" => {
-            OutboundError::Refused { reason: error.to_string() }
-        }
+        "invalid_url" | "invalid_method" | "invalid_header" | "refused_address" | "refused_port"
+        | "refused_by_policy" => OutboundError::Refused { reason: error.to_string() },
         _ => OutboundError::Unanswered { reason: error.to_string() },
     }
 }

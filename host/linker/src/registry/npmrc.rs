@@ -81,6 +81,11 @@ impl Registry {
         self.base.as_ref()
     }
 
+    /// Every registry that is configured.
+    pub fn addresses(&self) -> impl Iterator<Item = &str> {
+        self.base.iter().chain(self.scopes.values()).map(Url::as_str)
+    }
+
     /// Of the packument of a package.
     pub(crate) fn packument_url(&self, name: &str) -> Option<Url> {
         self.base_of(name)?.join(&name.replace('/', "%2f")).ok()

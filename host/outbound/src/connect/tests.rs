@@ -34,7 +34,7 @@ async fn a_name_that_turns_private_is_refused_at_the_next_connection() {
 
     assert_eq!(
         error.to_string(),
-        "rebind.example (127.0.0.1) is a loopback address; start with --dangerous-allow-private-networks to allow it"
+        "rebind.example resolves to a loopback address; start with --dangerous-allow-private-networks to allow it"
     );
     assert_eq!(recorder.dialled(), ["93.184.216.34:80"]);
 }
@@ -297,4 +297,84 @@ fn a_url_is_refused_as_it_is_written_and_names_are_not_looked_up() {
     let override_all = "*=127.0.0.1:9".parse().unwrap();
     let redirected = open(Config { dangerous_host_overrides: vec![override_all], ..Config::default() });
     assert_eq!(refused(&redirected, "http://10.0.0.1:25/"), None);
+}
+
+const OTHER: &str = "9.9.9.9";
+
+fn with_policy(policy: Policy, resolver: Arc<dyn Resolve>, dial: Arc<dyn Dial>) -> Outbound {
+    Outbound::with_dial(Config { resolver, policy, ..Config::default() }, dial).unwrap().of_tenant("u_a")
+}
+
+fn rules(texts: &[&str]) -> Vec<crate::Rule> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_rule_about_networks_holds_whatever_name_leads_there() {
+    let server = closing_server().await;
+    let recorder = Recorder::new(server.address);
+    let policy = Policy { deny: rules(&["9.9.9.0/24"]), ..Policy::default() };
+    let outbound = with_policy(policy, Answers::new(&[&[PUBLIC], &[OTHER], &[PUBLIC, OTHER]]), recorder.clone());
+
+    assert_eq!(text(get(&outbound, "http://a.example/").await.unwrap()).await, "hello");
+    let error = get(&outbound, "http://a.example/").await.err().unwrap();
+    let mixed = get(&outbound, "http://a.example/").await;
+
+    assert_eq!((error.code(), code(mixed)), ("refused_by_policy", "refused_by_policy"));
+    assert_eq!(error.to_string(), "a.example is denied by a rule about networks; the operator's egress policy decides");
+    assert_eq!(recorder.dialled(), ["93.184.216.34:80"]);
+}
+
+#[tokio::test]
+async fn rules_hold_at_each_redirect() {
+    let server = Server::start(|_| async { reply(302, &[("location", "http://inner.example/")], "") }).await;
+    let recorder = Recorder::new(server.address);
+    let policy = Policy { allow: rules(&["outer.example"]), ..Policy::default() };
+    let outbound = with_policy(policy, Answers::new(&[&[PUBLIC], &[OTHER]]), recorder.clone());
+
+    assert_eq!(code(get(&outbound, "http://outer.example/").await), "refused_by_policy");
+    assert_eq!(recorder.dialled(), ["93.184.216.34:80"]);
+}
+
+#[tokio::test]
+async fn rules_of_one_tenant_are_not_those_of_another() {
+    let server = closing_server().await;
+    let policy = Policy { deny: rules(&["u_a@*.example"]), ..Policy::default() };
+    let outbound = with_policy(policy, Answers::new(&[&[PUBLIC], &[PUBLIC]]), Recorder::new(server.address));
+
+    assert_eq!(code(get(&outbound, "http://a.example/").await), "refused_by_policy");
+    assert_eq!(code(get(&outbound.of_tenant("u_b"), "http://a.example/").await), "ok");
+}
+
+#[tokio::test]
+async fn the_server_itself_is_refused_by_whatever_name() {
+    let server = closing_server().await;
+    let recorder = Recorder::new(server.address);
+    let own = crate::Own { addresses: [PUBLIC.parse().unwrap()].into(), hosts: Vec::new() };
+    let policy = Policy { own, ..Policy::default() };
+    let outbound = with_policy(policy, Answers::new(&[&[PUBLIC]]), recorder.clone());
+
+    let error = get(&outbound, "http://alias.example/").await.err().unwrap();
+
+    assert_eq!(error.to_string(), "alias.example is this server itself; the operator's egress policy decides");
+    assert!(recorder.dialled().is_empty());
+}
+
+#[tokio::test]
+async fn only_an_exempt_origin_is_reached_on_a_private_address() {
+    let server = Server::start(|_| async { reply(302, &[("location", "http://elsewhere.example:8080/")], "") }).await;
+    let recorder = Recorder::new(server.address);
+    let host = Host::parse("registry.example").unwrap();
+    let config = Config {
+        resolver: Answers::new(&[&["10.0.0.1"], &["10.0.0.1"], &["10.0.0.1"]]),
+        exempt_origins: vec![(host, 8080)],
+        ..Config::default()
+    };
+    let outbound = Outbound::with_dial(config, recorder.clone()).unwrap();
+
+    let redirected = code(get(&outbound, "http://registry.example:8080/package").await);
+    let other_port = code(get(&outbound, "http://registry.example:8081/").await);
+
+    assert_eq!((redirected, other_port), ("refused_address", "refused_address"));
+    assert_eq!(recorder.dialled(), ["10.0.0.1:8080"]);
 }
