@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::Misuse;
 use crate::settings::{Place, Settings, Tuning};
-use crate::wiring::assembly::{Secrets, make_private_folder, open_platform};
+use crate::wiring::assembly::{Secrets, lock_folder, make_private_folder, open_platform};
 use crate::wiring::network::NetworkArguments;
 
 pub(crate) use socket::socket_of;
@@ -60,6 +60,8 @@ pub(crate) struct Server {
     app: Arc<App>,
     worker: Worker,
     stop: CancellationToken,
+    /// Held until the server has ended.
+    _folder_lock: std::fs::File,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
@@ -79,6 +81,7 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let proxies = settings.trusted_proxy.iter().map(|proxy| proxy.parse::<TrustedProxy>());
     let trusted_proxies = proxies.collect::<Result<Vec<_>, _>>().map_err(Misuse::of)?;
     make_private_folder(&settings.data)?;
+    let folder_lock = lock_folder(&settings.data)?;
     let listener = listen(settings).await?;
     let url = settings.public_url.clone().unwrap_or(format!("http://{}", listener.local_addr()?));
     let platform = open_platform(settings, &options.secrets, &options.network, &url).await?;
@@ -100,16 +103,18 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
         stream::Config { streams: settings.share.get("streams"), ..stream::Config::default() },
         stop.clone(),
     );
+    let metrics = Arc::<Metrics>::default();
+    server::watchdog::start(metrics.clone()).context("the watchdog did not start")?;
     let app = App::new(server::Parts {
         platform: platform.clone(),
         plugins: vec![Arc::new(streams), Arc::new(Ingress::new(platform.clone(), handle, ingress))],
-        metrics: Arc::new(Metrics::default()),
+        metrics: metrics.clone(),
         limits: ApiLimits::default(),
         trusted_proxies,
     });
     let socket = socket::open(&settings.data).await;
-    banner::print(&url, &started, shows_example);
-    Ok(Server { platform, listener, socket, app, worker, stop })
+    banner::print(&url, &started, options.api_key.is_some(), shows_example);
+    Ok(Server { platform, listener, socket, app, worker, stop, _folder_lock: folder_lock })
 }
 
 async fn listen(settings: &Settings) -> Result<TcpListener> {
@@ -157,7 +162,7 @@ impl Server {
 
     /// Stops when `end` comes: first the front, so that nothing new comes in, then the worker.
     pub(crate) async fn serve_until(self, end: impl Future<Output = Result<()>>) -> Result<()> {
-        let Self { platform, listener, socket, app, worker, stop } = self;
+        let Self { platform, listener, socket, app, worker, stop, _folder_lock } = self;
         let work_stop = CancellationToken::new();
         let working = tokio::spawn(worker.run(work_stop.clone()));
         let recording = tokio::spawn(run_record_uses(platform, work_stop.clone()));

@@ -7,6 +7,7 @@ pub mod paging;
 
 pub mod audit;
 pub mod first_start;
+pub mod health;
 pub mod keys;
 pub mod rotation;
 pub mod users;

@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use hyper::http::request;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use platform::manage;
 use platform::manage::keys::authenticate;
 use platform::{Caller, Error, KeyProblem, Platform, Secret};
 use serde_json::Value;
@@ -26,6 +27,7 @@ use crate::ingress::TrustedProxy;
 use crate::metrics::Metrics;
 use crate::plugin::Plugin;
 use crate::route::{Access, RequestBody, Route};
+use crate::watchdog::watch;
 use crate::{docs, openapi, progress, reading, routes};
 
 /// What an application is made of.
@@ -132,7 +134,7 @@ impl App {
         let (head, body) = request.into_parts();
         if let Some((plugin, access)) = self.plugin_for(&head) {
             let answered = match self.admit(access, &head, plugin.route()).await {
-                Ok(caller) => plugin.handle(Request::from_parts(head, body), caller).await,
+                Ok(caller) => watch("plugin", plugin.handle(Request::from_parts(head, body), caller)).await,
                 Err(response) => response,
             };
             return ("plugin", answered);
@@ -140,7 +142,7 @@ impl App {
         match self.find(&head) {
             Ok(found) => {
                 let path = found.route.path;
-                let answered = self.call(found, head, body).await;
+                let answered = watch(path, self.call(found, head, body)).await;
                 (path, answered.unwrap_or_else(|refused| refused))
             }
             Err(refusal) => ("none", self.refuse(refusal)),
@@ -209,7 +211,7 @@ impl App {
             return Ok(progress::follow(&self, work, fields));
         }
         // On a task of its own: a deploy whose client goes away is finished, not left half-way.
-        let answered = self.tasks.spawn(work).await;
+        let answered = self.tasks.spawn(watch(route.path, work)).await;
         match answered {
             Ok(Ok(answer)) => Ok(answer.into_response(&fields)),
             Ok(Err(error)) => Err(self.refuse_error(error)),
@@ -340,8 +342,8 @@ impl App {
     pub(crate) async fn is_ready(&self) -> bool {
         /// A load balancer asks every few seconds.
         const PATIENCE: Duration = Duration::from_secs(2);
-        let asked = tokio::time::timeout(PATIENCE, self.platform().store.look_up("ready")).await;
-        !self.is_draining.load(Ordering::Relaxed) && matches!(asked, Ok(Ok(_)))
+        let asked = tokio::time::timeout(PATIENCE, manage::health::check_store(self.platform())).await;
+        !self.is_draining.load(Ordering::Relaxed) && matches!(asked, Ok(Ok(())))
     }
 }
 

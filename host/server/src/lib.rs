@@ -26,6 +26,7 @@ mod plugin;
 mod progress;
 mod reading;
 mod stall;
+pub mod watchdog;
 
 pub mod ingress;
 pub mod stream;

@@ -62,6 +62,7 @@ impl Embedded {
     /// Opens or creates the store in this file; its folder must exist.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let lock = lock(path)?;
+        make_private(path).map_err(|source| Error::Folder { path: path.into(), source })?;
         let (connection, opened) = schema::open_writer(path)?;
         let (inbox, taker) = inbox::new(BOUNDS);
         let remembered = Arc::new(Remembered::default());
@@ -257,6 +258,16 @@ impl Directory for Embedded {
     async fn write_directory(&self, write: DirectoryWrite) -> Result<bool, Error> {
         self.ask(|reply| Request::Directory(write, reply)).await?
     }
+}
+
+/// Events and sealed secrets are for no other user. The files that SQLite makes beside it get the same mode.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    let file = File::options().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+    if file.metadata()?.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(PermissionsExt::from_mode(0o600))?;
+    }
+    Ok(())
 }
 
 fn lock(path: &Path) -> Result<File, Error> {

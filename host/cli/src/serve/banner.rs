@@ -2,11 +2,17 @@
 
 use platform::manage::first_start::Started;
 
-/// Talk goes to standard error; the key is shown on the first start and never again.
-pub(crate) fn print(url: &str, started: &Started, shows_example: bool) {
+/// Talk goes to standard error; a key that was made is shown on the first start and never again, one that was given never.
+pub(crate) fn print(url: &str, started: &Started, is_key_given: bool, shows_example: bool) {
     eprintln!("Wellspring is at {url}");
     eprintln!("  API reference  {url}/docs");
     match started {
+        Started::First(_) if is_key_given => {
+            eprintln!("  API key        the one that was given");
+            if shows_example {
+                eprintln!("\nTry it:\n\n{}", example(url, "$WELLSPRING_API_KEY"));
+            }
+        }
         Started::First(key) => {
             let key = key.key.expose();
             eprintln!("  API key        {key}   (shown only now; keep it)");
@@ -22,7 +28,7 @@ fn example(url: &str, key: &str) -> String {
     let code = "module.exports = {name: \\\"hello\\\", version: \\\"1\\\", props: {http: \\\"$.interface.http\\\"}, \
                 run(event) { this.$emit(event.body); }}";
     format!(
-        "curl -s {url}/v1/sources -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\\n  \
+        "curl -s {url}/v1/sources -H \"Authorization: Bearer {key}\" -H 'Content-Type: application/json' \\\n  \
          -d '{{\"component_code\": \"{code}\"}}'"
     )
 }

@@ -103,14 +103,33 @@ pub(crate) fn open_vault(settings: &Settings, secrets: &Secrets, entropy: Arc<dy
     vault.context("cannot use the encryption key")
 }
 
-/// The folder holds keys and compiled code: nobody else may read or write it.
+/// The folder holds keys and compiled code: no other user may read or write it, whatever it was before.
 pub(crate) fn make_private_folder(path: &Path) -> Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .with_context(|| format!("cannot make the data folder {}", path.display()))
+    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+    let cannot = || format!("cannot make the data folder {}", path.display());
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(cannot)?;
+    if std::fs::metadata(path).with_context(cannot)?.permissions().mode() & 0o077 != 0 {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o700))
+            .with_context(|| format!("{} can be read by other users, and that cannot be changed", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Keeps a second server off the folder, whichever store it uses: both would write its cache and its keys. The kernel
+/// gives the lock back when the process ends, however it ends.
+pub(crate) fn lock_folder(path: &Path) -> Result<std::fs::File> {
+    let file = path.join("server.lock");
+    let opened = std::fs::File::options().create(true).truncate(false).write(true).open(&file);
+    let lock = opened.with_context(|| format!("cannot open {}", file.display()))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(std::fs::TryLockError::WouldBlock) => {
+            anyhow::bail!("another server uses the folder {}; give this one its own with --data", path.display())
+        }
+        Err(std::fs::TryLockError::Error(error)) => {
+            Err(error).with_context(|| format!("cannot lock {}", file.display()))
+        }
+    }
 }
 
 fn config_of(settings: &Settings, url: &str) -> platform::Config {
