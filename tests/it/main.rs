@@ -19,6 +19,7 @@ mod errors;
 mod flow;
 mod generated;
 mod hostile;
+mod isolated;
 mod isolation;
 mod limits;
 mod loading;

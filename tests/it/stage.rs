@@ -1,32 +1,65 @@
 //! The stage every test plays on: one sandbox, and services whose every answer is known.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use sandbox::{
-    Config, FetchError, FetchRequest, FetchRequestBody, FetchResponse, Image, Limits, LoadError, LogLine, Outcome,
-    Program, Reply, Sandbox, ServiceError, Services, Task, Write,
+    Config, FetchError, FetchRequest, FetchRequestBody, FetchResponse, Image, Isolation, Limits, LoadError, LogLine,
+    Outcome, Processes, Program, Reply, Sandbox, ServiceError, Services, Task, Write,
 };
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::sync::OnceCell;
+use tokio::sync::{Notify, OnceCell};
 use tokio::time::Instant;
 
 pub(crate) const NOW_MS: f64 = 1_700_000_000_000.0;
 
-/// The sandbox of this test process. Compiled code is kept between processes.
+/// The sandbox of this test process. Compiled code is kept between processes. With `WELLSPRING_ISOLATE=process` it has worker
+/// processes, so that all tests can be run either way.
 pub(crate) async fn sandbox() -> &'static Sandbox {
     static SANDBOX: OnceCell<Sandbox> = OnceCell::const_new();
     SANDBOX
         .get_or_init(|| async {
-            let cache_folder = Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("sandbox"));
-            Sandbox::open(Config { cache_folder, ..Config::default() }).await.expect("the sandbox opens")
+            let isolation = if is_isolated() { processes() } else { Isolation::None };
+            open(Config { isolation, ..config() }).await
         })
         .await
+}
+
+pub(crate) fn is_isolated() -> bool {
+    std::env::var("WELLSPRING_ISOLATE").is_ok_and(|how| how == "process")
+}
+
+pub(crate) fn config() -> Config {
+    let cache_folder = Some(PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("sandbox"));
+    Config { cache_folder, ..Config::default() }
+}
+
+/// Workers of the program that `tests/run.sh` has built.
+pub(crate) fn processes() -> Isolation {
+    Isolation::Process(Processes {
+        program: rig::served::binary().into(),
+        arguments: vec!["sandbox-worker".into()],
+        groups: NonZeroUsize::new(4).unwrap(),
+        threads: 2,
+        memory_bytes: 8 << 30,
+        margin: Duration::from_secs(5),
+    })
+}
+
+/// Opens a sandbox whose workers are read from by a runtime that outlives every test, and whose time is real.
+pub(crate) async fn open(config: Config) -> Sandbox {
+    static RUNTIME: LazyLock<tokio::runtime::Runtime> = LazyLock::new(|| {
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime starts")
+    });
+    let opened = RUNTIME.spawn(Sandbox::open(config)).await;
+    opened.expect("opening does not panic").expect("the sandbox opens")
 }
 
 pub(crate) async fn load(source: &str) -> Result<Image, LoadError> {
@@ -65,6 +98,8 @@ pub(crate) struct Stage {
     pub(crate) answers: Mutex<Vec<Answer>>,
     pub(crate) reply: Mutex<Option<Reply>>,
     pub(crate) flushed: Mutex<Vec<Write>>,
+    /// Told when the run has asked for a stored value.
+    pub(crate) asked: Notify,
 }
 
 /// The answer to one outbound request, used once.
@@ -102,6 +137,7 @@ impl Default for Stage {
             answers: Mutex::default(),
             reply: Mutex::default(),
             flushed: Mutex::default(),
+            asked: Notify::new(),
         }
     }
 }
@@ -125,6 +161,7 @@ impl Services for Stage {
     }
 
     async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError> {
+        self.asked.notify_one();
         Ok(self.stored.lock().unwrap().get(key).cloned())
     }
 
@@ -140,7 +177,7 @@ impl Services for Stage {
         Ok(Vec::new())
     }
 
-    fn credentials(&self, prop: &str) -> Option<String> {
+    async fn credentials(&self, prop: &str) -> Option<String> {
         self.credentials.get(prop).cloned()
     }
 

@@ -3,6 +3,7 @@
 mod contenders;
 mod flow;
 mod http;
+mod isolation;
 mod load;
 mod pace;
 mod process;

@@ -64,7 +64,7 @@ impl Services for LocalServices {
         Ok(Vec::new())
     }
 
-    fn credentials(&self, prop: &str) -> Option<String> {
+    async fn credentials(&self, prop: &str) -> Option<String> {
         self.credentials.get(prop).cloned()
     }
 

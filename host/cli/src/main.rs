@@ -52,6 +52,9 @@ enum Command {
     /// Measure this machine: every figure the documentation claims comes from here
     #[command(subcommand)]
     Bench(bench::Benchmark),
+    /// A process that runs components for `serve --isolate process`
+    #[command(name = wiring::isolation::COMMAND, hide = true)]
+    SandboxWorker(wiring::isolation::WorkerArguments),
 }
 
 /// Every request makes and drops hundreds of small values on whichever thread is free.
@@ -60,6 +63,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    // First of all: a worker locks itself up while it has one thread.
+    if let Command::SandboxWorker(arguments) = &arguments.command {
+        return wiring::isolation::run(arguments);
+    }
     start_logging();
     let runtime = match runtime() {
         Ok(runtime) => runtime,
@@ -79,6 +86,7 @@ fn main() -> ExitCode {
             Command::Doctor(arguments) => doctor::run(arguments).await,
             Command::Remote(command) => Ok(remote::execute(*command, Arguments::command()).await),
             Command::Bench(benchmark) => bench::run(benchmark).await.map(|()| ExitCode::SUCCESS),
+            Command::SandboxWorker(arguments) => Ok(wiring::isolation::run(&arguments)),
         }
     });
     done.unwrap_or_else(failure::tell)

@@ -64,6 +64,13 @@ pub(crate) struct Tuning {
     /// A request whose run takes longer is made durable and answered, and its run goes on [default: 5]
     #[arg(long, value_name = "MS", env = "WELLSPRING_ACCEPT_AFTER_MS")]
     accept_after_ms: Option<u64>,
+    /// What stands between tenants beside WebAssembly: `none`, or worker processes without files, network and privileges
+    /// [default: none]
+    #[arg(long, value_name = "HOW", env = "WELLSPRING_ISOLATE", value_enum, hide_possible_values = true)]
+    isolate: Option<Isolate>,
+    /// How many worker processes tenants are divided among [default: two for each core, at most 16]
+    #[arg(long, value_name = "COUNT", env = "WELLSPRING_ISOLATE_GROUPS")]
+    isolate_groups: Option<usize>,
     /// What tenants share, and what one of them may have of it, such as `runs=512/64`. Repeatable, or separated by commas
     #[arg(
         long_help = shares::help(), long, value_name = "NAME=TOTAL/PER_TENANT", env = "WELLSPRING_SHARE", value_delimiter = ',', value_parser = shares::parse, help_heading = LIMITS)]
@@ -149,6 +156,16 @@ pub(crate) struct Tuning {
     daily_invocations_quota: Option<u64>,
 }
 
+/// Where components run.
+#[derive(clap::ValueEnum, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Isolate {
+    /// In the server's process
+    None,
+    /// In worker processes
+    Process,
+}
+
 const LIMITS: &str = "Limits";
 const DAY_MS: u64 = 24 * 3600 * 1000;
 const EVENT_BYTES: &str = "event_bytes";
@@ -176,6 +193,8 @@ pub(crate) struct Settings {
     pub(crate) egress_deny: Vec<String>,
     pub(crate) egress_allow_self: bool,
     pub(crate) accept_after_ms: u64,
+    pub(crate) isolate: Isolate,
+    pub(crate) isolate_groups: Option<usize>,
     keep_events: usize,
     keep_logs: usize,
     keep_audit: u32,
@@ -288,6 +307,8 @@ impl Default for Settings {
             egress_allow_self: false,
             share: Shares::default().decided(),
             accept_after_ms: platform::flow::Config::default().grace_ms,
+            isolate: Isolate::None,
+            isolate_groups: None,
             keep_events: limits.events_kept,
             keep_logs: limits.logs_kept,
             keep_audit: AuditLimits::default().entries_per_account,

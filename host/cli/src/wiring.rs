@@ -3,6 +3,7 @@
 pub(crate) mod assembly;
 pub(crate) mod fetching;
 pub(crate) mod idle;
+pub(crate) mod isolation;
 pub(crate) mod linking;
 pub(crate) mod network;
 mod own;

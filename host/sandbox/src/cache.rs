@@ -54,6 +54,11 @@ impl Cache {
             .ok()
     }
 
+    /// The file of the code under this name, as it was kept.
+    pub(crate) fn open_code(&self, key: &[u8; 32]) -> Option<File> {
+        open(&self.path(CODE, key)?).map(|(file, _)| file)
+    }
+
     /// Keeps code and returns it mapped from its file, so that its pages are the page cache's and not ours.
     pub(crate) fn keep_code(&self, key: &[u8; 32], code: Module) -> Module {
         let (Some(path), Ok(bytes)) = (self.path(CODE, key), code.serialize()) else { return code };

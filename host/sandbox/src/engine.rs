@@ -2,6 +2,8 @@
 
 mod rewrite;
 
+use std::fs::File;
+use std::io::{Seek, Write};
 use std::sync::Arc;
 
 use wasmtime::{InstanceAllocationStrategy, InstancePre, ModuleExport, OptLevel};
@@ -43,24 +45,56 @@ pub(crate) struct Engine {
 impl Engine {
     pub(crate) fn new(config: &Config, cache: &Cache) -> Result<Self, Error> {
         let slots = Slots::new(config.warm_slots);
-        let wasmtime = wasmtime::Engine::new(&settings(config, &slots)).map_err(Error::Engine)?;
+        let settings = settings(config.warm_slots, config.meters_fuel, &slots);
+        let wasmtime = wasmtime::Engine::new(&settings).map_err(Error::Engine)?;
         let Split { code, memory: first_memory } = rewrite::split(SHIM)?;
         let key = engine_key(&wasmtime, &code);
         let code = match cache.find_code(&wasmtime, &key) {
             Some(code) => code,
             None => cache.keep_code(&key, wasmtime::Module::new(&wasmtime, &code).map_err(Error::Engine)?),
         };
-        let code = wall::linker(&wasmtime).and_then(|linker| linker.instantiate_pre(&code)).map_err(Error::Engine)?;
+        Ok(Self { first_memory, key, ..Self::linked(wasmtime, &code, slots, config.meters_fuel)? })
+    }
+
+    /// The engine of a worker: from code that another process of this program has compiled.
+    pub(crate) fn of_code(warm_slots: usize, meters_fuel: bool, file: File) -> Result<Self, Error> {
+        let slots = Slots::new(warm_slots);
+        let wasmtime = wasmtime::Engine::new(&settings(warm_slots, meters_fuel, &slots)).map_err(Error::Engine)?;
+        #[expect(unsafe_code, reason = "the file is the host's")]
+        // SAFETY: the host is this program as well, and has compiled the code or checked it.
+        let code = unsafe { wasmtime::Module::deserialize_open_file(&wasmtime, file) }.map_err(Error::Engine)?;
+        Self::linked(wasmtime, &code, slots, meters_fuel)
+    }
+
+    /// Links the code to the wall.
+    fn linked(
+        wasmtime: wasmtime::Engine,
+        code: &wasmtime::Module,
+        slots: Slots,
+        meters_fuel: bool,
+    ) -> Result<Self, Error> {
+        let code = wall::linker(&wasmtime).and_then(|linker| linker.instantiate_pre(code)).map_err(Error::Engine)?;
         let export = |name| code.module().get_export_index(name).ok_or(Error::Shim("it lacks an export"));
         let (memory, realloc) = (export("memory")?, export("cabi_realloc")?);
-        Ok(Self { wasmtime, code, memory, realloc, slots, first_memory, key, meters_fuel: config.meters_fuel })
+        Ok(Self { wasmtime, code, memory, realloc, slots, first_memory: Vec::new(), key: [0; 32], meters_fuel })
+    }
+
+    /// The compiled code as a file, for a worker to map.
+    pub(crate) fn code_file(&self, cache: &Cache) -> Result<File, Error> {
+        if let Some(file) = cache.open_code(&self.key) {
+            return Ok(file);
+        }
+        let code = self.code.module().serialize().map_err(Error::Engine)?;
+        let mut file = tempfile::tempfile().map_err(Error::Memory)?;
+        file.write_all(&code).and_then(|()| file.rewind()).map_err(Error::Memory)?;
+        Ok(file)
     }
 }
 
-fn settings(config: &Config, slots: &Slots) -> wasmtime::Config {
+fn settings(warm_slots: usize, meters_fuel: bool, slots: &Slots) -> wasmtime::Config {
     let mut settings = wasmtime::Config::new();
     settings
-        .consume_fuel(config.meters_fuel)
+        .consume_fuel(meters_fuel)
         .cranelift_opt_level(OptLevel::Speed)
         .memory_reservation(RESERVED_BYTES as u64)
         .memory_guard_size(GUARD_BYTES as u64)
@@ -70,7 +104,7 @@ fn settings(config: &Config, slots: &Slots) -> wasmtime::Config {
         .generate_address_map(false)
         .allocation_strategy(InstanceAllocationStrategy::OnDemand)
         .with_host_memory(Arc::new(slots.clone()))
-        .with_host_stack(Arc::new(Stacks::new(config.warm_slots)));
+        .with_host_stack(Arc::new(Stacks::new(warm_slots)));
     settings
 }
 

@@ -5,11 +5,18 @@
 //! mapping of it (`slots`, `run`). What a component can cause outside its memory is listed in `wall`, one file per
 //! interface of `wit/`.
 //!
+//! Runs are made in this process, or in worker processes that can do nothing else (`isolated`).
+//!
 //! A component's failure is an [`Outcome`] with a [`Fault`]; an `Err` means that the host failed.
 
 mod cache;
 mod compile;
 mod engine;
+#[cfg(target_os = "linux")]
+mod isolated;
+#[cfg(not(target_os = "linux"))]
+#[path = "isolated/elsewhere.rs"]
+mod isolated;
 mod limits;
 mod memory;
 mod meter;
@@ -27,10 +34,11 @@ mod wall;
 
 pub mod measure;
 
+pub use isolated::{Ended as WorkerEnded, Layer, Probe, Processes, Report, WorkerSettings, main as worker_main};
 pub use limits::{LimitKind, Limits};
 pub use outcome::{Effect, EffectKind, Emit, EmitMetadata, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};
 pub use program::{Module, ModuleKind, Program};
-pub use sandbox::{Built, Config, Error, Image, LoadError, Sandbox, Task};
+pub use sandbox::{Built, Config, Error, Image, Isolation, LoadError, Sandbox, Task};
 pub use services::{
     FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse, Reply, ServiceError, Services,
 };

@@ -6,7 +6,7 @@ use crate::compile::Compiler;
 use crate::limits::Limits;
 use crate::offline::Offline;
 use crate::outcome::Outcome;
-use crate::program::Program;
+use crate::program::{Program, Sources};
 use crate::region::MACHINE_PAGE_BYTES;
 use crate::run::{Run, Started};
 use crate::sandbox::{Error, INIT, INVOKE, Image, LOAD, Sandbox, Task, first_snapshot};
@@ -49,7 +49,7 @@ pub struct Sizes {
 
 impl Warm {
     pub fn new(sandbox: &Sandbox, image: &Image) -> Result<Self, Error> {
-        let run = Run::new(offline_services(), Limits::default(), Some(image.program.clone()));
+        let run = Run::new(offline_services(), Limits::default(), Some(Sources::Whole(image.program.clone())));
         let started = Started::new(&sandbox.inner.engine, &image.snapshot, run)?;
         Ok(Self { sandbox: sandbox.clone(), started, program: image.program.clone() })
     }
@@ -57,7 +57,7 @@ impl Warm {
     /// Runs one call on what the last one left.
     pub async fn run(&mut self, task: Task<'_>, services: Arc<dyn Services>) -> Result<Outcome, Error> {
         let _permit = self.sandbox.inner.gate.enter(task.lane).await.map_err(Error::Overloaded)?;
-        self.started.begin_again(Run::new(services, task.limits, Some(self.program.clone())))?;
+        self.started.begin_again(Run::new(services, task.limits, Some(Sources::Whole(self.program.clone()))))?;
         let result = self.started.call(INVOKE, Some(task.call)).await?;
         Ok(self.started.take_outcome(result))
     }
@@ -75,7 +75,7 @@ impl WithoutImage {
 
     /// Runs one call; `true` if it went well.
     pub async fn call(&self, call: &str, services: Arc<dyn Services>) -> Result<bool, Error> {
-        let run = Run::new(services, Limits::default(), Some(self.program.clone()));
+        let run = Run::new(services, Limits::default(), Some(Sources::Whole(self.program.clone())));
         let mut started = Started::new(&self.sandbox.inner.engine, &self.first, run)?;
         for function in ["_initialize", INIT] {
             if let Err(fault) = started.call_plain(function).await? {
@@ -92,7 +92,7 @@ impl WithoutImage {
 pub async fn core_image(sandbox: &Sandbox, program: Arc<Program>) -> Result<Image, Error> {
     let engine = &sandbox.inner.engine;
     let base = Snapshot::unnamed(&first_snapshot(engine, INIT_CORE).await?).map_err(Error::Memory)?;
-    let mut run = Run::new(offline_services(), Limits::default(), Some(program.clone()));
+    let mut run = Run::new(offline_services(), Limits::default(), Some(Sources::Whole(program.clone())));
     run.compiler = Some(Compiler::new(sandbox.inner.clone(), Limits::default()));
     let mut loading = Started::new(engine, &base, run)?;
     let loaded = loading.call(LOAD, Some(&program.to_table()?)).await?;
@@ -102,7 +102,7 @@ pub async fn core_image(sandbox: &Sandbox, program: Arc<Program>) -> Result<Imag
 
 /// Runs one call and counts the machine pages whose content it changed.
 pub async fn written(sandbox: &Sandbox, image: &Image, call: &str) -> Result<Written, Error> {
-    let run = Run::new(offline_services(), Limits::default(), Some(image.program.clone()));
+    let run = Run::new(offline_services(), Limits::default(), Some(Sources::Whole(image.program.clone())));
     let mut called = Started::new(&sandbox.inner.engine, &image.snapshot, run)?;
     // How the call ended does not matter to what it wrote.
     let _ = called.call(INVOKE, Some(call)).await?;

@@ -29,7 +29,7 @@ impl Services for Offline {
         Ok(Vec::new())
     }
 
-    fn credentials(&self, _prop: &str) -> Option<String> {
+    async fn credentials(&self, _prop: &str) -> Option<String> {
         None
     }
 

@@ -1,7 +1,8 @@
 //! What is loaded: a component and its packages as a table of modules.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::fs::File;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,39 @@ pub struct Module {
 pub enum ModuleKind {
     CommonJs,
     Json,
+}
+
+/// A program as a run has it. Cheap to clone.
+#[derive(Clone)]
+pub(crate) enum Sources {
+    Whole(Arc<Program>),
+    Packed(Arc<Packed>),
+}
+
+/// A program in a file, read when it is first asked for: most runs need no source, because their image holds what they use.
+pub(crate) struct Packed {
+    file: File,
+    unpack: fn(&File) -> Option<Program>,
+    unpacked: OnceLock<Option<Program>>,
+}
+
+// === impl Sources ===
+
+impl Sources {
+    pub(crate) fn get(&self) -> Option<&Program> {
+        match self {
+            Self::Whole(program) => Some(program),
+            Self::Packed(packed) => packed.unpacked.get_or_init(|| (packed.unpack)(&packed.file)).as_ref(),
+        }
+    }
+}
+
+// === impl Packed ===
+
+impl Packed {
+    pub(crate) fn new(file: File, unpack: fn(&File) -> Option<Program>) -> Self {
+        Self { file, unpack, unpacked: OnceLock::new() }
+    }
 }
 
 // === impl Program ===

@@ -15,7 +15,7 @@ use crate::limits::Limits;
 use crate::memory::MemoryUse;
 use crate::meter::run_metered;
 use crate::outcome::{Effect, Emit, Fault, LogLine, Outcome, Thrown, Usage, Write};
-use crate::program::Program;
+use crate::program::Sources;
 use crate::sandbox::Error;
 use crate::services::Services;
 use crate::snapshot::Snapshot;
@@ -29,7 +29,7 @@ const FUEL_PER_TURN: u64 = 125_000;
 pub(crate) struct Run {
     pub(crate) services: Arc<dyn Services>,
     pub(crate) limits: Limits,
-    pub(crate) program: Option<Arc<Program>>,
+    pub(crate) program: Option<Sources>,
     /// While a component is loading: compiles its modules elsewhere.
     pub(crate) compiler: Option<Compiler>,
     pub(crate) started: Instant,
@@ -64,7 +64,7 @@ pub(crate) type CallResult = Result<Result<String, Thrown>, Fault>;
 // === impl Run ===
 
 impl Run {
-    pub(crate) fn new(services: Arc<dyn Services>, limits: Limits, program: Option<Arc<Program>>) -> Self {
+    pub(crate) fn new(services: Arc<dyn Services>, limits: Limits, program: Option<Sources>) -> Self {
         Self {
             services,
             program,

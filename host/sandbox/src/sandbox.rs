@@ -10,10 +10,11 @@ use lru::LruCache;
 use crate::cache::Cache;
 use crate::compile::Compiler;
 use crate::engine::{Engine, RewriteError};
+use crate::isolated::{self, EngineFiles, Processes, Report, Workers};
 use crate::limits::Limits;
 use crate::offline::Offline;
 use crate::outcome::{Fault, LogLine, Outcome, Thrown, Usage};
-use crate::program::Program;
+use crate::program::{Program, Sources};
 use crate::run::{Run, Started};
 use crate::services::{ServiceError, Services};
 use crate::snapshot::Snapshot;
@@ -35,6 +36,16 @@ pub struct Config {
     pub open_images: NonZeroUsize,
     /// Off only to measure what metering costs.
     pub meters_fuel: bool,
+    pub isolation: Isolation,
+}
+
+/// What stands between tenants beside WebAssembly.
+#[derive(Debug, Clone)]
+pub enum Isolation {
+    /// Nothing: all run in this process.
+    None,
+    /// Processes that can do nothing but run components, one for each group of tenants.
+    Process(Processes),
 }
 
 /// Builds and runs components. Cheap to clone.
@@ -49,6 +60,7 @@ pub(crate) struct Inner {
     cache: Cache,
     pub(crate) gate: Gate,
     open: Mutex<LruCache<[u8; 32], Image>>,
+    workers: Option<Workers>,
 }
 
 /// A component ready to run. Cheap to clone.
@@ -108,6 +120,11 @@ pub enum Error {
     Overloaded(Full),
     #[error(transparent)]
     Service(ServiceError),
+    /// The runs of the worker may be made again: nothing of them was kept.
+    #[error("the worker process of the run ended: {0}")]
+    Worker(#[source] isolated::Ended),
+    #[error("the worker process could not make the run: {reason}")]
+    InWorker { reason: String },
     #[error("a program could not be encoded")]
     Encode(#[from] serde_json::Error),
 }
@@ -122,7 +139,15 @@ impl Sandbox {
         let base = base_image(&engine, &cache).await?;
         let gate = Gate::new("runs", Bounds { places: config.runs, waiting: config.waiting_runs });
         let open = Mutex::new(LruCache::new(config.open_images));
-        Ok(Self { inner: Arc::new(Inner { engine, base, cache, gate, open }) })
+        let workers = match config.isolation {
+            Isolation::None => None,
+            Isolation::Process(processes) => {
+                let code = engine.code_file(&cache)?;
+                let (warm_slots, meters_fuel) = (config.warm_slots, config.meters_fuel);
+                Some(Workers::open(processes, EngineFiles { code, base: base.clone(), warm_slots, meters_fuel }).await?)
+            }
+        };
+        Ok(Self { inner: Arc::new(Inner { engine, base, cache, gate, open, workers }) })
     }
 
     /// Evaluates a component and keeps its image. Nothing is kept of one that does not load.
@@ -139,37 +164,22 @@ impl Sandbox {
     ) -> Result<Built, LoadError> {
         let inner = &self.inner;
         let key = inner.image_key(&program);
-        let mut run = Run::new(Arc::new(Offline), limits, Some(program.clone()));
-        run.compiler = Some(Compiler::new(inner.clone(), limits));
-        let mut loading = Started::new(&inner.engine, &inner.base, run)?;
-        let table = program.to_table().map_err(Error::from)?;
-        let loaded = loading.call(LOAD, Some(&table)).await;
-        // Compiling happens inside of the call, so its time is counted with it.
-        *usage = loading.usage();
-        loaded?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)?;
-        let logs = std::mem::take(&mut loading.store.data_mut().logs);
-        let memory = loading.snapshot()?;
-        drop(loading);
-
-        let draft = inner.cache.draft("images", &key, &memory).map_err(Error::Memory)?;
-        let description = self.describe(&program, &draft.snapshot, limits, usage).await?;
-        let image = Image { snapshot: draft.keep(), program };
+        let (snapshot, description, logs) = match &inner.workers {
+            None => {
+                let (memory, logs) = load(inner, &program, limits, usage).await?;
+                let draft = inner.cache.draft("images", &key, &memory).map_err(Error::Memory)?;
+                let description = describe(inner, &program, &draft.snapshot, limits, usage).await?;
+                (draft.keep(), description, logs)
+            }
+            Some(workers) => {
+                let (memory, description, logs) = workers.build(&program, limits, usage).await?;
+                let draft = inner.cache.draft("images", &key, &memory).map_err(Error::Memory)?;
+                (draft.keep(), description, logs)
+            }
+        };
+        let image = Image { snapshot, program };
         inner.remember(key, &image);
         Ok(Built { image, description, logs })
-    }
-
-    async fn describe(
-        &self,
-        program: &Arc<Program>,
-        snapshot: &Arc<Snapshot>,
-        limits: Limits,
-        usage: &mut Usage,
-    ) -> Result<String, LoadError> {
-        let run = Run::new(Arc::new(Offline), limits, Some(program.clone()));
-        let mut describing = Started::new(&self.inner.engine, snapshot, run)?;
-        let described = describing.call(DESCRIBE, None).await;
-        *usage = usage.plus(describing.usage());
-        described?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)
     }
 
     /// The image of a program: held open, mapped from its file, or built again.
@@ -197,16 +207,76 @@ impl Sandbox {
         let gate = &self.inner.gate;
         let entered = if task.is_urgent { gate.enter_urgently(task.lane).await } else { gate.enter(task.lane).await };
         let _permit = entered.map_err(Error::Overloaded)?;
-        let run = Run::new(services, task.limits, Some(image.program.clone()));
+        if let Some(workers) = &self.inner.workers {
+            return workers.run(image, &task, services).await;
+        }
+        let run = Run::new(services, task.limits, Some(Sources::Whole(image.program.clone())));
         let mut started = Started::new(&self.inner.engine, &image.snapshot, run)?;
         let result = started.call(INVOKE, Some(task.call)).await?;
         Ok(started.take_outcome(result))
     }
+
+    /// What worker processes are locked by; nothing where there are none.
+    pub fn report(&self) -> Option<&Report> {
+        self.inner.workers.as_ref().map(Workers::report)
+    }
+
+    /// How many worker processes ended that should not have.
+    pub fn worker_failures(&self) -> u64 {
+        self.inner.workers.as_ref().map_or(0, Workers::failures)
+    }
+
+    /// The process that makes the runs of a lane, if that is not this one and it has been started.
+    pub fn worker_process(&self, lane: &str) -> Option<u32> {
+        self.inner.workers.as_ref().and_then(|workers| workers.process_id(lane))
+    }
+}
+
+/// Evaluates a component: the memory it leaves, and what it logged. What that took is counted also when it does not load.
+pub(crate) async fn load(
+    inner: &Arc<Inner>,
+    program: &Arc<Program>,
+    limits: Limits,
+    usage: &mut Usage,
+) -> Result<(Vec<u8>, Vec<LogLine>), LoadError> {
+    let mut run = Run::new(Arc::new(Offline), limits, Some(Sources::Whole(program.clone())));
+    run.compiler = Some(Compiler::new(inner.clone(), limits));
+    let mut loading = Started::new(&inner.engine, &inner.base, run)?;
+    let table = program.to_table().map_err(Error::from)?;
+    let loaded = loading.call(LOAD, Some(&table)).await;
+    // Compiling happens inside of the call, so its time is counted with it.
+    *usage = loading.usage();
+    loaded?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)?;
+    let logs = std::mem::take(&mut loading.store.data_mut().logs);
+    Ok((loading.snapshot()?, logs))
+}
+
+/// The component as JSON, from a fresh instance of its image.
+pub(crate) async fn describe(
+    inner: &Inner,
+    program: &Arc<Program>,
+    snapshot: &Arc<Snapshot>,
+    limits: Limits,
+    usage: &mut Usage,
+) -> Result<String, LoadError> {
+    let run = Run::new(Arc::new(Offline), limits, Some(Sources::Whole(program.clone())));
+    let mut describing = Started::new(&inner.engine, snapshot, run)?;
+    let described = describing.call(DESCRIBE, None).await;
+    *usage = usage.plus(describing.usage());
+    described?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)
 }
 
 // === impl Inner ===
 
 impl Inner {
+    /// What a worker process has: no cache, no gate that would hold anything back, and no workers of its own.
+    pub(crate) fn in_worker(engine: Engine, base: Arc<Snapshot>) -> Arc<Self> {
+        let everything = Share::new(u64::MAX, u64::MAX);
+        let gate = Gate::new("runs", Bounds { places: everything, waiting: everything });
+        let open = Mutex::new(LruCache::new(NonZeroUsize::MIN));
+        Arc::new(Self { engine, base, cache: Cache::new(None), gate, open, workers: None })
+    }
+
     /// BLAKE3, because the first run of a source waits for it: megabytes of packages in a fraction of a millisecond.
     fn image_key(&self, program: &Program) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new_keyed(&self.engine.key);
@@ -234,6 +304,7 @@ impl Default for Config {
             warm_slots: 64,
             open_images: NonZeroUsize::new(512).unwrap_or(NonZeroUsize::MIN),
             meters_fuel: true,
+            isolation: Isolation::None,
         }
     }
 }

@@ -29,7 +29,7 @@ pub trait Services: Send + Sync {
     async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError>;
 
     /// The credentials of the account behind an app prop, as JSON.
-    fn credentials(&self, prop: &str) -> Option<String>;
+    async fn credentials(&self, prop: &str) -> Option<String>;
 
     /// Takes the answer to the triggering request. Called at most once in a run.
     fn reply(&self, reply: Reply);

@@ -35,6 +35,11 @@ thread_local! {
 // === impl Slots ===
 
 impl Slots {
+    /// Opens what tells which pages were written; `false` where the system cannot tell.
+    pub(crate) fn prepare() -> bool {
+        changed::is_known()
+    }
+
     pub(crate) fn new(most_idle: usize) -> Self {
         Self { idle: Arc::default(), most_idle }
     }

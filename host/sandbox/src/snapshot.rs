@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::engine::PAGE_BYTES;
 use crate::region::{MACHINE_PAGE_BYTES, Region};
@@ -12,6 +13,7 @@ pub(crate) struct Snapshot {
     file: File,
     /// What a written page is restored from.
     content: Region,
+    id: u64,
 }
 
 // === impl Snapshot ===
@@ -22,7 +24,9 @@ impl Snapshot {
         if length == 0 || !length.is_multiple_of(PAGE_BYTES) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a memory of a broken page"));
         }
-        Ok(Arc::new(Self { content: Region::of_file(&file, length)?, file }))
+        static LAST_ID: AtomicU64 = AtomicU64::new(0);
+        let id = LAST_ID.fetch_add(1, Ordering::Relaxed) + 1;
+        Ok(Arc::new(Self { content: Region::of_file(&file, length)?, file, id }))
     }
 
     /// A snapshot that no name leads to.
@@ -34,6 +38,11 @@ impl Snapshot {
 
     pub(crate) fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Of no other snapshot of this process.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     pub(crate) fn length(&self) -> usize {

@@ -11,6 +11,7 @@ use sandbox::measure::{self, Warm, WithoutImage};
 use sandbox::{Config, Image, Limits, Outcome, Program, Sandbox, Task};
 use serde::Serialize;
 
+use super::isolation;
 use super::statistics::Times;
 use crate::run_once::default_cache;
 
@@ -38,6 +39,9 @@ pub(crate) struct Arguments {
     /// Runs per figure
     #[arg(long, default_value_t = 5000)]
     runs: usize,
+    /// Only what worker processes cost
+    #[arg(long)]
+    isolation: bool,
 }
 
 #[derive(Serialize)]
@@ -48,6 +52,7 @@ struct Report {
     prelude: Prelude,
     images: Images,
     neighbour: Neighbour,
+    isolation: isolation::Figures,
 }
 
 /// The trivial component on the whole prelude and on its core alone, measured in turns.
@@ -98,6 +103,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
             eprintln!("{text}");
         }
     };
+    if arguments.isolation {
+        let figures = isolation::measure(TRIVIAL, CALL, arguments.runs).await?;
+        if !arguments.json {
+            figures.print();
+        }
+        println!("{}", serde_json::to_string(&figures)?);
+        return Ok(());
+    }
     talk("opening the sandbox (compiles the engine once)");
     let sandbox = Sandbox::open(Config { cache_folder: default_cache(), ..Config::default() }).await?;
     talk("deploying a trivial component, one with 1 MB of dependencies, and one on the core of the prelude");
@@ -119,12 +132,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let cpu = measure_cpu(&sandbox).await?;
     talk("measuring a neighbour while an attacker spins");
     let neighbour = measure_neighbour(&sandbox, &image, arguments.runs).await?;
+    talk("measuring runs in this process and in worker processes, in turns");
+    let isolation = isolation::measure(TRIVIAL, CALL, arguments.runs).await?;
     let sizes = measure::sizes(&sandbox, &image);
     let images = Images {
         base_bytes: sizes.base_image,
         trivial_beyond_base_bytes: sizes.image as i64 - sizes.base_image as i64,
     };
-    let report = Report { trivial, deps_1mb, cpu, prelude, images, neighbour };
+    let report = Report { trivial, deps_1mb, cpu, prelude, images, neighbour, isolation };
     if !arguments.json {
         print_table(&report);
     }
@@ -387,4 +402,5 @@ fn print_table(report: &Report) {
     println!("{:<34}{slowdown:>11.2} ×", "  attacked / quiet");
     println!("{:<34}{:>11.1} ms", "CPU-bound, metered", report.cpu.fuel_on_ms);
     println!("{:<34}{:>11.1} ms", "CPU-bound, not metered", report.cpu.fuel_off_ms);
+    report.isolation.print();
 }

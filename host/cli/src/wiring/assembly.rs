@@ -38,6 +38,7 @@ pub(crate) async fn open_platform(
         cache_folder: Some(cache.clone()),
         runs: settings.share.get("runs"),
         waiting_runs: settings.share.get("waiting_runs"),
+        isolation: super::isolation::of(settings),
         ..sandbox::Config::default()
     };
     // The store first: what is wrong with it is told at once, and not after the engine was compiled.

@@ -144,7 +144,7 @@ impl Services for Bridge {
         Ok(kept.into_iter().map(|ports::Write { key, value }| sandbox::Write { key, value }).collect())
     }
 
-    fn credentials(&self, prop: &str) -> Option<String> {
+    async fn credentials(&self, prop: &str) -> Option<String> {
         self.services.credentials(prop)
     }
 

@@ -16,6 +16,7 @@ pub(super) fn add(linker: &mut Linker) -> wasmtime::Result<()> {
 
 async fn credentials(mut caller: Caller<'_>, prop: Slice, area: ReturnArea) -> wasmtime::Result<()> {
     let (memory, run) = abi::split(&mut caller)?;
-    let found = run.services.credentials(prop.text(memory, "credentials")?);
+    let (services, prop) = (run.services.clone(), prop.text(memory, "credentials")?.to_owned());
+    let found = services.credentials(&prop).await;
     abi::return_option(&mut caller, area, found.as_deref().map(str::as_bytes)).await
 }

@@ -24,7 +24,7 @@ pub(super) fn add(linker: &mut Linker) -> wasmtime::Result<()> {
 async fn code(mut caller: Caller<'_>, path: Slice, area: ReturnArea) -> wasmtime::Result<()> {
     let (memory, run) = abi::split(&mut caller)?;
     let path = path.text(memory, "modules.code")?.to_owned();
-    let source = run.program.as_ref().and_then(|program| Some(program.modules.get(&path)?.source.clone()));
+    let source = run.program.as_ref().and_then(|program| Some(program.get()?.modules.get(&path)?.source.clone()));
     let (Some(source), Some(mut compiler)) = (source, run.compiler.take()) else {
         return abi::return_option(&mut caller, area, None).await;
     };
@@ -37,6 +37,6 @@ async fn source(mut caller: Caller<'_>, path: Slice, area: ReturnArea) -> wasmti
     let (memory, run) = abi::split(&mut caller)?;
     let program = run.program.clone();
     let path = path.text(memory, "modules.source")?;
-    let module = program.as_ref().and_then(|program| program.modules.get(path));
+    let module = program.as_ref().and_then(|program| program.get()?.modules.get(path));
     abi::return_option(&mut caller, area, module.map(|module| module.source.as_bytes())).await
 }

@@ -1,0 +1,449 @@
+//! What host and worker say to each other, as frames on a socket pair.
+//!
+//! The host is believed by the worker; the worker is not believed by the host. So what the worker sends is read against the
+//! limits of the run it is about, and `serve.rs` counts what comes in several frames.
+//!
+//! Run zero is the connection itself: its beginning, and a build, of which a worker makes one at most.
+
+mod outcome;
+mod program;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::codec::{Decoder, Encoder, Malformed};
+use crate::limits::Limits;
+use crate::outcome::{Level, LogLine, Outcome, Thrown, Usage, Write};
+use crate::services::{FetchError, Reply};
+pub(super) use outcome::Written;
+pub(super) use program::{read_program, write_program};
+
+/// The run of frames that belong to none.
+pub(super) const NO_RUN: u64 = 0;
+
+/// Most headers of a request or a response that cross: more than any server or client takes.
+const MOST_HEADERS: usize = 10_000;
+/// Most keys written by one run, where its limit of bytes does not come first.
+const MOST_WRITES: usize = 1 << 20;
+
+/// From the host.
+pub(super) mod to_worker {
+    pub(in super::super) const HELLO: u8 = 1;
+    pub(in super::super) const INSTALL: u8 = 2;
+    pub(in super::super) const FORGET: u8 = 3;
+    pub(in super::super) const START: u8 = 4;
+    pub(in super::super) const CANCEL: u8 = 5;
+    /// The value a call asked for, or none.
+    pub(in super::super) const VALUE: u8 = 6;
+    /// The writes that stay with the run.
+    pub(in super::super) const KEPT: u8 = 7;
+    pub(in super::super) const HEAD: u8 = 8;
+    pub(in super::super) const CHUNK: u8 = 9;
+    /// A chunk of a request's body was taken.
+    pub(in super::super) const TAKEN: u8 = 10;
+    pub(in super::super) const BUILD: u8 = 11;
+}
+
+/// From the worker.
+pub(super) mod to_host {
+    pub(in super::super) const READY: u8 = 101;
+    pub(in super::super) const DB_GET: u8 = 102;
+    pub(in super::super) const BEFORE_REQUEST: u8 = 103;
+    pub(in super::super) const CREDENTIALS: u8 = 104;
+    pub(in super::super) const REPLY: u8 = 105;
+    pub(in super::super) const LOG: u8 = 106;
+    pub(in super::super) const FETCH: u8 = 107;
+    pub(in super::super) const UPLOAD: u8 = 108;
+    pub(in super::super) const UPLOADED: u8 = 109;
+    pub(in super::super) const READ: u8 = 110;
+    pub(in super::super) const STOP_FETCH: u8 = 111;
+    pub(in super::super) const DONE: u8 = 112;
+    pub(in super::super) const FAILED: u8 = 113;
+    pub(in super::super) const BUILT: u8 = 114;
+}
+
+/// One frame as it came.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub(super) kind: u8,
+    pub(super) run: u64,
+    pub(super) body: Bytes,
+}
+
+/// How a worker begins. With it come the files of the compiled engine and of the base image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Hello {
+    pub(super) warm_slots: usize,
+    pub(super) meters_fuel: bool,
+    pub(super) base_bytes: usize,
+}
+
+/// An image the worker may be asked to run. With it come the files of its memory and of its program.
+pub(super) struct Install {
+    pub(super) image: u64,
+    pub(super) memory_bytes: usize,
+}
+
+pub(super) struct Start {
+    pub(super) image: u64,
+    pub(super) now_ms: f64,
+    pub(super) limits: Limits,
+    pub(super) call: String,
+}
+
+/// The head of a request, or of a response.
+#[derive(Debug, PartialEq)]
+pub(super) struct RequestHead {
+    pub(super) request: u32,
+    pub(super) method: String,
+    pub(super) url: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) redirect: String,
+    pub(super) decompress: bool,
+    pub(super) timeout_ms: Option<u64>,
+    /// The whole body, unless it comes in pieces.
+    pub(super) body: Option<Bytes>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) struct ResponseHead {
+    pub(super) status: u16,
+    pub(super) status_text: String,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) url: String,
+    pub(super) redirected: bool,
+}
+
+/// What a worker says about one of its runs.
+#[derive(Debug)]
+pub(super) enum Said {
+    DbGet {
+        key: String,
+    },
+    BeforeRequest {
+        writes: Vec<Write>,
+    },
+    Credentials {
+        prop: String,
+    },
+    Reply(Reply),
+    Log(LogLine),
+    Fetch(Box<RequestHead>),
+    Upload {
+        request: u32,
+        chunk: Bytes,
+    },
+    Uploaded {
+        request: u32,
+    },
+    Read {
+        request: u32,
+    },
+    StopFetch {
+        request: u32,
+    },
+    Done(Box<Outcome>),
+    /// The worker could not make the run, for a reason that is not the component's.
+    Failed {
+        reason: String,
+    },
+}
+
+/// How a build ended.
+#[derive(Debug)]
+pub(super) enum BuildResult {
+    Loaded { description: String, logs: Vec<LogLine>, memory_bytes: usize },
+    Threw(Thrown),
+    Fault(crate::outcome::Fault),
+    Failed { reason: String },
+}
+
+// === impl Frame ===
+
+impl Frame {
+    pub(super) fn reader(&self) -> Decoder {
+        Decoder::new(self.body.clone())
+    }
+
+    /// What the worker says about a run, read against its limits.
+    pub(super) fn said(self, limits: &Limits) -> Result<Said, Malformed> {
+        let mut from = Decoder::new(self.body);
+        let said = match self.kind {
+            to_host::DB_GET => Said::DbGet { key: from.text()? },
+            to_host::BEFORE_REQUEST => Said::BeforeRequest { writes: read_writes(&mut from)? },
+            to_host::CREDENTIALS => Said::Credentials { prop: from.text()? },
+            to_host::REPLY => Said::Reply(read_reply(&mut from, limits)?),
+            to_host::LOG => Said::Log(read_log(&mut from)?),
+            to_host::FETCH => Said::Fetch(Box::new(RequestHead::read(&mut from)?)),
+            to_host::UPLOAD => Said::Upload { request: from.u32()?, chunk: from.bytes()? },
+            to_host::UPLOADED => Said::Uploaded { request: from.u32()? },
+            to_host::READ => Said::Read { request: from.u32()? },
+            to_host::STOP_FETCH => Said::StopFetch { request: from.u32()? },
+            to_host::DONE => Said::Done(Box::new(outcome::read(&mut from, limits)?)),
+            to_host::FAILED => Said::Failed { reason: from.text()? },
+            _ => return Err(Malformed("a frame of an unknown kind")),
+        };
+        from.end()?;
+        Ok(said)
+    }
+
+    /// How a build ended, and what it took.
+    pub(super) fn build_result(self, limits: &Limits) -> Result<(BuildResult, Usage), Malformed> {
+        let mut from = Decoder::new(self.body);
+        let usage = outcome::read_usage(&mut from)?;
+        let result = match (self.kind, from.u8()?) {
+            (to_host::BUILT, 0) => BuildResult::Loaded {
+                description: from.text()?,
+                logs: from.list(limits.log_lines, read_log)?,
+                memory_bytes: from.size()?,
+            },
+            (to_host::BUILT, 1) => BuildResult::Threw(outcome::read_thrown(&mut from)?),
+            (to_host::BUILT, 2) => BuildResult::Fault(outcome::read_fault(&mut from)?),
+            (to_host::BUILT, 3) => BuildResult::Failed { reason: from.text()? },
+            _ => return Err(Malformed("something else than the end of a build")),
+        };
+        from.end()?;
+        Ok((result, usage))
+    }
+}
+
+// === impl BuildResult ===
+
+impl BuildResult {
+    pub(super) fn write(&self, to: &mut Encoder<'_>, usage: &Usage) {
+        outcome::write_usage(to, usage);
+        match self {
+            Self::Loaded { description, logs, memory_bytes } => {
+                to.u8(0);
+                to.text(description);
+                to.list(logs.iter(), write_log);
+                to.size(*memory_bytes);
+            }
+            Self::Threw(thrown) => {
+                to.u8(1);
+                outcome::write_thrown(to, thrown);
+            }
+            Self::Fault(fault) => {
+                to.u8(2);
+                outcome::write_fault(to, fault);
+            }
+            Self::Failed { reason } => {
+                to.u8(3);
+                to.text(reason);
+            }
+        }
+    }
+}
+
+// === impl Hello ===
+
+impl Hello {
+    pub(super) fn write(&self, to: &mut Encoder<'_>) {
+        to.size(self.warm_slots);
+        to.flag(self.meters_fuel);
+        to.size(self.base_bytes);
+    }
+
+    pub(super) fn read(from: &mut Decoder) -> Result<Self, Malformed> {
+        Ok(Self { warm_slots: from.size()?, meters_fuel: from.flag()?, base_bytes: from.size()? })
+    }
+}
+
+// === impl Install ===
+
+impl Install {
+    pub(super) fn write(&self, to: &mut Encoder<'_>) {
+        to.u64(self.image);
+        to.size(self.memory_bytes);
+    }
+
+    pub(super) fn read(from: &mut Decoder) -> Result<Self, Malformed> {
+        Ok(Self { image: from.u64()?, memory_bytes: from.size()? })
+    }
+}
+
+// === impl Start ===
+
+impl Start {
+    pub(super) fn write(to: &mut Encoder<'_>, image: u64, now_ms: f64, limits: &Limits, call: &str) {
+        to.u64(image);
+        to.f64(now_ms);
+        write_limits(to, limits);
+        to.text(call);
+    }
+
+    pub(super) fn read(from: &mut Decoder) -> Result<Self, Malformed> {
+        Ok(Self { image: from.u64()?, now_ms: from.f64()?, limits: read_limits(from)?, call: from.text()? })
+    }
+}
+
+// === impl RequestHead ===
+
+impl RequestHead {
+    pub(super) fn write(&self, to: &mut Encoder<'_>) {
+        to.u32(self.request);
+        to.text(&self.method);
+        to.text(&self.url);
+        write_headers(to, &self.headers);
+        to.text(&self.redirect);
+        to.flag(self.decompress);
+        to.option(self.timeout_ms, Encoder::u64);
+        to.option(self.body.as_deref(), Encoder::bytes);
+    }
+
+    fn read(from: &mut Decoder) -> Result<Self, Malformed> {
+        Ok(Self {
+            request: from.u32()?,
+            method: from.text()?,
+            url: from.text()?,
+            headers: read_headers(from, MOST_HEADERS)?,
+            redirect: from.text()?,
+            decompress: from.flag()?,
+            timeout_ms: from.option(Decoder::u64)?,
+            body: from.option(Decoder::bytes)?,
+        })
+    }
+}
+
+// === impl ResponseHead ===
+
+impl ResponseHead {
+    pub(super) fn write(&self, to: &mut Encoder<'_>) {
+        to.u16(self.status);
+        to.text(&self.status_text);
+        write_headers(to, &self.headers);
+        to.text(&self.url);
+        to.flag(self.redirected);
+    }
+
+    pub(super) fn read(from: &mut Decoder) -> Result<Self, Malformed> {
+        Ok(Self {
+            status: from.u16()?,
+            status_text: from.text()?,
+            headers: read_headers(from, MOST_HEADERS)?,
+            url: from.text()?,
+            redirected: from.flag()?,
+        })
+    }
+}
+
+pub(super) fn write_limits(to: &mut Encoder<'_>, limits: &Limits) {
+    to.u64(limits.fuel);
+    to.u64(u64::try_from(limits.wall_clock.as_nanos()).unwrap_or(u64::MAX));
+    let mut limits = *limits;
+    for size in sizes(&mut limits) {
+        to.size(*size);
+    }
+}
+
+pub(super) fn read_limits(from: &mut Decoder) -> Result<Limits, Malformed> {
+    let (fuel, wall_clock) = (from.u64()?, Duration::from_nanos(from.u64()?));
+    let mut limits = Limits { fuel, wall_clock, ..Limits::default() };
+    for size in sizes(&mut limits) {
+        *size = from.size()?;
+    }
+    Ok(limits)
+}
+
+/// Every limit that is a number of things or bytes. Without `..`, so that a new limit is not forgotten here.
+fn sizes(limits: &mut Limits) -> [&mut usize; 17] {
+    let Limits {
+        fuel: _,
+        wall_clock: _,
+        memory_bytes,
+        emits,
+        event_bytes,
+        emitted_bytes,
+        log_lines,
+        log_line_bytes,
+        log_bytes,
+        db_value_bytes,
+        db_key_bytes,
+        db_written_bytes,
+        reply_bytes,
+        reply_headers,
+        reply_header_bytes,
+        effects,
+        requests,
+        sent_bytes,
+        received_bytes,
+    } = limits;
+    [
+        memory_bytes,
+        emits,
+        event_bytes,
+        emitted_bytes,
+        log_lines,
+        log_line_bytes,
+        log_bytes,
+        db_value_bytes,
+        db_key_bytes,
+        db_written_bytes,
+        reply_bytes,
+        reply_headers,
+        reply_header_bytes,
+        effects,
+        requests,
+        sent_bytes,
+        received_bytes,
+    ]
+}
+
+pub(super) fn write_writes<'a>(to: &mut Encoder<'_>, writes: impl ExactSizeIterator<Item = &'a Write>) {
+    to.list(writes, |to, write| {
+        to.text(&write.key);
+        to.option(write.value.as_deref(), Encoder::text);
+    });
+}
+
+pub(super) fn read_writes(from: &mut Decoder) -> Result<Vec<Write>, Malformed> {
+    from.list(MOST_WRITES, |from| Ok(Write { key: from.text()?, value: from.option(Decoder::text)? }))
+}
+
+pub(super) fn write_headers(to: &mut Encoder<'_>, headers: &[(String, String)]) {
+    to.list(headers.iter(), |to, (name, value)| {
+        to.text(name);
+        to.text(value);
+    });
+}
+
+fn read_headers(from: &mut Decoder, most: usize) -> Result<Vec<(String, String)>, Malformed> {
+    from.list(most, |from| Ok((from.text()?, from.text()?)))
+}
+
+pub(super) fn write_reply(to: &mut Encoder<'_>, reply: &Reply) {
+    to.u16(reply.status);
+    write_headers(to, &reply.headers);
+    to.bytes(&reply.body);
+}
+
+fn read_reply(from: &mut Decoder, limits: &Limits) -> Result<Reply, Malformed> {
+    Ok(Reply { status: from.u16()?, headers: read_headers(from, limits.reply_headers)?, body: from.bytes()? })
+}
+
+const LEVELS: [Level; 4] = [Level::Debug, Level::Info, Level::Warn, Level::Error];
+
+pub(super) fn write_log(to: &mut Encoder<'_>, line: &LogLine) {
+    to.u64(line.at_ms);
+    to.u8(LEVELS.iter().position(|level| *level == line.level).unwrap_or_default() as u8);
+    to.text(&line.message);
+}
+
+fn read_log(from: &mut Decoder) -> Result<LogLine, Malformed> {
+    let at_ms = from.u64()?;
+    let level = LEVELS.get(from.u8()? as usize).copied().ok_or(Malformed("an unknown level"))?;
+    Ok(LogLine { at_ms, level, message: from.text()? })
+}
+
+pub(super) fn write_fetch_error(to: &mut Encoder<'_>, error: &FetchError) {
+    to.text(&error.code);
+    to.text(&error.message);
+}
+
+pub(super) fn read_fetch_error(from: &mut Decoder) -> Result<FetchError, Malformed> {
+    Ok(FetchError { code: from.text()?, message: from.text()? })
+}
+
+#[cfg(test)]
+mod tests;
