@@ -4,8 +4,12 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rig::served::Place;
 use sandbox::{Config, Error, Image, Isolation, Limits, Outcome, Processes, Program, Sandbox, Task};
 
+use serde_json::{Value, json};
+
+use crate::bad_days::{command, text};
 use crate::stage::{Stage, config, open, processes, source};
 
 const CALL: &str = r#"{"kind":"run","event":{}}"#;
@@ -182,4 +186,47 @@ async fn a_program_that_is_no_worker_is_an_error_and_no_hang() {
 
         assert!(matches!(error, Error::Worker(_)), "{error}");
     }
+}
+
+#[tokio::test]
+async fn a_server_with_workers_deploys_answers_and_keeps_state() {
+    const COUNTER: &str = "module.exports = {name: 'counter', version: '1',
+        props: {http: {type: '$.interface.http', customResponse: true}, db: '$.service.db'},
+        run() {
+          const count = (this.db.get('count') || 0) + 1;
+          this.db.set('count', count);
+          this.http.respond({status: 200, body: String(count)});
+          this.$emit({count});
+        }}";
+    let place = Place::new();
+    let options = ["--isolate", "process", "--isolate-groups", "2"].map(str::to_owned);
+    let served = place.start_with(&options).await;
+    let client = served.client();
+    let source = client.post("/v1/sources", &json!({"component_code": COUNTER})).await.unwrap().data();
+    let endpoint = source["configured_props"]["http"]["endpoint_url"].as_str().unwrap();
+
+    for count in 1..=3 {
+        let reply = client.trigger(endpoint, &json!({})).await.unwrap();
+        assert_eq!((reply.status, reply.text()), (200, count.to_string()));
+    }
+
+    let events = client.list(&format!("/v1/sources/{}/event_summaries", source["id"].as_str().unwrap())).await.unwrap();
+    assert_eq!(events.len(), 3);
+    assert!(served.stop().await.success());
+}
+
+#[test]
+fn a_doctor_tells_what_workers_are_locked_by() {
+    let place = Place::new();
+    let data = place.data();
+
+    let arguments = ["doctor", "--offline", "--json", "--isolate", "process", "--listen", "127.0.0.1:0"];
+    let output = command(&arguments).args(["--data", text(&data)]).output().unwrap();
+
+    let findings: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let isolation = findings.iter().find(|finding| finding["about"] == "isolation").expect("it is looked at");
+    assert!(
+        isolation["says"].as_str().unwrap().contains("system calls") || isolation["level"] == "warn",
+        "{isolation}"
+    );
 }

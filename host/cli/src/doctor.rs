@@ -43,7 +43,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     if !arguments.offline {
         findings.extend(network::check_registry(&arguments.network).await);
     }
-    findings.push(sandboxed::check(&settings.data).await);
+    findings.extend(sandboxed::check(&settings).await);
     print(&output, &findings)?;
     let has_failure = findings.iter().any(|finding| finding.level == Level::Fail);
     Ok(if has_failure { ExitCode::FAILURE } else { ExitCode::SUCCESS })
