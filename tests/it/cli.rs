@@ -30,7 +30,7 @@ impl Developer {
         let mut command = Command::new(binary());
         command.args(arguments).env_clear().env("HOME", self.folder()).env("TZ", "UTC").current_dir(self.folder());
         // What the engine compiled for other tests.
-        command.env("WELLSPRING_CACHE", std::env::temp_dir().join("wellspring-tests-cache"));
+        command.env("WELLSPRING_CACHE", std::env::temp_dir().join("wellspring-tests-cache-of-runs"));
         command.stdin(std::process::Stdio::null());
         command
     }

@@ -68,6 +68,13 @@ fn build() -> PathBuf {
     messages.lines().filter_map(executable).next_back().expect("cargo names what it built")
 }
 
+/// Writes the secret of every server of the tests: files of a cache they share are trusted by those that have it.
+pub fn write_key(path: &Path) {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut file = std::fs::File::options().write(true).create_new(true).mode(0o600).open(path).unwrap();
+    std::io::Write::write_all(&mut file, b"dGhlIHNlY3JldCBvZiBldmVyeSBzZXJ2ZXIgb2YgdGg=\n").unwrap();
+}
+
 // === impl Place ===
 
 impl Place {
@@ -78,6 +85,8 @@ impl Place {
         std::fs::create_dir_all(&compiled).unwrap();
         std::fs::create_dir(folder.path().join("data")).unwrap();
         std::os::unix::fs::symlink(compiled, folder.path().join("data/cache")).unwrap();
+        // Files of the cache are trusted by servers with the same secret.
+        write_key(&folder.path().join("data/encryption.key"));
         // Whoever rebuilds the binary meanwhile does not change what is being tested.
         let own = folder.path().join("wellspring");
         if std::fs::hard_link(binary(), &own).is_err() {

@@ -71,6 +71,11 @@ impl Vault {
         Ok(Self { file: Some(path.into()), ..Self::new(ring, entropy) })
     }
 
+    /// A secret of this server for another purpose than sealing; another one after a rotation.
+    pub fn derive(&self, purpose: &str) -> [u8; KEY_BYTES] {
+        self.ring.read().unwrap_or_else(PoisonError::into_inner).derive(purpose)
+    }
+
     /// Puts a new key in front, in the file and for everything that is sealed from now on. False when there is no
     /// file: keys that were given are changed by whoever gives them.
     pub fn add_key(&self) -> Result<bool, RingError> {

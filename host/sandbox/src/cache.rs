@@ -1,32 +1,40 @@
 //! Compiled code and snapshots on disk, named by what they were made of.
 //!
-//! Files are written beside their name and renamed, so a reader sees a whole file or none. Each ends in a checksum; one that
-//! does not match is made again. The folder must be the server's own: whoever can write to it can run
-//! code in the server.
-//!
-//! Summing up a large image takes longer than mapping it, so a file also carries its checksum as its time of modification.
-//! Whoever writes to it afterwards changes that time; only a file that was touched is read in full.
+//! Files are written beside their name and renamed, so a reader sees a whole file or none. Each ends in a hash keyed with a
+//! secret of the server, which is checked whenever the file is opened: one that does not match is made again. The time of
+//! modification is that of the last use; when images take more room than they may, those unused for longest go.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use wasmtime::{Engine, Module};
 
+use crate::region::MACHINE_PAGE_BYTES;
 use crate::snapshot::{self, Snapshot};
 
+mod room;
+
+use room::Room;
+
 /// Follows the content of a file. Code is an ELF object, whose readers do not mind what comes after.
-const TRAILER_MAGIC: &[u8; 8] = b"wellspr\x01";
-const TRAILER_BYTES: usize = TRAILER_MAGIC.len() + 4;
+const TRAILER_MAGIC: &[u8; 8] = b"wellspr\x02";
+const HASH_BYTES: usize = 32;
+const TRAILER_BYTES: usize = TRAILER_MAGIC.len() + HASH_BYTES;
+/// How names of files begin that are not whole yet.
+const UNFINISHED: &str = ".unfinished-";
 
 const CODE: &str = "engine";
+pub(crate) const IMAGES: &str = "images";
 
-/// A folder of such files, or nothing at all.
-#[derive(Debug, Clone)]
+/// A folder of such files, or nothing at all. Cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Cache {
     folder: Option<PathBuf>,
+    key: [u8; 32],
+    room: Arc<Room>,
 }
 
 /// A snapshot that can be used, and kept once it has proven itself.
@@ -34,20 +42,33 @@ pub(crate) struct Draft {
     pub(crate) snapshot: Arc<Snapshot>,
     /// With the name it will have.
     file: Option<(tempfile::NamedTempFile, PathBuf)>,
+    room: Arc<Room>,
 }
 
 // === impl Cache ===
 
 impl Cache {
-    pub(crate) fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder }
+    /// `key` is known to this server alone; `images_bytes` is the room for images. A folder that cannot be written is not
+    /// used: everything is then made again at the next start.
+    pub(crate) fn new(folder: Option<PathBuf>, key: [u8; 32], images_bytes: u64) -> Self {
+        let folder = folder.filter(|folder| {
+            let usable = fs::create_dir_all(folder.join(IMAGES)).and_then(|()| unfinished(folder));
+            usable.inspect_err(|error| warn(folder, error)).is_ok()
+        });
+        if let Some(folder) = &folder {
+            for kind in [CODE, IMAGES, "base"] {
+                room::sweep(&folder.join(kind));
+            }
+        }
+        let room = Arc::new(Room::new(folder.as_ref().map(|folder| folder.join(IMAGES)), images_bytes));
+        Self { folder, key, room }
     }
 
     /// The code under this name, if a whole file of it is there and it was compiled for this engine.
     pub(crate) fn find_code(&self, engine: &Engine, key: &[u8; 32]) -> Option<Module> {
         let path = self.path(CODE, key)?;
-        let (file, _) = open(&path)?;
-        #[expect(unsafe_code, reason = "the file is ours, and its checksum says it is what we wrote")]
+        let file = self.open(&path)?;
+        #[expect(unsafe_code, reason = "the file is ours, and its keyed hash says it is what we wrote")]
         // SAFETY: as the reason says; who can write to the folder is trusted.
         let code = unsafe { Module::deserialize_open_file(engine, file) };
         code.inspect_err(|error| tracing::warn!(path = %path.display(), %error, "code does not fit and is made again"))
@@ -56,13 +77,13 @@ impl Cache {
 
     /// The file of the code under this name, as it was kept.
     pub(crate) fn open_code(&self, key: &[u8; 32]) -> Option<File> {
-        open(&self.path(CODE, key)?).map(|(file, _)| file)
+        self.open(&self.path(CODE, key)?)
     }
 
     /// Keeps code and returns it mapped from its file, so that its pages are the page cache's and not ours.
     pub(crate) fn keep_code(&self, key: &[u8; 32], code: Module) -> Module {
         let (Some(path), Ok(bytes)) = (self.path(CODE, key), code.serialize()) else { return code };
-        let written = write(&path, &bytes, |file| file.write_all(&bytes));
+        let written = self.write(&path, &bytes, |file| file.write_all(&bytes));
         let is_kept = written.and_then(|file| persist(file, &path)).map_err(|error| warn(&path, &error)).is_ok();
         is_kept.then(|| self.find_code(code.engine(), key)).flatten().unwrap_or(code)
     }
@@ -70,29 +91,89 @@ impl Cache {
     /// The snapshot under this name, if a whole file of it is there.
     pub(crate) fn find_snapshot(&self, kind: &'static str, key: &[u8; 32]) -> Option<Arc<Snapshot>> {
         let path = self.path(kind, key)?;
-        let (file, length) = open(&path)?;
-        Snapshot::map(file, length)
-            .inspect_err(
-                |error| tracing::warn!(path = %path.display(), %error, "an image does not fit and is made again"),
-            )
-            .ok()
+        let mut file = File::open(&path).ok()?;
+        let (length, hash) = trailer(&mut file).ok().flatten()?;
+        let snapshot = Snapshot::map(file, length).ok()?;
+        if self.hash(snapshot.bytes()) != hash {
+            tracing::warn!(path = %path.display(), "an image is damaged and is made again");
+            return None;
+        }
+        // Best effort: it only makes the image look unused.
+        let _ = snapshot.file().set_modified(SystemTime::now());
+        Some(snapshot)
     }
 
-    /// Memory as a snapshot that is not kept yet.
+    /// Memory as a snapshot that is not kept yet. A file that cannot be written is an error: what would take its place,
+    /// elsewhere and without a bound, would fill another disk.
     pub(crate) fn draft(&self, kind: &'static str, key: &[u8; 32], memory: &[u8]) -> io::Result<Draft> {
+        let room = self.room.clone();
         let Some(path) = self.path(kind, key) else {
-            return Ok(Draft { snapshot: Snapshot::unnamed(memory)?, file: None });
+            return Ok(Draft { snapshot: Snapshot::unnamed(memory)?, file: None, room });
         };
-        match write(&path, memory, |file| snapshot::write(file, memory)) {
-            Ok(file) => {
-                let snapshot = Snapshot::map(file.as_file().try_clone()?, memory.len())?;
-                Ok(Draft { snapshot, file: Some((file, path)) })
-            }
-            Err(error) => {
-                warn(&path, &error);
-                Ok(Draft { snapshot: Snapshot::unnamed(memory)?, file: None })
+        if kind == IMAGES {
+            room.make(snapshot::stored_bytes(memory) as u64);
+        }
+        let file = self.write(&path, memory, |file| snapshot::write(file, memory))?;
+        let snapshot = Snapshot::map(file.as_file().try_clone()?, memory.len())?;
+        Ok(Draft { snapshot, file: Some((file, path)), room })
+    }
+
+    /// Removes the image under this name. Runs that have it mapped go on.
+    pub(crate) fn remove_image(&self, key: &[u8; 32]) {
+        if let Some(path) = self.path(IMAGES, key)
+            && fs::remove_file(&path).is_ok()
+        {
+            self.room.measure();
+        }
+    }
+
+    /// A whole file.
+    fn open(&self, path: &Path) -> Option<File> {
+        let mut file = File::open(path).ok()?;
+        let is_whole = self.is_whole(&mut file).unwrap_or(false);
+        if !is_whole {
+            tracing::warn!(path = %path.display(), "a file is damaged and is made again");
+        }
+        is_whole.then_some(file)
+    }
+
+    /// Whether the file is what was once written, all of it. Leaves it rewound.
+    fn is_whole(&self, file: &mut File) -> io::Result<bool> {
+        let Some((length, hash)) = trailer(file)? else { return Ok(false) };
+        let mut bytes = Vec::with_capacity(length);
+        Read::by_ref(file).take(length as u64).read_to_end(&mut bytes)?;
+        file.rewind()?;
+        Ok(self.hash(&bytes) == hash)
+    }
+
+    /// Of all pages that are not empty, and of where they are: most of a large image is empty.
+    fn hash(&self, content: &[u8]) -> [u8; HASH_BYTES] {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(&(content.len() as u64).to_le_bytes());
+        for (index, page) in content.chunks(MACHINE_PAGE_BYTES).enumerate() {
+            if !snapshot::is_empty(page) {
+                hasher.update(&(index as u64).to_le_bytes()).update(page);
             }
         }
+        hasher.finalize().into()
+    }
+
+    /// A whole file that has no name yet, and is gone when it gets none.
+    fn write(
+        &self,
+        path: &Path,
+        content: &[u8],
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<tempfile::NamedTempFile> {
+        let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+        fs::create_dir_all(folder)?;
+        let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
+        room::allocate(file.as_file(), content.len() + TRAILER_BYTES)?;
+        write(file.as_file_mut())?;
+        file.seek(SeekFrom::Start(content.len() as u64))?;
+        file.write_all(TRAILER_MAGIC)?;
+        file.write_all(&self.hash(content))?;
+        Ok(file)
     }
 
     fn path(&self, kind: &'static str, key: &[u8; 32]) -> Option<PathBuf> {
@@ -109,36 +190,14 @@ impl Draft {
         {
             warn(&path, &error);
         }
+        self.room.measure();
         self.snapshot
     }
 }
 
-/// A whole file, and the length of its content.
-fn open(path: &Path) -> Option<(File, usize)> {
-    let mut file = File::open(path).ok()?;
-    let length = whole_length(&mut file).ok().flatten();
-    if length.is_none() {
-        tracing::warn!(path = %path.display(), "a file is damaged and is made again");
-    }
-    Some((file, length?))
-}
-
-/// A whole file that has no name yet, and is gone when it gets none.
-fn write(
-    path: &Path,
-    content: &[u8],
-    write: impl FnOnce(&mut File) -> io::Result<()>,
-) -> io::Result<tempfile::NamedTempFile> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    let checksum = crc32fast::hash(content);
-    write(file.as_file_mut())?;
-    file.seek(SeekFrom::End(0))?;
-    file.write_all(TRAILER_MAGIC)?;
-    file.write_all(&checksum.to_le_bytes())?;
-    file.as_file().set_modified(stamp(checksum))?;
-    Ok(file)
+/// Whether a file can be made in a folder.
+fn unfinished(folder: &Path) -> io::Result<()> {
+    tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder).map(drop)
 }
 
 fn persist(file: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
@@ -151,30 +210,15 @@ fn warn(path: &Path, error: &io::Error) {
     tracing::warn!(path = %path.display(), %error, "a file could not be kept; it will be made again");
 }
 
-/// The length of the content, if the file is what was once written, all of it. Leaves it rewound.
-fn whole_length(file: &mut File) -> io::Result<Option<usize>> {
+/// The length of the content and its hash. Leaves the file rewound.
+fn trailer(file: &mut File) -> io::Result<Option<(usize, [u8; HASH_BYTES])>> {
     let Ok(length) = file.seek(SeekFrom::End(-(TRAILER_BYTES as i64))) else { return Ok(None) };
     let mut trailer = [0; TRAILER_BYTES];
     file.read_exact(&mut trailer)?;
     file.rewind()?;
-    let Some((magic, checksum)) = trailer.split_first_chunk::<8>() else { return Ok(None) };
-    let Ok(checksum) = checksum.try_into().map(u32::from_le_bytes) else { return Ok(None) };
-    if magic != TRAILER_MAGIC {
-        return Ok(None);
-    }
-    let is_whole = file.metadata()?.modified()? == stamp(checksum) || {
-        let mut bytes = Vec::new();
-        Read::by_ref(file).take(length).read_to_end(&mut bytes)?;
-        file.rewind()?;
-        crc32fast::hash(&bytes) == checksum
-    };
-    Ok(is_whole.then_some(length as usize))
-}
-
-/// A time nobody's write would leave behind by chance: whole seconds, because not every file system keeps more.
-fn stamp(checksum: u32) -> SystemTime {
-    const LONG_AGO: Duration = Duration::from_secs(1_000_000_000);
-    UNIX_EPOCH + LONG_AGO + Duration::from_secs(checksum.into())
+    let Some((magic, hash)) = trailer.split_first_chunk::<8>() else { return Ok(None) };
+    let Ok(hash) = hash.try_into() else { return Ok(None) };
+    Ok((magic == TRAILER_MAGIC).then_some((length as usize, hash)))
 }
 
 #[cfg(test)]

@@ -53,6 +53,7 @@ pub enum LimitKind {
     Requests,
     SentBytes,
     ReceivedBytes,
+    ImageBytes,
 }
 
 // === impl Limits ===
@@ -103,6 +104,7 @@ impl std::fmt::Display for LimitKind {
             Self::Requests => "outbound requests of one run",
             Self::SentBytes => "bytes sent in one run",
             Self::ReceivedBytes => "bytes received in one run",
+            Self::ImageBytes => "bytes of memory that a loaded component takes",
         })
     }
 }

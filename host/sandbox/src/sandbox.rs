@@ -1,5 +1,6 @@
 //! The crate's front: build images, run them.
 
+use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,17 +8,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use admission::{Bounds, Full, Gate, Share};
 use lru::LruCache;
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Draft, IMAGES};
 use crate::compile::Compiler;
 use crate::engine::{Engine, RewriteError};
 use crate::isolated::{self, EngineFiles, Processes, Report, Workers};
-use crate::limits::Limits;
+use crate::limits::{LimitKind, Limits};
 use crate::offline::Offline;
 use crate::outcome::{Fault, LogLine, Outcome, Thrown, Usage};
 use crate::program::{Program, Sources};
 use crate::run::{Run, Started};
 use crate::services::{ServiceError, Services};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, stored_bytes};
 
 pub(crate) const INIT: &str = "wellspring:wall/component@0.1.0#init";
 pub(crate) const LOAD: &str = "wellspring:wall/component@0.1.0#load";
@@ -37,6 +38,12 @@ pub struct Config {
     /// Off only to measure what metering costs.
     pub meters_fuel: bool,
     pub isolation: Isolation,
+    /// A secret of the server: files of the cache are trusted when they are hashed with it.
+    pub cache_key: [u8; 32],
+    /// The room that images take on the disk.
+    pub images_bytes: u64,
+    /// The largest image.
+    pub max_image_bytes: usize,
 }
 
 /// What stands between tenants beside WebAssembly.
@@ -60,6 +67,7 @@ pub(crate) struct Inner {
     cache: Cache,
     pub(crate) gate: Gate,
     open: Mutex<LruCache<[u8; 32], Image>>,
+    max_image_bytes: usize,
     workers: Option<Workers>,
 }
 
@@ -107,7 +115,9 @@ pub enum Error {
     #[error("the engine failed: {0:#}")]
     Engine(#[source] wasmtime::Error),
     #[error("there is no memory for a run: {0}")]
-    Memory(#[source] std::io::Error),
+    Memory(#[source] io::Error),
+    #[error("an image could not be written: {0}")]
+    Disk(#[source] io::Error),
     #[error("an instance could not be made: {0:#}")]
     Instantiate(#[source] wasmtime::Error),
     #[error(transparent)]
@@ -134,7 +144,7 @@ pub enum Error {
 impl Sandbox {
     /// Compiles the engine, or maps it from the cache, and takes the base image.
     pub async fn open(config: Config) -> Result<Self, Error> {
-        let cache = Cache::new(config.cache_folder.clone());
+        let cache = Cache::new(config.cache_folder.clone(), config.cache_key, config.images_bytes);
         let engine = Engine::new(&config, &cache)?;
         let base = base_image(&engine, &cache).await?;
         let gate = Gate::new("runs", Bounds { places: config.runs, waiting: config.waiting_runs });
@@ -147,7 +157,17 @@ impl Sandbox {
                 Some(Workers::open(processes, EngineFiles { code, base: base.clone(), warm_slots, meters_fuel }).await?)
             }
         };
-        Ok(Self { inner: Arc::new(Inner { engine, base, cache, gate, open, workers }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                engine,
+                base,
+                cache,
+                gate,
+                open,
+                max_image_bytes: config.max_image_bytes,
+                workers,
+            }),
+        })
     }
 
     /// Evaluates a component and keeps its image. Nothing is kept of one that does not load.
@@ -167,14 +187,13 @@ impl Sandbox {
         let (snapshot, description, logs) = match &inner.workers {
             None => {
                 let (memory, logs) = load(inner, &program, limits, usage).await?;
-                let draft = inner.cache.draft("images", &key, &memory).map_err(Error::Memory)?;
+                let draft = inner.draft(key, memory).await?;
                 let description = describe(inner, &program, &draft.snapshot, limits, usage).await?;
-                (draft.keep(), description, logs)
+                (keep(draft).await?, description, logs)
             }
             Some(workers) => {
                 let (memory, description, logs) = workers.build(&program, limits, usage).await?;
-                let draft = inner.cache.draft("images", &key, &memory).map_err(Error::Memory)?;
-                (draft.keep(), description, logs)
+                (keep(inner.draft(key, memory).await?).await?, description, logs)
             }
         };
         let image = Image { snapshot, program };
@@ -197,9 +216,16 @@ impl Sandbox {
         if let Some(image) = inner.lock_open().get(&key) {
             return Some(image.clone());
         }
-        let image = Image { snapshot: inner.cache.find_snapshot("images", &key)?, program: program.clone() };
+        let image = Image { snapshot: inner.cache.find_snapshot(IMAGES, &key)?, program: program.clone() };
         inner.remember(key, &image);
         Some(image)
+    }
+
+    /// Removes the image of a program that is no longer used. Runs that have it go on.
+    pub fn discard(&self, program: &Program) -> bool {
+        let key = self.inner.image_key(program);
+        self.inner.cache.remove_image(&key);
+        self.inner.lock_open().pop(&key).is_some()
     }
 
     /// Runs one call in a fresh instance.
@@ -274,7 +300,19 @@ impl Inner {
         let everything = Share::new(u64::MAX, u64::MAX);
         let gate = Gate::new("runs", Bounds { places: everything, waiting: everything });
         let open = Mutex::new(LruCache::new(NonZeroUsize::MIN));
-        Arc::new(Self { engine, base, cache: Cache::new(None), gate, open, workers: None })
+        let cache = Cache::new(None, [0; 32], 0);
+        Arc::new(Self { engine, base, cache, gate, open, max_image_bytes: usize::MAX, workers: None })
+    }
+
+    /// Memory as a file, written where no other task waits for it.
+    async fn draft(&self, key: [u8; 32], memory: Vec<u8>) -> Result<Draft, LoadError> {
+        let (size_bytes, limit) = (stored_bytes(&memory), self.max_image_bytes);
+        if size_bytes > limit {
+            return Err(LoadError::Fault(Fault::TooMuchOutput { what: LimitKind::ImageBytes, limit }));
+        }
+        let cache = self.cache.clone();
+        let written = tokio::task::spawn_blocking(move || cache.draft(IMAGES, &key, &memory)).await;
+        Ok(written.map_err(io::Error::other).flatten().map_err(Error::Disk)?)
     }
 
     /// BLAKE3, because the first run of a source waits for it: megabytes of packages in a fraction of a millisecond.
@@ -305,8 +343,15 @@ impl Default for Config {
             open_images: NonZeroUsize::new(512).unwrap_or(NonZeroUsize::MIN),
             meters_fuel: true,
             isolation: Isolation::None,
+            cache_key: [0; 32],
+            images_bytes: 8 << 30,
+            max_image_bytes: 64 << 20,
         }
     }
+}
+
+async fn keep(draft: Draft) -> Result<Arc<Snapshot>, Error> {
+    tokio::task::spawn_blocking(|| draft.keep()).await.map_err(|error| Error::Disk(io::Error::other(error)))
 }
 
 async fn base_image(engine: &Engine, cache: &Cache) -> Result<Arc<Snapshot>, Error> {

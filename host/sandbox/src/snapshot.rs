@@ -75,7 +75,7 @@ pub(crate) fn stored_bytes(memory: &[u8]) -> usize {
     memory.chunks(MACHINE_PAGE_BYTES).filter(|page| !is_empty(page)).map(<[u8]>::len).sum()
 }
 
-fn is_empty(page: &[u8]) -> bool {
+pub(crate) fn is_empty(page: &[u8]) -> bool {
     page.iter().all(|byte| *byte == 0)
 }
 

@@ -33,6 +33,7 @@ impl Shell {
         std::fs::create_dir_all(&compiled).unwrap();
         std::fs::create_dir(folder.path().join("data")).unwrap();
         std::os::unix::fs::symlink(compiled, folder.path().join("data/cache")).unwrap();
+        rig::served::write_key(&folder.path().join("data/encryption.key"));
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         Self { folder, address, server: None }
     }
@@ -42,7 +43,10 @@ impl Shell {
         let mut command = Command::new("bash");
         command.args(["-euo", "pipefail", "-c", text]).current_dir(folder.join("work")).stdin(Stdio::null());
         command.env_clear().env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", folder.join("bin").display()));
-        command.env("HOME", folder).env("TZ", "UTC").env("WELLSPRING_CACHE", folder.join("data/cache"));
+        command
+            .env("HOME", folder)
+            .env("TZ", "UTC")
+            .env("WELLSPRING_CACHE", std::env::temp_dir().join("wellspring-tests-cache-of-runs"));
         // What differs from a reader's machine: where the server listens and keeps its data. The key is the reader's.
         command.env("WELLSPRING_LISTEN", &self.address).env("WELLSPRING_URL", format!("http://{}", self.address));
         command.env("WELLSPRING_DATA", folder.join("data")).env("WELLSPRING_API_KEY", KEY);

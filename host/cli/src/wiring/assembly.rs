@@ -33,18 +33,19 @@ pub(crate) async fn open_platform(
     url: &str,
 ) -> Result<Platform> {
     let outbound = network.open_for_server(settings, url).await?;
+    // The store first: what is wrong with it is told at once, and not after the engine was compiled.
+    let store = open_store(settings).await?;
     let cache = settings.data.join("cache");
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    let vault = open_vault(settings, secrets, entropy.clone())?;
     let config = sandbox::Config {
         cache_folder: Some(cache.clone()),
+        cache_key: vault.derive("cache"),
         runs: settings.share.get("runs"),
         waiting_runs: settings.share.get("waiting_runs"),
         isolation: super::isolation::of(settings),
         ..sandbox::Config::default()
     };
-    // The store first: what is wrong with it is told at once, and not after the engine was compiled.
-    let store = open_store(settings).await?;
-    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-    let vault = open_vault(settings, secrets, entropy.clone())?;
     let sandbox = Sandbox::open(config).await.context("the sandbox did not start")?;
     Ok(Platform::new(platform::Parts {
         store,

@@ -17,6 +17,8 @@ impl Sandbox for NoSandbox {
         Err(SandboxError::Failed(NothingRuns.into()))
     }
 
+    fn discard(&self, _program: &Program) {}
+
     async fn run(
         &self,
         _program: &Arc<Program>,

@@ -90,6 +90,16 @@ impl ports::Sandbox for Sandboxing {
         Ok(Load { result, usage: usage(used) })
     }
 
+    fn discard(&self, program: &ports::Program) {
+        self.sandbox.discard(&translate(program));
+        let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
+        let held: Vec<usize> =
+            images.iter().filter(|(_, (held, _))| **held == *program).map(|(address, _)| *address).collect();
+        for address in held {
+            images.pop(&address);
+        }
+    }
+
     async fn run(
         &self,
         program: &Arc<ports::Program>,

@@ -23,6 +23,7 @@ type Behaviour = Arc<dyn Fn(Value, Arc<dyn RunServices>) -> BoxFuture<'static, O
 pub struct ScriptedSandbox {
     behaviours: Mutex<HashMap<String, Behaviour>>,
     calls: Mutex<Vec<Value>>,
+    discarded: Mutex<Vec<String>>,
 }
 
 // === impl ScriptedSandbox ===
@@ -48,6 +49,11 @@ impl ScriptedSandbox {
     /// Every call so far, oldest first.
     pub fn calls(&self) -> Vec<Value> {
         lock(&self.calls).clone()
+    }
+
+    /// The digests of programs that nothing uses any more.
+    pub fn discarded(&self) -> Vec<String> {
+        lock(&self.discarded).clone()
     }
 
     /// The same as short words: `run`, `deploy`, `activate`…
@@ -78,6 +84,10 @@ impl Sandbox for ScriptedSandbox {
             }),
         };
         Ok(Load { result, usage: used() })
+    }
+
+    fn discard(&self, program: &Program) {
+        lock(&self.discarded).push(program.digest());
     }
 
     async fn run(

@@ -20,6 +20,9 @@ pub trait Sandbox: Send + Sync {
     /// Evaluates a program and describes it. Bounded in time and memory like a run.
     async fn load(&self, tenant: &str, program: &Arc<Program>) -> Result<Load, SandboxError>;
 
+    /// A program that nothing uses any more: what was kept of it may go.
+    fn discard(&self, program: &Program);
+
     async fn run(
         &self,
         program: &Arc<Program>,

@@ -54,6 +54,15 @@ impl KeyRing {
         Ok(Self { current, former: keys.collect() })
     }
 
+    /// A secret of its own for another purpose, from the current key.
+    pub(super) fn derive(&self, purpose: &str) -> [u8; KEY_BYTES] {
+        let mut hasher = Sha256::new();
+        hasher.update(*self.current.bytes);
+        hasher.update(b"wellspring/");
+        hasher.update(purpose);
+        hasher.finalize().into()
+    }
+
     /// Reads the key file, or makes one with mode 0600.
     pub fn open_file(path: &Path, entropy: &dyn Entropy) -> Result<Self, RingError> {
         match fs::read_to_string(path) {

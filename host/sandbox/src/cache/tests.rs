@@ -7,6 +7,7 @@ use wasmtime::{Engine, Module};
 use super::{Cache, TRAILER_BYTES};
 
 const KEY: [u8; 32] = [7; 32];
+const SECRET: [u8; 32] = [9; 32];
 
 struct Kept {
     folder: tempfile::TempDir,
@@ -16,7 +17,7 @@ struct Kept {
 
 fn keep() -> Kept {
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::new(Some(folder.path().to_owned()));
+    let cache = Cache::new(Some(folder.path().to_owned()), SECRET, 1 << 30);
     let memory: Vec<u8> = (0..64 << 10).map(|at| (at % 251) as u8).collect();
     cache.draft("images", &KEY, &memory).unwrap().keep();
     Kept { folder, cache, memory }
@@ -57,13 +58,57 @@ fn a_draft_is_usable_and_leaves_nothing_when_it_is_not_kept() {
 }
 
 #[test]
-fn a_copy_that_lost_its_time_is_checked_and_found() {
+fn a_file_that_another_server_wrote_is_not_used() {
     let kept = keep();
-    let bytes = fs::read(kept.path()).unwrap();
+    let other = Cache::new(Some(kept.folder.path().to_owned()), [1; 32], 1 << 30);
+
+    assert!(other.find_snapshot("images", &KEY).is_none());
+    assert!(kept.is_found());
+}
+
+#[test]
+fn a_file_that_was_changed_and_has_its_old_time_is_not_used() {
+    let kept = keep();
+    let time = fs::metadata(kept.path()).unwrap().modified().unwrap();
+    let mut bytes = fs::read(kept.path()).unwrap();
+    bytes[100] ^= 1;
 
     fs::write(kept.path(), bytes).unwrap();
+    fs::File::options().write(true).open(kept.path()).unwrap().set_modified(time).unwrap();
 
+    assert!(!kept.is_found());
+}
+
+#[test]
+fn what_a_process_left_unfinished_is_swept_at_the_next_start() {
+    let kept = keep();
+    for name in [".unfinished-1", ".tmpAbCdEf"] {
+        fs::write(kept.path().with_file_name(name), "half").unwrap();
+    }
+
+    Cache::new(Some(kept.folder.path().to_owned()), SECRET, 1 << 30);
+
+    assert_eq!(kept.files(), 1);
     assert!(kept.is_found());
+}
+
+#[test]
+fn images_that_were_not_used_for_longest_make_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::new(Some(folder.path().to_owned()), SECRET, 250 << 10);
+    let day = std::time::Duration::from_secs(86_400);
+    let find = |key: u8| cache.find_snapshot("images", &[key; 32]).is_some();
+    for key in 1..=3 {
+        let kept = cache.draft("images", &[key; 32], &[key; 64 << 10]).unwrap().keep();
+        kept.file().set_modified(std::time::SystemTime::now() - day * u32::from(10 - key)).unwrap();
+    }
+    assert!(find(1), "it is used again");
+
+    cache.draft("images", &[4; 32], &[4; 64 << 10]).unwrap().keep();
+
+    assert_eq!([1, 2, 3, 4].map(find), [true, false, true, true]);
+    cache.remove_image(&[3; 32]);
+    assert!(!find(3));
 }
 
 #[test]
@@ -106,7 +151,7 @@ fn code_is_found_again_by_its_own_engine_only() {
 #[test]
 fn a_folder_that_cannot_be_written_costs_nothing_but_time() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let cache = Cache::new(Some(file.path().to_owned()));
+    let cache = Cache::new(Some(file.path().to_owned()), SECRET, 1 << 30);
 
     let snapshot = cache.draft("images", &KEY, &[1; 64 << 10]).unwrap().keep();
 

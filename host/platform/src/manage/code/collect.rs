@@ -122,7 +122,7 @@ pub(in crate::manage) async fn collect(
     component: &ComponentId,
     digest: &str,
 ) -> Result<bool, Error> {
-    let program = platform.store.record(tenant, Program::KIND, Lookup::Id(digest)).await?;
+    let program = shelf::find::<Program>(&*platform.store, tenant, Lookup::Id(digest)).await?;
     if !collect_component(tenant, platform, component).await? {
         return Ok(true);
     }
@@ -130,9 +130,10 @@ pub(in crate::manage) async fn collect(
     if !clear_party(tenant, platform, component.as_str()).await? {
         return Ok(false);
     }
-    let Some(version) = program.map(|program| program.version) else {
+    let Some(program) = program else {
         return Ok(true);
     };
+    let version = program.version;
     let sources = shelf::list_all::<Source>(&*platform.store, tenant).await?;
     let components = shelf::list_all::<Component>(&*platform.store, tenant).await?;
     let workflows = shelf::list_all::<Workflow>(&*platform.store, tenant).await?;
@@ -147,7 +148,12 @@ pub(in crate::manage) async fn collect(
     let batch = platform.batch(tenant).require(unchanged).then(Op::DeleteRecord { kind, id });
     match platform.store.commit(batch).await {
         Err(CommitError::Conflict { .. }) => Ok(true),
-        settled => settled.map(|_| true).map_err(Error::from),
+        Ok(_) => {
+            // Another tenant may have the same code: its image is then made again when it is next needed.
+            platform.sandbox.discard(&program.record);
+            Ok(true)
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

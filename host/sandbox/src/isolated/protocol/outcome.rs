@@ -102,7 +102,7 @@ fn read_effect(from: &mut Decoder) -> Result<Effect, Malformed> {
     Ok(Effect { kind, parameters: read_json(from)? })
 }
 
-const LIMIT_KINDS: [LimitKind; 15] = [
+const LIMIT_KINDS: [LimitKind; 16] = [
     LimitKind::Emits,
     LimitKind::EventBytes,
     LimitKind::EmittedBytes,
@@ -118,6 +118,7 @@ const LIMIT_KINDS: [LimitKind; 15] = [
     LimitKind::Requests,
     LimitKind::SentBytes,
     LimitKind::ReceivedBytes,
+    LimitKind::ImageBytes,
 ];
 
 pub(super) fn write_fault(to: &mut Encoder<'_>, fault: &Fault) {
