@@ -74,8 +74,10 @@ async fn link(collected: remote::Collected, cache: Option<&Path>, network: &Netw
         return Ok(Program::single(&filename, code));
     }
     let aside = tempfile::tempdir()?;
-    let linking = Linking::new(cache.unwrap_or(aside.path()), network.clone());
-    let linked = linking.link(ComponentSource { filename, source: code, files }).await?;
+    // By the hand of the account that the configuration belongs to.
+    let own = vec!["*".parse()?];
+    let linking = Linking::new(cache.unwrap_or(aside.path()), network.clone(), own);
+    let linked = linking.link("", ComponentSource { filename, source: code, files }).await?;
     Ok(translate(&linked.program))
 }
 

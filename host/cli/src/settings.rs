@@ -12,9 +12,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use domain::limits::{EVENT_BYTES_MAXIMUM, Limits, NAME_BYTES_MAXIMUM, NESTING_MAXIMUM, event_bytes_for};
 use domain::users::Quotas;
+use linker::CredentialRule;
 use platform::manage::audit::AuditLimits;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
+
+use crate::failure::Misuse;
 
 pub(crate) use shares::Shares;
 
@@ -61,6 +64,11 @@ pub(crate) struct Tuning {
     /// Let them connect to this server's own public addresses
     #[arg(long, value_name = "YES", env = "WELLSPRING_EGRESS_ALLOW_SELF", num_args = 0..=1, default_missing_value = "true")]
     egress_allow_self: Option<bool>,
+    /// Use the credentials of npm's configuration for these packages: `[TENANT@]SCOPE`, such as `@acme`, or `*` for all.
+    /// Repeatable, or separated by commas; without any they are not used
+    #[arg(long, value_name = "SCOPE", env = "WELLSPRING_NPM_CREDENTIALS", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    npm_credentials: Vec<String>,
     /// A request whose run takes longer is made durable and answered, and its run goes on [default: 5]
     #[arg(long, value_name = "MS", env = "WELLSPRING_ACCEPT_AFTER_MS")]
     accept_after_ms: Option<u64>,
@@ -192,6 +200,7 @@ pub(crate) struct Settings {
     pub(crate) egress_allow: Vec<String>,
     pub(crate) egress_deny: Vec<String>,
     pub(crate) egress_allow_self: bool,
+    npm_credentials: Vec<String>,
     pub(crate) accept_after_ms: u64,
     pub(crate) isolate: Isolate,
     pub(crate) isolate_groups: Option<usize>,
@@ -273,6 +282,12 @@ impl Settings {
         }
     }
 
+    /// Whom the credentials of npm's configuration are used for.
+    pub(crate) fn credentials(&self) -> Result<Vec<CredentialRule>> {
+        let rules = self.npm_credentials.iter().map(|rule| rule.parse());
+        rules.collect::<Result<_, _>>().map_err(Misuse::of).context("`npm_credentials` cannot be used")
+    }
+
     pub(crate) fn audit(&self) -> AuditLimits {
         AuditLimits {
             entries_per_account: self.keep_audit,
@@ -305,6 +320,7 @@ impl Default for Settings {
             egress_allow: Vec::new(),
             egress_deny: Vec::new(),
             egress_allow_self: false,
+            npm_credentials: Vec::new(),
             share: Shares::default().decided(),
             accept_after_ms: platform::flow::Config::default().grace_ms,
             isolate: Isolate::None,

@@ -136,7 +136,6 @@ pub(crate) struct Acquired {
 
 pub(crate) async fn download(
     client: &Client,
-    config: &Config,
     wishes: &[Wish],
     progress: ProgressFn<'_>,
 ) -> Result<Acquired, LinkError> {
@@ -146,7 +145,7 @@ pub(crate) async fn download(
     wanted.iter().for_each(|wish| places.entry(&wish.dependency.integrity).or_default().push(wish));
     let of = places.len();
     let mut acquired = Acquired { packages: Packages::new(), warnings: Vec::new() };
-    let (mut bytes, mut count, mut total_bytes) = (0, 0, 0_u64);
+    let (mut bytes, mut count) = (0, 0);
     // Boxed at once: a stream that makes futures of borrowed wishes is not seen to be `Send` by those who spawn a link.
     let mut pending = Vec::with_capacity(of);
     for wishes in places.into_values() {
@@ -158,7 +157,6 @@ pub(crate) async fn download(
         match delivery {
             Ok((files, downloaded_bytes)) => {
                 bytes += downloaded_bytes;
-                total_bytes += files.values().map(|content| content.len() as u64).sum::<u64>();
                 let files = Arc::new(files);
                 let locations = wishes.iter().map(|wish| (wish.dependency.location.clone(), Arc::clone(&files)));
                 acquired.packages.extend(locations);
@@ -167,14 +165,6 @@ pub(crate) async fn download(
                 acquired.warnings.extend(wishes.iter().map(|wish| skipped(wish)));
             }
             Err(error) => return Err(error),
-        }
-        if total_bytes > config.limits.total_bytes {
-            let subject = "the component's packages".to_owned();
-            return Err(LinkError::OverLimit {
-                kind: LimitKind::TotalBytes,
-                subject,
-                limit: config.limits.total_bytes,
-            });
         }
         progress(Progress::Downloading { packages: count, of, bytes });
     }
@@ -193,7 +183,7 @@ fn skipped(wish: &Wish) -> Warning {
 async fn deliver(client: &Client, wishes: &[&Wish]) -> Result<(Files, u64), LinkError> {
     let Some(wish) = wishes.first() else { return Err(LinkError::Interrupted) };
     let Dependency { name, version, integrity, .. } = &wish.dependency;
-    if let Some(files) = client.cached_package(integrity).await? {
+    if let Some(files) = client.cached_package(name, integrity).await? {
         return Ok((files, 0));
     }
     let tarball = match &wish.tarball {

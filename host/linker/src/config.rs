@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crate::registry::Registry;
+use crate::registry::{CredentialRule, Registry};
 
 /// Everything but the network. No part has a default that could surprise: `Config::new` asks for the
 /// two that depend on the machine.
@@ -19,6 +19,10 @@ pub struct Config {
     pub packument_fresh_for: Duration,
     /// What the cache may grow to before what was not used for longest is removed.
     pub cache_bytes: u64,
+    /// Packuments and archives that are being transferred and unpacked, of all links together; more of them wait.
+    pub transfer_bytes: u64,
+    /// Whom the credentials of npm's configuration are used for; nobody when empty.
+    pub credentials: Vec<CredentialRule>,
     /// Links under way at a time; each has a thread with a large stack.
     pub max_concurrent_links: usize,
 }
@@ -38,6 +42,8 @@ pub struct Limits {
     pub package_count: usize,
     /// Of one packument. The largest abbreviated ones are about 20 MB.
     pub packument_bytes: u64,
+    /// Of all packuments of one link: they are in memory while its packages are chosen.
+    pub packuments_bytes: u64,
     /// Of one compressed tarball.
     pub tarball_bytes: u64,
     /// Of one package, all files counted, also those that are not kept.
@@ -70,6 +76,8 @@ impl Config {
             packument_fresh_for: Duration::from_secs(300),
             // Some two thousand packages with everything they depend on.
             cache_bytes: 4 << 30,
+            transfer_bytes: 256 << 20,
+            credentials: Vec::new(),
             max_concurrent_links: 2,
         }
     }
@@ -82,6 +90,7 @@ impl Default for Limits {
         Self {
             package_count: 2000,
             packument_bytes: 64 << 20,
+            packuments_bytes: 256 << 20,
             tarball_bytes: 64 << 20,
             unpacked_bytes: 512 << 20,
             file_count: 50_000,

@@ -97,6 +97,8 @@ pub enum LimitKind {
     Packages,
     #[error("bytes of a packument")]
     PackumentBytes,
+    #[error("bytes of all packuments together")]
+    PackumentsBytes,
     #[error("bytes of a tarball")]
     TarballBytes,
     #[error("bytes of an unpacked package")]

@@ -29,6 +29,7 @@ mod progress;
 
 mod acquire;
 mod graph;
+mod memory;
 mod modules;
 mod registry;
 mod requirements;
@@ -47,5 +48,5 @@ pub use fetch::{Fetch, FetchError, FetchResponse};
 pub use link::Linker;
 pub use linked::{Dependency, Linked, Module, ModuleKind, Warning};
 pub use progress::{Progress, ProgressFn};
-pub use registry::Registry;
+pub use registry::{CredentialRule, CredentialRuleError, Registry};
 pub use unsupported::Need;

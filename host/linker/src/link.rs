@@ -32,6 +32,7 @@ pub struct Linker {
     config: Arc<Config>,
     client: Client,
     permits: Arc<Semaphore>,
+    tenant: Arc<str>,
 }
 
 /// Tells the thread that links when nobody waits for it any more.
@@ -43,13 +44,19 @@ impl Linker {
     pub fn new(config: Config, fetch: Arc<dyn Fetch>) -> Self {
         let permits = Arc::new(Semaphore::new(config.max_concurrent_links.max(1)));
         let config = Arc::new(config);
-        Self { client: Client::new(Arc::clone(&config), fetch), config, permits }
+        Self { client: Client::new(Arc::clone(&config), fetch), config, permits, tenant: "".into() }
+    }
+
+    /// For the components of a tenant: decides which credentials are used.
+    #[must_use]
+    pub fn of_tenant(&self, tenant: &str) -> Self {
+        Self { tenant: tenant.into(), ..self.clone() }
     }
 
     /// Resolves the component's packages as of now, and links.
     pub async fn link(&self, entry: &Entry, progress: ProgressFn<'_>) -> Result<Linked, LinkError> {
         let job = self.begin(entry).await?;
-        let plan = acquire::resolve(&self.client, &self.config, &job.requirements, progress).await;
+        let plan = acquire::resolve(&job.client, &self.config, &job.requirements, progress).await;
         let plan = plan.map_err(|error| job.survey.place(error))?;
         let wishes = wishes_of(&plan);
         self.complete(job, wishes, plan.warnings, progress).await
@@ -58,7 +65,7 @@ impl Linker {
     /// Chooses versions and places, without downloading or linking.
     pub async fn resolve(&self, entry: &Entry, progress: ProgressFn<'_>) -> Result<Vec<Dependency>, LinkError> {
         let job = self.begin(entry).await?;
-        let plan = acquire::resolve(&self.client, &self.config, &job.requirements, progress).await;
+        let plan = acquire::resolve(&job.client, &self.config, &job.requirements, progress).await;
         let plan = plan.map_err(|error| job.survey.place(error))?;
         Ok(wishes_of(&plan).into_iter().map(|wish| wish.dependency).collect())
     }
@@ -99,7 +106,8 @@ impl Linker {
         let shared = Arc::clone(&terms);
         let survey = stack::run(move || graph::survey(&shared, &files)).await??;
         let requirements = Requirements::new(&survey.requests);
-        Ok(Job { own, survey, requirements, terms, _permit: permit, _cancel: CancelOnDrop(is_cancelled) })
+        let client = self.client.for_link(&self.tenant);
+        Ok(Job { client, own, survey, requirements, terms, _permit: permit, _cancel: CancelOnDrop(is_cancelled) })
     }
 
     async fn complete(
@@ -109,7 +117,7 @@ impl Linker {
         warnings: Vec<Warning>,
         progress: ProgressFn<'_>,
     ) -> Result<Linked, LinkError> {
-        let acquired = acquire::download(&self.client, &self.config, &wishes, progress).await?;
+        let acquired = acquire::download(&job.client, &wishes, progress).await?;
         let mut warnings: BTreeSet<Warning> = warnings.into_iter().chain(acquired.warnings.iter().cloned()).collect();
         let entry = job.own.entry.clone();
         let table = job.walk(acquired, progress).await?;
@@ -126,6 +134,7 @@ impl Linker {
 
 /// A link under way, with the component's own files looked through.
 struct Job {
+    client: Client,
     own: Arc<OwnFiles>,
     survey: Survey,
     requirements: Requirements,
@@ -139,7 +148,7 @@ struct Job {
 impl Job {
     async fn walk(self, acquired: Acquired, progress: ProgressFn<'_>) -> Result<Table, LinkError> {
         let count = Arc::new(AtomicUsize::new(0));
-        let Self { own, survey, requirements, terms, _permit, _cancel } = self;
+        let Self { client: _, own, survey, requirements, terms, _permit, _cancel } = self;
         let shared = Arc::clone(&count);
         progress(Progress::Linking { modules: 0 });
         let table = stack::run(move || {

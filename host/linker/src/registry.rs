@@ -3,6 +3,7 @@
 mod archive;
 mod cache;
 mod client;
+mod credentials;
 mod eviction;
 mod integrity;
 mod npmrc;
@@ -10,6 +11,7 @@ mod packument;
 mod pick;
 mod substitutes;
 
+pub use credentials::{CredentialRule, CredentialRuleError};
 pub use npmrc::Registry;
 
 pub(crate) use archive::{Files, NATIVE_BUILD_FILE};

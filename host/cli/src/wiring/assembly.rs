@@ -50,7 +50,7 @@ pub(crate) async fn open_platform(
     Ok(Platform::new(platform::Parts {
         store,
         sandbox: Arc::new(Sandboxing::new(sandbox, outbound.clone())),
-        linker: Arc::new(Linking::new(&cache, network.clone())),
+        linker: Arc::new(Linking::new(&cache, network.clone(), settings.credentials()?)),
         outbound: Arc::new(Sending(outbound)),
         clock: Arc::new(SystemClock),
         vault,
@@ -66,7 +66,7 @@ pub(crate) async fn open_idle_platform(settings: &Settings, secrets: &Secrets) -
     Ok(Platform::new(platform::Parts {
         store: open_store(settings).await?,
         sandbox: Arc::new(NoSandbox),
-        linker: Arc::new(Linking::new(&settings.data.join("cache"), network.clone())),
+        linker: Arc::new(Linking::new(&settings.data.join("cache"), network.clone(), Vec::new())),
         outbound: Arc::new(Sending(network.open()?)),
         clock: Arc::new(SystemClock),
         vault: open_vault(settings, secrets, entropy.clone())?,

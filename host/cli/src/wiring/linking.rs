@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use linker::{Blame, Entry, Linker, Registry};
+use linker::{Blame, CredentialRule, Entry, Linker, Registry};
 use platform::ports::progress::{self, Progress};
 use platform::ports::{self, ComponentSource, Dependency, LinkError, Linked};
 use tokio::sync::OnceCell;
@@ -15,6 +15,7 @@ use super::packages::Packages;
 pub(crate) struct Linking {
     cache: PathBuf,
     network: NetworkArguments,
+    credentials: Vec<CredentialRule>,
     /// Made when the first component is linked: reading npm's configuration may mean asking npm, and a start should not wait.
     linker: OnceCell<Linker>,
 }
@@ -22,8 +23,9 @@ pub(crate) struct Linking {
 // === impl Linking ===
 
 impl Linking {
-    pub(crate) fn new(cache: &Path, network: NetworkArguments) -> Self {
-        Self { cache: cache.join("packages"), network, linker: OnceCell::new() }
+    /// `credentials` say whom those of npm's configuration are used for.
+    pub(crate) fn new(cache: &Path, network: NetworkArguments, credentials: Vec<CredentialRule>) -> Self {
+        Self { cache: cache.join("packages"), network, credentials, linker: OnceCell::new() }
     }
 
     async fn linker(&self) -> Result<&Linker, LinkError> {
@@ -32,7 +34,8 @@ impl Linking {
                 let reading = tokio::task::spawn_blocking(|| Registry::from_npm_configuration(None));
                 let registry = reading.await.unwrap_or_else(|_| Registry::from_texts(&[], &|_| None));
                 let outbound = self.network.open_for_packages(&registry).map_err(|error| unavailable(&error))?;
-                let config = linker::Config::new(self.cache.clone(), registry);
+                let credentials = self.credentials.clone();
+                let config = linker::Config { credentials, ..linker::Config::new(self.cache.clone(), registry) };
                 Ok(Linker::new(config, Arc::new(Packages(outbound))))
             })
             .await
@@ -41,11 +44,12 @@ impl Linking {
 
 #[async_trait]
 impl ports::Linker for Linking {
-    async fn link(&self, component: ComponentSource) -> Result<Linked, LinkError> {
+    async fn link(&self, tenant: &str, component: ComponentSource) -> Result<Linked, LinkError> {
         let ComponentSource { filename, source, files } = component;
         let linked = self
             .linker()
             .await?
+            .of_tenant(tenant)
             .link(&Entry { filename, source, files }, &|reached| progress::report(stage(&reached)))
             .await
             .map_err(|error| fail(&error))?;

@@ -345,6 +345,7 @@ async fn every_limit_holds_at_its_bound() {
     for (kind, adjust) in [
         (LimitKind::PackumentBytes, (|config, limit| config.limits.packument_bytes = limit) as Adjust),
         (LimitKind::TarballBytes, |config, limit| config.limits.tarball_bytes = limit),
+        (LimitKind::PackumentsBytes, |config, limit| config.limits.packuments_bytes = limit),
     ] {
         let beyond = link_with(Arc::clone(&registry), &component, |config| adjust(config, 10)).await;
         assert!(

@@ -15,6 +15,7 @@ use tar::{Archive, Entry};
 use crate::{
     config::Limits,
     error::{ArchiveFault, LimitKind, LinkError},
+    memory::Memory,
 };
 
 /// From path inside the package to content. What cannot run (`.node`, `binding.gyp`) is there by name
@@ -29,7 +30,8 @@ const NATIVE_EXTENSION: &str = "node";
 /// The build file of a native addon.
 pub(crate) const NATIVE_BUILD_FILE: &str = "binding.gyp";
 
-pub(crate) fn unpack(package: &str, tarball: &[u8], limits: &Limits) -> Result<Files, LinkError> {
+/// What is kept is counted before it is read.
+pub(crate) fn unpack(package: &str, tarball: &[u8], limits: &Limits, memory: &Memory) -> Result<Files, LinkError> {
     let over = |kind, limit| LinkError::OverLimit { kind, subject: package.to_owned(), limit };
     let corrupt = |fault| LinkError::CorruptPackage { package: package.to_owned(), fault };
     let format = |_: io::Error| corrupt(ArchiveFault::Format);
@@ -38,6 +40,7 @@ pub(crate) fn unpack(package: &str, tarball: &[u8], limits: &Limits) -> Result<F
     let ceiling = limits.unpacked_bytes.saturating_add(1);
     let mut archive = Archive::new(MultiGzDecoder::new(tarball).take(ceiling));
     let mut files = Files::new();
+    let mut taken = memory.begin();
     let (mut unpacked_bytes, mut count) = (0_u64, 0_usize);
     for entry in archive.entries().map_err(format)? {
         // A stream that `take` cut off reads as a broken archive; tell that from a really broken one.
@@ -57,11 +60,23 @@ pub(crate) fn unpack(package: &str, tarball: &[u8], limits: &Limits) -> Result<F
             continue;
         }
         let path = inner_path(&entry).map_err(corrupt)?;
+        if is_kept(&path) {
+            taken.take(entry.size())?;
+        }
         if let Some(content) = content(&mut entry, &path).map_err(format)? {
             files.insert(path, content);
         }
     }
-    if files.contains_key("package.json") { Ok(files) } else { Err(corrupt(ArchiveFault::Manifest)) }
+    if !files.contains_key("package.json") {
+        return Err(corrupt(ArchiveFault::Manifest));
+    }
+    taken.keep(size_of(&files));
+    Ok(files)
+}
+
+/// Of everything that is kept of a package.
+pub(crate) fn size_of(files: &Files) -> u64 {
+    files.values().map(|content| content.len() as u64).sum()
 }
 
 /// The limit, if the archive has more bytes than it allows.
@@ -82,16 +97,21 @@ fn inner_path<R: Read>(entry: &Entry<'_, R>) -> Result<String, ArchiveFault> {
     Ok(parts.get(1..).unwrap_or_default().join("/"))
 }
 
+/// Whether the content of a file is kept, and not its name alone.
+fn is_kept(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    let is_loadable = extension.is_none_or(|extension| LOADABLE_EXTENSIONS.contains(&extension));
+    !name.is_empty() && name != NATIVE_BUILD_FILE && is_loadable
+}
+
 fn content<R: Read>(entry: &mut Entry<'_, R>, path: &str) -> io::Result<Option<Bytes>> {
     let name = path.rsplit('/').next().unwrap_or_default();
     let extension = name.rsplit_once('.').map(|(_, extension)| extension);
-    if name.is_empty() {
-        return Ok(None);
-    }
     if name == NATIVE_BUILD_FILE || extension == Some(NATIVE_EXTENSION) {
         return Ok(Some(Bytes::new()));
     }
-    if extension.is_some_and(|extension| !LOADABLE_EXTENSIONS.contains(&extension)) {
+    if !is_kept(path) {
         return Ok(None);
     }
     let mut bytes = Vec::new();

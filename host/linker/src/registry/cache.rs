@@ -72,6 +72,11 @@ impl Cache {
         self.write(&self.path("packuments", url), &index, &[body]);
     }
 
+    /// What a package takes at most when it is read.
+    pub(crate) fn package_bytes(&self, integrity: &str) -> Option<u64> {
+        fs::metadata(self.path("packages", integrity)).map(|metadata| metadata.len()).ok()
+    }
+
     pub(crate) fn package(&self, integrity: &str) -> Option<Files> {
         let path = self.path("packages", integrity);
         let (index, content) = read(&path)?;

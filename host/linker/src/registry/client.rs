@@ -4,14 +4,15 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tokio::task::spawn_blocking;
+use tokio::{sync::OwnedSemaphorePermit, task::spawn_blocking};
 use url::Url;
 
 use super::{archive, cache::Cache, integrity, packument::Packument, substitutes};
 use crate::{
-    config::Config,
+    config::{Config, Limits},
     error::{LimitKind, LinkError},
     fetch::{Fetch, FetchError, FetchResponse},
+    memory::{Budget, Memory},
     registry::{Files, Registry},
 };
 
@@ -22,11 +23,24 @@ const ACCEPT: &str = "application/vnd.npm.install-v1+json; q=1.0, application/js
 /// Before the second and third try. Registries in trouble recover in seconds or not at all.
 const BACK_OFF: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(2)];
 
+/// Bodies up to this take a sixteenth of the default budget, so that sixteen are under way at a time.
+const SMALL_BYTES: u64 = 16 << 20;
+
 #[derive(Clone)]
 pub(crate) struct Client {
     fetch: Arc<dyn Fetch>,
     config: Arc<Config>,
     cache: Cache,
+    budget: Budget,
+    /// Whose link it is.
+    tenant: Arc<str>,
+    held: Arc<Held>,
+}
+
+/// What one link keeps.
+struct Held {
+    packuments: Memory,
+    files: Memory,
 }
 
 /// A package's files, and how many bytes came over the network for them.
@@ -40,7 +54,23 @@ pub(crate) struct Delivery {
 impl Client {
     pub(crate) fn new(config: Arc<Config>, fetch: Arc<dyn Fetch>) -> Self {
         let cache = Cache::new(config.cache_folder.clone(), config.cache_bytes);
-        Self { fetch, config, cache }
+        let (budget, held) = (Budget::new(config.transfer_bytes), Arc::new(Held::new(&config.limits)));
+        Self { fetch, config, cache, budget, tenant: "".into(), held }
+    }
+
+    /// For one link of a tenant, which has held nothing yet.
+    pub(crate) fn for_link(&self, tenant: &Arc<str>) -> Self {
+        Self { tenant: tenant.clone(), held: Arc::new(Held::new(&self.config.limits)), ..self.clone() }
+    }
+
+    /// Whether the operator's credentials are used for a package. What they open is cached apart, so that the cache
+    /// gives nothing to tenants who may not use them.
+    fn may_authenticate(&self, package: &str) -> bool {
+        self.config.credentials.iter().any(|rule| rule.allows(&self.tenant, package))
+    }
+
+    fn cache_key(&self, package: &str, key: &str) -> String {
+        if self.may_authenticate(package) { format!("authenticated {key}") } else { key.to_owned() }
     }
 
     /// `None` when the registry knows no such package.
@@ -49,14 +79,18 @@ impl Client {
             return Ok(Some(packument));
         }
         let url = self.registry().packument_url(name).ok_or_else(|| unconfigured(name))?;
-        let (cache, key, fresh_for) = (self.cache.clone(), url.to_string(), self.config.packument_fresh_for);
+        let key = self.cache_key(name, url.as_str());
+        let (cache, cached_key, fresh_for) = (self.cache.clone(), key.clone(), self.config.packument_fresh_for);
         let cached = self.off_thread(move || {
-            let cached = cache.packument(&key)?;
+            let cached = cache.packument(&cached_key)?;
             let packument = if cached.age < fresh_for { Packument::parse(&cached.body) } else { None };
             Some((cached, packument))
         });
         let cached = match cached.await? {
-            Some((_, Some(packument))) => return Ok(Some(packument)),
+            Some((cached, Some(packument))) => {
+                self.held.packuments.take(cached.body.len() as u64)?;
+                return Ok(Some(packument));
+            }
             cached => cached.map(|(cached, _)| cached),
         };
         let mut headers = vec![("accept".to_owned(), ACCEPT.to_owned())];
@@ -64,14 +98,15 @@ impl Client {
             headers.push(("if-none-match".to_owned(), cached.etag.clone()));
         }
         let limit = (LimitKind::PackumentBytes, self.config.limits.packument_bytes);
-        let response = self.get(&url, headers, name, limit).await?;
+        let (response, _reserved) = self.transfer(&url, headers, (name, name), limit).await?;
         let (body, etag) = match (response.status, cached) {
             (404, _) => return Ok(None),
             (304, Some(cached)) => (cached.body, cached.etag),
             (200, _) => (response.body.clone(), response.header("etag").unwrap_or_default().to_owned()),
             (status, _) => return Err(LinkError::RegistryStatus { url: shown(&url), status }),
         };
-        let (cache, key) = (self.cache.clone(), url.to_string());
+        self.held.packuments.take(body.len() as u64)?;
+        let cache = self.cache.clone();
         let packument = self.off_thread(move || {
             // Also after a 304: the file's time says when it was last known to be current.
             Packument::parse(&body).inspect(|_| cache.keep_packument(&key, &etag, &body))
@@ -80,12 +115,19 @@ impl Client {
     }
 
     /// Without asking the registry.
-    pub(crate) async fn cached_package(&self, integrity: &str) -> Result<Option<Files>, LinkError> {
+    pub(crate) async fn cached_package(&self, name: &str, integrity: &str) -> Result<Option<Files>, LinkError> {
         if let Some(files) = substitutes::files(integrity) {
             return Ok(Some(files));
         }
-        let (cache, key) = (self.cache.clone(), integrity.to_owned());
-        self.off_thread(move || cache.package(&key)).await
+        let (cache, key, held) = (self.cache.clone(), self.cache_key(name, integrity), self.held.clone());
+        let read = self.off_thread(move || {
+            let mut taken = held.files.begin();
+            taken.take(cache.package_bytes(&key).unwrap_or_default())?;
+            let files = cache.package(&key);
+            taken.keep(files.as_ref().map_or(0, archive::size_of));
+            Ok(files)
+        });
+        read.await?
     }
 
     /// `package` is `name@version`, for messages.
@@ -95,22 +137,31 @@ impl Client {
         tarball: &str,
         integrity_text: &str,
     ) -> Result<Delivery, LinkError> {
-        if let Some(files) = self.cached_package(integrity_text).await? {
+        if let Some(files) = self.cached_package(name_of(package), integrity_text).await? {
             return Ok(Delivery { files, downloaded_bytes: 0 });
         }
-        let bytes = self.tarball(package, tarball, integrity_text).await?;
+        let (bytes, reserved) = self.tarball(package, tarball, integrity_text).await?;
         let downloaded_bytes = bytes.len() as u64;
-        let (cache, limits) = (self.cache.clone(), self.config.limits.clone());
-        let (package, key) = (package.to_owned(), integrity_text.to_owned());
+        let (cache, limits, held) = (self.cache.clone(), self.config.limits.clone(), self.held.clone());
+        let key = self.cache_key(name_of(package), integrity_text);
+        let package = package.to_owned();
         let unpacked = self.off_thread(move || {
-            archive::unpack(&package, &bytes, &limits).inspect(|files| cache.keep_package(&key, files))
+            let files = archive::unpack(&package, &bytes, &limits, &held.files);
+            files.inspect(|files| cache.keep_package(&key, files))
         });
-        Ok(Delivery { files: unpacked.await??, downloaded_bytes })
+        let files = unpacked.await??;
+        drop(reserved);
+        Ok(Delivery { files, downloaded_bytes })
     }
 
     /// A damaged download is tried once more: it may have been cut off on the way.
-    async fn tarball(&self, package: &str, address: &str, integrity_text: &str) -> Result<Bytes, LinkError> {
-        let name = package.rsplit_once('@').map_or(package, |(name, _)| name);
+    async fn tarball(
+        &self,
+        package: &str,
+        address: &str,
+        integrity_text: &str,
+    ) -> Result<(Bytes, OwnedSemaphorePermit), LinkError> {
+        let name = name_of(package);
         let answer = || LinkError::RegistryAnswer { url: address.to_owned() };
         let url = self.registry().tarball_url(name, address).ok_or_else(answer)?;
         if !self.registry().is_own(&url) {
@@ -119,31 +170,51 @@ impl Client {
         }
         let limit = (LimitKind::TarballBytes, self.config.limits.tarball_bytes);
         for _ in 0..2 {
-            let response = self.get(&url, Vec::new(), package, limit).await?;
+            let (response, reserved) = self.transfer(&url, Vec::new(), (name, package), limit).await?;
             if response.status != 200 {
                 return Err(LinkError::RegistryStatus { url: shown(&url), status: response.status });
             }
             let (body, text) = (response.body.clone(), integrity_text.to_owned());
             if self.off_thread(move || integrity::is_met(&text, &body)).await? {
-                return Ok(response.body);
+                return Ok((response.body, reserved));
             }
         }
         Err(LinkError::IntegrityMismatch { package: package.to_owned(), wanted: integrity_text.to_owned() })
     }
 
-    async fn get(
+    /// Most bodies are small: a small part of the budget is enough for them, and a large one is asked for again when
+    /// there is room for it.
+    async fn transfer(
         &self,
         url: &Url,
         mut headers: Vec<(String, String)>,
+        (name, subject): (&str, &str),
+        (kind, limit): (LimitKind, u64),
+    ) -> Result<(FetchResponse, OwnedSemaphorePermit), LinkError> {
+        if let Some(value) = self.registry().authorization(url).filter(|_| self.may_authenticate(name)) {
+            headers.push(("authorization".to_owned(), value.to_owned()));
+        }
+        let small = SMALL_BYTES.min(limit);
+        let reserved = self.budget.reserve(small).await?;
+        match self.get(url, &headers, subject, (kind, small)).await {
+            Err(LinkError::OverLimit { .. }) if small < limit => drop(reserved),
+            answered => return answered.map(|response| (response, reserved)),
+        }
+        let reserved = self.budget.reserve(limit).await?;
+        let response = self.get(url, &headers, subject, (kind, limit)).await?;
+        Ok((response, reserved))
+    }
+
+    async fn get(
+        &self,
+        url: &Url,
+        headers: &[(String, String)],
         subject: &str,
         (kind, limit): (LimitKind, u64),
     ) -> Result<FetchResponse, LinkError> {
-        if let Some(value) = self.registry().authorization(url) {
-            headers.push(("authorization".to_owned(), value.to_owned()));
-        }
         let mut pauses = BACK_OFF.iter();
         loop {
-            let outcome = self.fetch.get(url.as_str(), &headers, limit).await;
+            let outcome = self.fetch.get(url.as_str(), headers, limit).await;
             let is_passing = match &outcome {
                 Ok(response) => response.status >= 500 || matches!(response.status, 408 | 429),
                 Err(error) => matches!(error, FetchError::Unreachable { .. }),
@@ -166,6 +237,22 @@ impl Client {
     /// Files and digests do not belong on the threads that serve requests.
     async fn off_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, LinkError> {
         spawn_blocking(work).await.map_err(|_| LinkError::Interrupted)
+    }
+}
+
+/// Of `name@version`.
+fn name_of(package: &str) -> &str {
+    package.rsplit_once('@').map_or(package, |(name, _)| name)
+}
+
+// === impl Held ===
+
+impl Held {
+    fn new(limits: &Limits) -> Self {
+        Self {
+            packuments: Memory::new(LimitKind::PackumentsBytes, limits.packuments_bytes),
+            files: Memory::new(LimitKind::TotalBytes, limits.total_bytes),
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub struct StaticOutbound {
 
 #[async_trait]
 impl Linker for PlainLinker {
-    async fn link(&self, component: ComponentSource) -> Result<Linked, LinkError> {
+    async fn link(&self, _tenant: &str, component: ComponentSource) -> Result<Linked, LinkError> {
         let fails = |code, is_unavailable| LinkError {
             code,
             message: format!("{}:1:1: {code}", component.filename),

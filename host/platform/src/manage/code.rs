@@ -93,7 +93,7 @@ pub(super) async fn compile(
     let url = request.component_url.clone();
     let source = read_source(caller, platform, request).await?;
     check_size(platform, &source)?;
-    let linked = platform.linker.link(source.clone()).await.map_err(Error::Link)?;
+    let linked = platform.linker.link(caller.tenant.as_str(), source.clone()).await.map_err(Error::Link)?;
     let program = Arc::new(linked.program);
     let Load { result, usage } = platform.sandbox.load(caller.tenant.as_str(), &program).await?;
     charge(caller, platform, &usage).await?;

@@ -58,5 +58,6 @@ pub struct LinkError {
 /// time, memory and number of packages of one call are bounded.
 #[async_trait]
 pub trait Linker: Send + Sync {
-    async fn link(&self, component: ComponentSource) -> Result<Linked, LinkError>;
+    /// The tenant decides which of the operator's credentials are used for its packages.
+    async fn link(&self, tenant: &str, component: ComponentSource) -> Result<Linked, LinkError>;
 }

@@ -3,16 +3,25 @@
 use bytes::Bytes;
 
 use super::unpack;
-use crate::{config::Limits, testing::tarball};
+use crate::{
+    config::Limits,
+    error::{LimitKind, LinkError},
+    memory::Memory,
+    testing::tarball,
+};
+
+fn plenty() -> Memory {
+    Memory::new(LimitKind::TotalBytes, u64::MAX)
+}
 
 const MANIFEST: (&str, &str) = ("package/package.json", "{}");
 
 fn paths(files: &[(&str, &str)]) -> Vec<String> {
-    unpack("a@1.0.0", &tarball(files), &Limits::default()).unwrap().into_keys().collect()
+    unpack("a@1.0.0", &tarball(files), &Limits::default(), &plenty()).unwrap().into_keys().collect()
 }
 
 fn code(tarball: &[u8], limits: &Limits) -> String {
-    unpack("a@1.0.0", tarball, limits).map_or_else(|error| error.code().to_owned(), |_| "fine".to_owned())
+    unpack("a@1.0.0", tarball, limits, &plenty()).map_or_else(|error| error.code().to_owned(), |_| "fine".to_owned())
 }
 
 #[test]
@@ -29,7 +38,7 @@ fn only_what_can_be_loaded_is_kept() {
         ("package/./a//b.mjs", "1"),
         ("package/node_modules/c/index.cjs", "1"),
     ];
-    let unpacked = unpack("a@1.0.0", &tarball(&files), &Limits::default()).unwrap();
+    let unpacked = unpack("a@1.0.0", &tarball(&files), &Limits::default(), &plenty()).unwrap();
 
     let expected = [
         "a/b.mjs",
@@ -81,7 +90,7 @@ fn links_are_passed_over() {
     builder.append_data(&mut header, "package/package.json", "{}".as_bytes()).unwrap();
     let archive = builder.into_inner().unwrap().finish().unwrap();
 
-    let files = unpack("a@1.0.0", &archive, &Limits::default()).unwrap();
+    let files = unpack("a@1.0.0", &archive, &Limits::default(), &plenty()).unwrap();
 
     assert_eq!(files.keys().collect::<Vec<_>>(), ["package.json"]);
 }
@@ -122,4 +131,19 @@ fn files_are_counted_exactly() {
 
     assert_eq!(code(&archive, &limits(3)), "fine");
     assert_eq!(code(&archive, &limits(2)), "over_limit");
+}
+
+#[test]
+fn what_does_not_fit_is_not_unpacked_and_takes_nothing() {
+    let files = [MANIFEST, ("package/a.js", "12345"), ("package/readme.md", "not kept, and not counted")];
+    let archive = tarball(&files);
+    let unpack_in = |memory: &Memory| unpack("a@1.0.0", &archive, &Limits::default(), memory);
+
+    let (enough, short) = (Memory::new(LimitKind::TotalBytes, 7), Memory::new(LimitKind::TotalBytes, 6));
+    unpack_in(&enough).unwrap();
+
+    assert_eq!(enough.used(), 7);
+    assert!(matches!(unpack_in(&short), Err(LinkError::OverLimit { kind: LimitKind::TotalBytes, limit: 6, .. })));
+    assert_eq!(short.used(), 0);
+    assert!(unpack_in(&enough).is_err(), "the first is still held");
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Client;
 use crate::{
     FetchError,
-    testing::{FakeRegistry, config, response},
+    testing::{BASE, FakeRegistry, config, response},
 };
 
 fn unreachable() -> Result<crate::FetchResponse, FetchError> {
@@ -75,10 +75,14 @@ async fn answers_that_will_not_change_are_not_asked_for_again() {
     ];
     for (answer, code) in cases {
         let world = world();
-        world.registry.fail("a", answer());
+        // What is too large for the small part of the budget is asked for once more, with room for it.
+        let asked = if code == "over_limit" { 2 } else { 1 };
+        for _ in 0..asked {
+            world.registry.fail("a", answer());
+        }
 
         assert_eq!(world.client.packument("a").await.unwrap_err().code(), code);
-        assert_eq!(world.registry.count(), 1);
+        assert_eq!(world.registry.count(), asked);
     }
 }
 
@@ -141,4 +145,34 @@ async fn stale_packuments_are_revalidated_with_their_etag() {
             .iter()
             .any(|(name, value)| name == "accept" && value.starts_with("application/vnd.npm.install-v1+json"))
     );
+}
+
+#[tokio::test]
+async fn credentials_are_used_for_whom_they_are_meant_and_open_the_cache_to_nobody_else() {
+    let registry = Arc::new(FakeRegistry::default());
+    registry.publish("@acme/a", "1.0.0", &json!({}), &[("index.js", "1")]);
+    registry.publish("b", "1.0.0", &json!({}), &[("index.js", "1")]);
+    let folder = tempfile::tempdir().unwrap();
+    let npmrc = format!("registry={BASE}\n//registry.test/:_authToken=s3cret");
+    let mut config = config(folder.path());
+    config.registry = crate::Registry::from_texts(&[&npmrc], &|_| None);
+    config.credentials = vec!["u_1@@acme".parse().unwrap()];
+    let client = Client::new(Arc::new(config), Arc::clone(&registry) as _);
+    let get = async |tenant: &str, name: &str| {
+        let client = client.for_link(&tenant.into());
+        let packument = client.packument(name).await.unwrap().unwrap();
+        let manifest = packument.manifest("1.0.0").unwrap();
+        let package = format!("{name}@1.0.0");
+        client.package(&package, &manifest.dist.tarball, &manifest.integrity()).await.unwrap();
+        let requests = std::mem::take(&mut *registry.requests.lock().unwrap());
+        let is_authenticated = |(_, headers): &(String, Vec<(String, String)>)| {
+            headers.iter().any(|(name, value)| name == "authorization" && value == "Bearer s3cret")
+        };
+        requests.iter().map(is_authenticated).collect::<Vec<_>>()
+    };
+
+    assert_eq!(get("u_1", "@acme/a").await, [true, true]);
+    assert_eq!(get("u_2", "@acme/a").await, [false, false], "asked for anew, without the credentials");
+    assert_eq!(get("u_1", "b").await, [false, false], "of another scope");
+    assert_eq!(get("u_2", "b").await, [false; 0], "what is everybody's is cached for everybody");
 }
