@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use admission::Taken;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{
+    AUTHORIZATION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+};
 use hyper::http::request;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use platform::manage;
@@ -53,6 +55,7 @@ pub struct App {
     routes: Vec<Route>,
     pub(crate) openapi: Bytes,
     pub(crate) docs: Bytes,
+    docs_policy: HeaderValue,
     /// Use cases under way: they end even when their client goes away, and shutdown waits for them.
     pub(crate) tasks: TaskTracker,
     pub(crate) is_draining: AtomicBool,
@@ -88,6 +91,7 @@ impl App {
         Arc::new(Self {
             openapi: document.to_string().into(),
             docs: docs::render(&openapi::whole_document()).into(),
+            docs_policy: docs::policy(),
             parts,
             routes,
             tasks: TaskTracker::new(),
@@ -120,6 +124,9 @@ impl App {
             *response.body_mut() = empty();
         }
         response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if route == docs::ROUTE {
+            response.headers_mut().insert(CONTENT_SECURITY_POLICY, self.docs_policy.clone());
+        }
         let status = response.status().as_u16().to_string();
         let labels = [("method", known_method(&method)), ("route", route), ("status", status.as_str())];
         self.metrics().count("wellspring_http_requests_total", "Requests answered.", &labels, 1);
@@ -133,6 +140,7 @@ impl App {
     async fn answer(self: Arc<Self>, request: Request<Body>) -> (&'static str, Response<Body>) {
         let (head, body) = request.into_parts();
         if let Some((plugin, access)) = self.plugin_for(&head) {
+            note_route(plugin.route());
             let answered = match self.admit(access, &head, plugin.route()).await {
                 Ok(caller) => watch("plugin", plugin.handle(Request::from_parts(head, body), caller)).await,
                 Err(response) => response,
@@ -142,6 +150,7 @@ impl App {
         match self.find(&head) {
             Ok(found) => {
                 let path = found.route.path;
+                note_route(path);
                 let answered = watch(path, self.call(found, head, body)).await;
                 (path, answered.unwrap_or_else(|refused| refused))
             }
@@ -376,6 +385,11 @@ fn known_method(method: &Method) -> &'static str {
         [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::HEAD, Method::OPTIONS, Method::PATCH];
     const NAMES: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"];
     KNOWN.iter().zip(NAMES).find(|(known, _)| *known == method).map_or("other", |(_, name)| name)
+}
+
+/// In the span of the request: what it was for, without what the client wrote.
+fn note_route(template: &str) {
+    tracing::Span::current().record("http.route", template);
 }
 
 /// For the health of the process, as a status.

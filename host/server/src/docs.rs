@@ -2,10 +2,25 @@
 
 use std::fmt::Write;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::header::HeaderValue;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("docs/style.css");
 const INTRODUCTION: &str = include_str!("docs/introduction.html");
+
+pub(crate) const ROUTE: &str = "/docs";
+
+/// The page has one style sheet, in itself, and nothing else: no script, no frame, nothing from outside.
+pub(crate) fn policy() -> HeaderValue {
+    let digest = STANDARD.encode(Sha256::digest(STYLE));
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    HeaderValue::from_str(&policy).unwrap_or_else(|_| HeaderValue::from_static("default-src 'none'"))
+}
 
 /// The page, rendered once at the start.
 pub(crate) fn render(document: &Value) -> String {

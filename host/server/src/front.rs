@@ -180,8 +180,9 @@ fn stack(app: Arc<App>, peer: SocketAddr) -> HyperService {
 
 fn span(request: &Request<Body>) -> Span {
     let id = request.headers().get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
-    // Never the query: it may hold what is nobody's business.
-    tracing::info_span!("request", http.method = %request.method(), http.path = request.uri().path(), request.id = id)
+    // Neither the path nor the query: they hold keys of endpoints, and whatever clients put there. The route is told when
+    // it is found.
+    tracing::info_span!("request", http.method = %request.method(), http.route = tracing::field::Empty, request.id = id)
 }
 
 fn answered<B>(response: &Response<B>, took: Duration, _span: &Span) {

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::api::{
     accounts, admin, audit, components, events, operations, sources, subscriptions, users, webhooks, workflows,
 };
+use crate::docs;
 use crate::route::Access::{self, Public};
 use crate::route::Documented::{Accepted, List, NoContent, One, Page};
 use crate::route::{Route, route};
@@ -242,7 +243,7 @@ fn operator_routes() -> Vec<Route> {
 fn internal_routes() -> Vec<Route> {
     vec![
         route(GET, "/v1/openapi.json", Public, operations::openapi).internal(),
-        route(GET, "/docs", Public, operations::docs).internal(),
+        route(GET, docs::ROUTE, Public, operations::docs).internal(),
         route(GET, "/healthz", Public, operations::healthz).internal(),
         route(GET, "/readyz", Public, operations::readyz).internal(),
         route(GET, "/metrics", Public, operations::metrics).internal(),

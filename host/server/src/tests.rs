@@ -9,6 +9,7 @@ mod documented;
 mod door;
 mod events;
 mod front;
+mod logged;
 mod rules;
 mod sources;
 mod subscriptions;

@@ -133,7 +133,7 @@ async fn read_answer(stream: &mut TcpStream) -> String {
 }
 
 /// Answers everything under `/e/`, streams included; panics when asked to.
-struct Endpoint;
+pub(super) struct Endpoint;
 
 #[async_trait]
 impl Plugin for Endpoint {
@@ -196,4 +196,16 @@ async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
 
     assert_eq!(idle.read(&mut [0; 16]).await.unwrap_or(0), 0, "idle connections are closed");
     assert!(TcpStream::connect(wire.address).await.is_err());
+}
+
+#[tokio::test]
+async fn the_reference_page_runs_no_scripts_and_is_framed_by_nothing() {
+    let wire = wire().await;
+
+    let page = wire.send("GET", "/docs", "", b"").await;
+    let other = wire.send("GET", "/healthz", "", b"").await;
+
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'; style-src 'sha256-") && policy.contains("frame-ancestors 'none'"));
+    assert_eq!((page.status, other.header("content-security-policy")), (200, None));
 }
