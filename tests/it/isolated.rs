@@ -101,6 +101,23 @@ async fn a_worker_inherits_neither_environment_nor_files() {
 }
 
 #[tokio::test]
+async fn workers_end_with_their_sandbox() {
+    let sandbox = isolated(|_| ()).await;
+    let [(_, process), _] = two_groups(&sandbox).await;
+    let stat = format!("/proc/{process}/stat");
+    assert!(std::fs::exists(&stat).unwrap());
+
+    drop(sandbox);
+
+    let gone = async {
+        while std::fs::exists(&stat).unwrap() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), gone).await.expect("it ends");
+}
+
+#[tokio::test]
 async fn killing_a_worker_fails_the_runs_of_its_group_and_no_others() {
     let sandbox = isolated(|_| ()).await;
     let [(killed, process), (other, _)] = two_groups(&sandbox).await;

@@ -25,6 +25,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Seek};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -92,6 +93,8 @@ pub(crate) struct Shared {
     supervisor: Supervisor,
     engine: EngineFiles,
     margin: Duration,
+    /// The sandbox is gone: what starts now is ended at once.
+    is_closed: AtomicBool,
 }
 
 /// What every worker maps.
@@ -107,15 +110,27 @@ pub(crate) struct EngineFiles {
 impl Workers {
     /// Starts a first worker, to see that it can be done and what it is locked by.
     pub(crate) async fn open(config: Processes, engine: EngineFiles) -> Result<Self, Error> {
-        let groups = (0..config.groups.get()).map(|number| Arc::new(Group::new(format!("group {number}")))).collect();
+        let groups = (0..config.groups.get()).map(|number| Arc::new(Group::new(format!("group {number}"))));
+        let groups: Vec<Arc<Group>> = groups.collect();
         let margin = config.margin;
         let supervisor = Supervisor::new(config).map_err(not_started)?;
-        let shared = Arc::new(Shared { runtime: Handle::current(), supervisor, engine, margin });
+        let shared = Arc::new(Shared {
+            runtime: Handle::current(),
+            supervisor,
+            engine,
+            margin,
+            is_closed: AtomicBool::new(false),
+        });
         let (first, report) = shared.start_reporting("builder".to_owned(), true).await?;
         for Layer { name, missing } in &report.layers {
             if let Some(missing) = missing {
                 tracing::warn!(layer = name, missing, "sandbox workers lack a layer of isolation");
             }
+        }
+        // So that the first run of a group does not wait for a process. What fails here is tried again by that run.
+        for group in &groups {
+            let (group, of_task) = (group.clone(), shared.clone());
+            shared.runtime.spawn(async move { group.start(&of_task).await.map(drop) });
         }
         Ok(Self {
             shared,
@@ -229,16 +244,18 @@ impl Workers {
             }
             // What failed shows in the next build, which tries again.
             let Ok(started) = shared.start("builder".to_owned(), true).await else { return };
-            let before = spare.lock().unwrap_or_else(PoisonError::into_inner).replace(started);
+            let before = spare.lock().unwrap_or_else(PoisonError::into_inner).replace(started.clone());
             if let Some(before) = before {
                 before.end(&Ended::Stopped);
             }
+            shared.end_if_closed(&started);
         });
     }
 }
 
 impl Drop for Workers {
     fn drop(&mut self) {
+        self.shared.is_closed.store(true, Ordering::SeqCst);
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).take();
         let connections = self.groups.iter().filter_map(|group| group.current()).chain(spare);
         connections.for_each(|connection| connection.end(&Ended::Stopped));
@@ -277,6 +294,13 @@ fn read_memory(mut file: File, bytes: usize, limits: &Limits) -> Result<Vec<u8>,
 // === impl Shared ===
 
 impl Shared {
+    /// For a worker that was started while the sandbox was dropped, and was not there to be ended.
+    fn end_if_closed(&self, connection: &Connection) {
+        if self.is_closed.load(Ordering::SeqCst) {
+            connection.end(&Ended::Stopped);
+        }
+    }
+
     async fn start(self: &Arc<Self>, name: String, is_builder: bool) -> Result<Arc<Connection>, Error> {
         Ok(self.start_reporting(name, is_builder).await?.0)
     }

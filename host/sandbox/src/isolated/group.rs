@@ -1,4 +1,4 @@
-//! A group of tenants and its worker: started when it is first needed, and again after it ended.
+//! A group of tenants and its worker: started with the sandbox, and again when it is needed after it ended.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -43,7 +43,7 @@ impl Group {
         starting.await.map_err(|_| Error::Shim("a worker was not started"))?
     }
 
-    async fn start(&self, shared: &Arc<Shared>) -> Result<Arc<Connection>, Error> {
+    pub(super) async fn start(&self, shared: &Arc<Shared>) -> Result<Arc<Connection>, Error> {
         let _turn = self.starting.lock().await;
         if let Some(connection) = self.current() {
             return Ok(connection);
@@ -54,6 +54,7 @@ impl Group {
         }
         let connection = shared.start(self.name.clone(), false).await?;
         self.lock().connection = Some(connection.clone());
+        shared.end_if_closed(&connection);
         Ok(connection)
     }
 
