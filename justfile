@@ -47,6 +47,11 @@ fuzz-api *arguments:
 size *arguments:
     ./tests/size.sh {{arguments}}
 
+# Attack the server as a hostile tenant would, and tell what another tenant noticed (`--only`, `--seconds`)
+attack *arguments:
+    cargo build --release --quiet -p wellspring
+    WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring cargo run --quiet -p it --example attack -- {{arguments}}
+
 # Kill the server 200 times on each store while everything is at work, and look for what was lost (`--kills`, `--store`)
 storm *arguments:
     cargo run --quiet -p it --example storm -- {{arguments}}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them. Arguments go to `cargo test`.
 #
-# Needs Rust; on Debian it installs the rest (redis-server, node). With CI=true it also lints, rebuilds the
+# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy). With CI=true it also lints, rebuilds the
 # committed shim to compare it byte for byte, and fuzzes the API.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -9,6 +9,10 @@ say() { printf '\n== %s\n' "$*" >&2; }
 
 missing=()
 command -v redis-server >/dev/null || missing+=(redis-server)
+# Debian keeps programs of the system where other users do not look.
+PATH=$PATH:/usr/sbin
+command -v nginx >/dev/null || missing+=(nginx-light)
+command -v haproxy >/dev/null || missing+=(haproxy)
 command -v node >/dev/null || missing+=(nodejs)
 command -v npm >/dev/null || missing+=(npm)
 command -v cc >/dev/null || missing+=(gcc libc6-dev)

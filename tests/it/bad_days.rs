@@ -111,7 +111,7 @@ async fn a_second_server_on_the_same_folder_is_refused() {
 
     let output = wellspring(&["serve", "--listen", "127.0.0.1:0", "--data", text(&place.data())]);
 
-    refused(&output, 1, &["store.db is in use by another process"]);
+    refused(&output, 1, &["another server uses the folder", "give this one its own with --data"]);
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@
     reason = "all of this is test code, where a panic is how to fail"
 )]
 
+mod attack;
 mod bad_days;
 mod cli;
 mod components;
@@ -26,6 +27,7 @@ mod loading;
 mod operator;
 mod oracle;
 mod packages;
+mod proxies;
 mod randomness;
 mod registry;
 mod shim;

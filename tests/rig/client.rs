@@ -55,6 +55,10 @@ impl Client {
         Self { base: base.to_owned(), key: key.to_owned(), pooled }
     }
 
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// The address of a path, or the address as it is.
     pub fn at(&self, path: &str) -> String {
         if path.starts_with("http://") { path.to_owned() } else { format!("{}{path}", self.base) }

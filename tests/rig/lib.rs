@@ -9,6 +9,8 @@
     reason = "all of this is test code, where a panic is how to fail"
 )]
 
+#[path = "../attack/attack.rs"]
+pub mod attack;
 pub mod client;
 pub mod port;
 pub mod receiver;

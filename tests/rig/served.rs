@@ -184,6 +184,10 @@ impl Served {
         Client::new(&self.url, KEY)
     }
 
+    pub fn process_id(&self) -> u32 {
+        self.child.id().expect("it runs")
+    }
+
     /// What it has said so far, the last lines.
     pub fn said(&self) -> String {
         self.said.lock().unwrap().join("\n")

@@ -87,7 +87,7 @@ pub(super) fn sweep(folder: &Path) {
 pub(super) fn allocate(file: &File, bytes: usize) -> io::Result<()> {
     const TMPFS: i64 = 0x0102_1994;
     const RAMFS: i64 = 0x8584_58f6;
-    let kind = i64::try_from(rustix::fs::fstatfs(file)?.f_type).unwrap_or_default();
+    let kind = rustix::fs::fstatfs(file)?.f_type;
     if kind == TMPFS || kind == RAMFS {
         rustix::fs::fallocate(file, rustix::fs::FallocateFlags::empty(), 0, bytes as u64)?;
     }
