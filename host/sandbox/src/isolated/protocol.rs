@@ -27,6 +27,9 @@ const MOST_HEADERS: usize = 10_000;
 /// Most keys written by one run, where its limit of bytes does not come first.
 const MOST_WRITES: usize = 1 << 20;
 
+/// Longest reason of a failure, which goes to the operator's log.
+const MOST_REASON_BYTES: usize = 1 << 10;
+
 /// From the host.
 pub(super) mod to_worker {
     pub(in super::super) const HELLO: u8 = 1;
@@ -181,7 +184,7 @@ impl Frame {
             to_host::READ => Said::Read { request: from.u32()? },
             to_host::STOP_FETCH => Said::StopFetch { request: from.u32()? },
             to_host::DONE => Said::Done(Box::new(outcome::read(&mut from, limits)?)),
-            to_host::FAILED => Said::Failed { reason: from.text()? },
+            to_host::FAILED => Said::Failed { reason: read_reason(&mut from)? },
             _ => return Err(Malformed("a frame of an unknown kind")),
         };
         from.end()?;
@@ -200,7 +203,7 @@ impl Frame {
             },
             (to_host::BUILT, 1) => BuildResult::Threw(outcome::read_thrown(&mut from)?),
             (to_host::BUILT, 2) => BuildResult::Fault(outcome::read_fault(&mut from)?),
-            (to_host::BUILT, 3) => BuildResult::Failed { reason: from.text()? },
+            (to_host::BUILT, 3) => BuildResult::Failed { reason: read_reason(&mut from)? },
             _ => return Err(Malformed("something else than the end of a build")),
         };
         from.end()?;
@@ -230,7 +233,7 @@ impl BuildResult {
             }
             Self::Failed { reason } => {
                 to.u8(3);
-                to.text(reason);
+                write_reason(to, reason);
             }
         }
     }
@@ -420,6 +423,19 @@ pub(super) fn write_reply(to: &mut Encoder<'_>, reply: &Reply) {
 
 fn read_reply(from: &mut Decoder, limits: &Limits) -> Result<Reply, Malformed> {
     Ok(Reply { status: from.u16()?, headers: read_headers(from, limits.reply_headers)?, body: from.bytes()? })
+}
+
+pub(super) fn write_reason(to: &mut Encoder<'_>, reason: &str) {
+    let shown = reason.replace(char::is_control, " ");
+    to.text(shown.get(..shown.floor_char_boundary(MOST_REASON_BYTES)).unwrap_or_default());
+}
+
+fn read_reason(from: &mut Decoder) -> Result<String, Malformed> {
+    let reason = from.text()?;
+    if reason.len() > MOST_REASON_BYTES || reason.contains(char::is_control) {
+        return Err(Malformed("a reason that is not fit to be shown"));
+    }
+    Ok(reason)
 }
 
 const LEVELS: [Level; 4] = [Level::Debug, Level::Info, Level::Warn, Level::Error];

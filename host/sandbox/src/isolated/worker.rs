@@ -20,7 +20,7 @@ use tokio::task::AbortHandle;
 use super::codec::Malformed;
 use super::lockdown::{self, Layer, WorkerSettings};
 use super::outbox::Outbox;
-use super::protocol::{Frame, Hello, Install, NO_RUN, Start, Written, read_program, to_host, to_worker};
+use super::protocol::{Frame, Hello, Install, NO_RUN, Start, Written, read_program, to_host, to_worker, write_reason};
 use super::wire::{self, Inbox, Received};
 use crate::engine::Engine;
 use crate::outcome::Outcome;
@@ -252,7 +252,7 @@ fn tell(outbox: &Outbox, run: u64, ran: &Result<(Outcome, Started), Error>) {
         Err(error) => Some(error.to_string()),
     };
     if let Some(reason) = reason {
-        outbox.add(to_host::FAILED, run, |to| to.text(&reason));
+        outbox.add(to_host::FAILED, run, |to| write_reason(to, &reason));
     }
     outbox.flush();
 }

@@ -29,7 +29,6 @@ const ALLOWED: &[libc::c_long] = &[
     libc::SYS_lseek,
     libc::SYS_ftruncate,
     libc::SYS_fstat,
-    libc::SYS_fcntl,
     libc::SYS_close,
     // Memory. Making it executable is below.
     libc::SYS_munmap,
@@ -71,6 +70,10 @@ fn program() -> Result<BpfProgram, seccompiler::BackendError> {
     let is_not_executable = || argument(2, SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64), 0);
     rules.insert(libc::SYS_mmap, vec![is_not_executable()?]);
     rules.insert(libc::SYS_mprotect, vec![is_not_executable()?]);
+    // Not its other commands: a descriptor can be told to send a signal to any process of the same user.
+    let commands = [libc::F_DUPFD_CLOEXEC, libc::F_GETFD, libc::F_GETFL];
+    let commands = commands.map(|command| argument(1, SeccompCmpOp::Eq, command as u64));
+    rules.insert(libc::SYS_fcntl, commands.into_iter().collect::<Result<_, _>>()?);
     rules.insert(libc::SYS_ioctl, vec![argument(1, SeccompCmpOp::Eq, PAGEMAP_SCAN)?]);
     rules.insert(libc::SYS_prctl, vec![argument(0, SeccompCmpOp::Eq, libc::PR_SET_NAME as u64)?]);
     // A process that gives up sends itself a signal.

@@ -34,6 +34,7 @@ pub(in crate::isolated) fn probe() -> Vec<Probe> {
             tried("trace a process", libc::syscall(libc::SYS_ptrace, libc::PTRACE_PEEKDATA, 1, nothing, nothing)),
             tried("read another's memory", libc::syscall(libc::SYS_process_vm_readv, 1, nothing, 0, nothing, 0, 0)),
             tried("signal the host", libc::syscall(libc::SYS_kill, libc::getppid(), 0)),
+            tried("direct a signal at another", libc::syscall(libc::SYS_fcntl, 0, libc::F_SETOWN, libc::getpid())),
             tried("make memory executable", libc::syscall(libc::SYS_mmap, nothing, page, executable, private, -1, 0)),
             tried("mount", libc::syscall(libc::SYS_mount, nothing, nothing, nothing, 0, nothing)),
             tried("load a program into the kernel", libc::syscall(libc::SYS_bpf, 0, nothing, 0)),

@@ -92,6 +92,19 @@ fn an_event_that_is_not_json_is_refused() {
 }
 
 #[test]
+fn a_reason_is_cut_by_the_worker_and_an_uncut_one_refused_by_the_host() {
+    let long = "line\n".repeat(1000);
+
+    let cut = frame(to_host::FAILED, |to| write_reason(to, &long)).said(&Limits::default());
+    let uncut = frame(to_host::FAILED, |to| to.text(&"x".repeat(2000))).said(&Limits::default());
+    let control = frame(to_host::FAILED, |to| to.text("\u{1b}[2J")).said(&Limits::default());
+
+    assert!(matches!(cut, Ok(Said::Failed { reason }) if reason.len() == MOST_REASON_BYTES));
+    assert!(uncut.is_err());
+    assert!(control.is_err());
+}
+
+#[test]
 fn limits_are_read_as_they_were_written() {
     let limits =
         Limits { fuel: 1, wall_clock: Duration::from_nanos(2), emits: 3, received_bytes: 4, ..Limits::default() };
