@@ -79,8 +79,10 @@ impl Scene {
         place.options.extend(attacks::server_options(attack).iter().map(|option| (*option).to_owned()));
         let served = place.start().await;
         let admin = served.client();
-        let (attacker, victim) = (user(&admin, &served.url, "attacker").await, user(&admin, &served.url, "victim").await);
-        let endpoint = deploy(&victim, "http: '$.interface.http'", "run(event) { this.$emit(event.body); }").await.endpoint;
+        let (attacker, victim) =
+            (user(&admin, &served.url, "attacker").await, user(&admin, &served.url, "victim").await);
+        let endpoint =
+            deploy(&victim, "http: '$.interface.http'", "run(event) { this.$emit(event.body); }").await.endpoint;
         Self { served, attacker, victim, endpoint, options, _place: place }
     }
 

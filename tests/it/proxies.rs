@@ -51,7 +51,8 @@ async fn check(name: &str, config: impl Fn(&str, u16, &Path) -> String) {
     std::fs::write(&file, config(&server, port, folder.path())).unwrap();
     let _proxy = start(name, &file, folder.path());
     let proxied = |endpoint: &str| endpoint.replace(&server, &format!("127.0.0.1:{port}"));
-    let (evil, victim, client) = (proxied(&evil), proxied(&victim), Client::new(&format!("http://127.0.0.1:{port}"), ""));
+    let (evil, victim, client) =
+        (proxied(&evil), proxied(&victim), Client::new(&format!("http://127.0.0.1:{port}"), ""));
     wait_for(&client, port).await;
 
     let asking = (0..ANSWERS).map(|n| {
@@ -65,7 +66,8 @@ async fn check(name: &str, config: impl Fn(&str, u16, &Path) -> String) {
     });
     let answers: Vec<_> = futures_util::stream::iter(asking).buffer_unordered(AT_ONCE).collect().await;
 
-    let wrong: Vec<_> = answers.iter().filter(|(n, status, text)| (*status, text.as_str()) != (200, &format!("mine {n}"))).collect();
+    let wrong: Vec<_> =
+        answers.iter().filter(|(n, status, text)| (*status, text.as_str()) != (200, &format!("mine {n}"))).collect();
     assert!(wrong.is_empty(), "{} of {ANSWERS} answers, such as {:?}", wrong.len(), wrong.first());
 }
 

@@ -110,8 +110,9 @@ pub(crate) fn make_private_folder(path: &Path) -> Result<()> {
     use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
     let cannot = || format!("cannot make the data folder {}", path.display());
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(cannot)?;
-    if std::fs::metadata(path).with_context(cannot)?.permissions().mode() & 0o077 != 0 {
-        std::fs::set_permissions(path, PermissionsExt::from_mode(0o700))
+    let mode = std::fs::metadata(path).with_context(cannot)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode & 0o700))
             .with_context(|| format!("{} can be read by other users, and that cannot be changed", path.display()))?;
     }
     Ok(())
