@@ -23,6 +23,8 @@ pub struct Options {
     pub part: usize,
 }
 
+const PLENTY: u64 = 1_000_000_000;
+
 /// One attack, and what the others noticed of it.
 #[derive(Debug, Serialize)]
 pub struct Row {
@@ -75,12 +77,11 @@ pub async fn run(attack: &'static str, options: Options) -> Row {
 
 impl Scene {
     async fn set(attack: &str, options: Options) -> Self {
-        let mut place = Place::new();
-        place.options.extend(attacks::server_options(attack).iter().map(|option| (*option).to_owned()));
+        let place = Place::new();
         let served = place.start().await;
         let admin = served.client();
-        let (attacker, victim) =
-            (user(&admin, &served.url, "attacker").await, user(&admin, &served.url, "victim").await);
+        let attacker = user(&admin, &served.url, "attacker", attacks::compute_quota_ms(attack)).await;
+        let victim = user(&admin, &served.url, "victim", PLENTY).await;
         let endpoint =
             deploy(&victim, "http: '$.interface.http'", "run(event) { this.$emit(event.body); }").await.endpoint;
         Self { served, attacker, victim, endpoint, options, _place: place }
@@ -139,8 +140,14 @@ fn memory_mb(process: u32) -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).unwrap_or(0) / 1024
 }
 
-async fn user(admin: &Client, url: &str, name: &str) -> Client {
-    let new = json!({"username": name, "email": format!("{name}@example.com"), "daily_invocations_quota": 100_000_000});
+async fn user(admin: &Client, url: &str, name: &str, daily_compute_time_quota: u64) -> Client {
+    let email = format!("{name}@example.com");
+    let new = json!({
+        "username": name,
+        "email": email,
+        "daily_invocations_quota": PLENTY,
+        "daily_compute_time_quota": daily_compute_time_quota,
+    });
     let made = admin.post("/v1/admin/users", &new).await.unwrap().data();
     Client::new(url, made["api_key"].as_str().unwrap())
 }

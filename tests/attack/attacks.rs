@@ -32,12 +32,9 @@ pub const NAMES: [&str; 13] = [
 /// Answers by their status; 0 is none.
 pub(super) type Statuses = Vec<u16>;
 
-pub(super) fn server_options(attack: &str) -> &'static [&'static str] {
-    match attack {
-        // A second of compute time: what spins is charged.
-        "spinning deploys" => &["--daily-compute-time-quota", "1000"],
-        _ => &[],
-    }
+/// What the attacker may compute a day: what spins while it loads is charged for it.
+pub(super) fn compute_quota_ms(attack: &str) -> u64 {
+    if attack == "spinning deploys" { 1000 } else { super::PLENTY }
 }
 
 pub(super) fn told(statuses: &[u16]) -> String {

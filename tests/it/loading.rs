@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sandbox::{Fault, Limits, LoadError, Program, measure};
+use sandbox::{Fault, LimitKind, Limits, LoadError, Program, measure};
 
 use crate::stage::{Stage, run_image, sandbox};
 
@@ -143,4 +143,18 @@ async fn a_module_required_in_a_run_is_compiled_then_and_modules_know_their_plac
 
     let expected = r#"[["/node_modules/package","/component/entry.js",true],"/component/entry.js","/node_modules/package/index.js"]"#;
     assert_eq!(outcome.emits.first().map(|emit| emit.event.get()), Some(expected), "{:?}", outcome.fault);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_component_that_takes_too_much_memory_when_it_is_loaded_is_refused() {
+    let large = |megabytes: usize| {
+        format!(
+            "globalThis.large = new Uint8Array({megabytes} << 20).fill(1); module.exports = {{name: 'x', version: '1', run() {{}}}};"
+        )
+    };
+
+    let refused = crate::stage::load(&large(70)).await.err().expect("70 MiB are more than an image has");
+
+    assert!(matches!(refused, LoadError::Fault(Fault::TooMuchOutput { what: LimitKind::ImageBytes, .. })), "{refused}");
+    assert!(crate::stage::load(&large(50)).await.is_ok());
 }

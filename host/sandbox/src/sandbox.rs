@@ -273,6 +273,8 @@ pub(crate) async fn load(
     // Compiling happens inside of the call, so its time is counted with it.
     *usage = loading.usage();
     loaded?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)?;
+    // Before it is copied: what is refused need not be held twice.
+    inner.check_image(loading.memory())?;
     let logs = std::mem::take(&mut loading.store.data_mut().logs);
     Ok((loading.snapshot()?, logs))
 }
@@ -304,12 +306,15 @@ impl Inner {
         Arc::new(Self { engine, base, cache, gate, open, max_image_bytes: usize::MAX, workers: None })
     }
 
+    fn check_image(&self, memory: &[u8]) -> Result<(), LoadError> {
+        let (size_bytes, limit) = (stored_bytes(memory), self.max_image_bytes);
+        let too_large = Fault::TooMuchOutput { what: LimitKind::ImageBytes, limit };
+        if size_bytes > limit { Err(LoadError::Fault(too_large)) } else { Ok(()) }
+    }
+
     /// Memory as a file, written where no other task waits for it.
     async fn draft(&self, key: [u8; 32], memory: Vec<u8>) -> Result<Draft, LoadError> {
-        let (size_bytes, limit) = (stored_bytes(&memory), self.max_image_bytes);
-        if size_bytes > limit {
-            return Err(LoadError::Fault(Fault::TooMuchOutput { what: LimitKind::ImageBytes, limit }));
-        }
+        self.check_image(&memory)?;
         let cache = self.cache.clone();
         let written = tokio::task::spawn_blocking(move || cache.draft(IMAGES, &key, &memory)).await;
         Ok(written.map_err(io::Error::other).flatten().map_err(Error::Disk)?)

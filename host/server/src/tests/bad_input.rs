@@ -270,3 +270,45 @@ async fn a_component_url_that_gives_nothing_is_422() {
 
     assert_eq!(reply.refusal(), (422, "component_not_fetched".into()));
 }
+
+fn json_of(wire: &Wire) -> String {
+    format!("authorization: Bearer {}\r\ncontent-type: application/json\r\n", wire.admin.presented_key.expose())
+}
+
+#[tokio::test]
+async fn parameters_are_small_and_code_may_be_large() {
+    let wire = wire().await;
+    let body = format!(r#"{{"url": "{}"}}"#, "x".repeat(2 << 20));
+
+    let small = wire.send("POST", "/v1/webhooks", &json_of(&wire), body.as_bytes()).await;
+    let large = wire.send("POST", "/v1/components", &json_of(&wire), body.as_bytes()).await;
+
+    assert_eq!(small.refusal(), (413, "body_too_large".into()));
+    assert_eq!(large.refusal(), (400, "missing_parameter".into()));
+}
+
+#[tokio::test]
+async fn a_body_has_a_bounded_number_of_values() {
+    let wire = wire().await;
+    let body = |values: usize| format!(r#"{{"component_code": [{}0]}}"#, "0,".repeat(values - 4));
+    let limit = crate::api::MAX_VALUES;
+
+    let at_limit = wire.send("POST", "/v1/components", &json_of(&wire), body(limit).as_bytes()).await;
+    let beyond = wire.send("POST", "/v1/components", &json_of(&wire), body(limit + 2).as_bytes()).await;
+
+    assert_eq!(at_limit.refusal(), (400, "invalid_parameter".into()));
+    assert_eq!(beyond.refusal(), (413, "body_too_large".into()));
+}
+
+#[tokio::test]
+async fn a_large_body_for_what_is_not_there_is_not_read() {
+    let wire = wire().await;
+    let head = format!("{}content-length: 9000000\r\n", json_of(&wire));
+
+    for path in ["/v1/sources/dc_000000000000/run", "/v1/components/sc_000000000000/run"] {
+        // Only the head is sent.
+        let request = format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{head}\r\n");
+        let reply = wire.raw(request.as_bytes()).await;
+        assert_eq!(reply.refusal().0, 404, "{path}");
+    }
+}
