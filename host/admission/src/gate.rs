@@ -64,6 +64,18 @@ impl Gate {
         }
     }
 
+    /// A place, if there is one at once.
+    pub fn try_enter(&self, tenant: &str) -> Option<Permit> {
+        let mut state = self.lock();
+        let places = state.bounds.places;
+        let is_free = state.running < places.total
+            && state.lanes.get(tenant).is_none_or(|lane| lane.running < places.per_tenant && lane.waiting.is_empty());
+        match is_free.then(|| state.enter(self, tenant)) {
+            Some(Ok(Entry::Admitted(permit))) => Some(permit),
+            _ => None,
+        }
+    }
+
     /// The same beyond the bounds, up to twice as many: for what others that are in may be waiting for.
     pub async fn enter_urgently(&self, tenant: &str) -> Result<Permit, Full> {
         if let Some(permit) = self.lock().enter_urgently(self, tenant) {

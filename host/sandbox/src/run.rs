@@ -13,7 +13,7 @@ use crate::compile::Compiler;
 use crate::engine::{Engine, PAGE_BYTES, STACK_POINTER_EXPORT};
 use crate::limits::Limits;
 use crate::memory::MemoryUse;
-use crate::meter::run_metered;
+use crate::meter::{Turns, run_metered};
 use crate::outcome::{Effect, Emit, Fault, LogLine, Outcome, Thrown, Usage, Write};
 use crate::program::Sources;
 use crate::sandbox::Error;
@@ -45,6 +45,8 @@ pub(crate) struct Run {
     pub(crate) has_replied: bool,
     pub(crate) fetches: Fetches,
     pub(crate) last_words: String,
+    /// Taken with other tenants; none for what is the host's own, or has its turns elsewhere.
+    pub(crate) turns: Option<Turns>,
     memory_use: MemoryUse,
 }
 
@@ -82,6 +84,7 @@ impl Run {
             has_replied: false,
             fetches: Fetches::default(),
             last_words: String::new(),
+            turns: None,
             memory_use: MemoryUse { bytes: 0, limit_bytes: limits.memory_bytes },
             limits,
         }
@@ -136,7 +139,7 @@ impl Started {
     pub(crate) async fn call_plain(&mut self, name: &str) -> Result<Result<(), Fault>, Error> {
         let function = self.instance.get_typed_func::<(), ()>(&mut self.store, name).map_err(Error::Engine)?;
         let limit = self.store.data().limits.wall_clock;
-        let (done, cpu) = run_metered(function.call_async(&mut self.store, ()), limit).await;
+        let (done, cpu) = run_metered(function.call_async(&mut self.store, ()), limit, None).await;
         self.cpu += cpu;
         match done {
             Some(Ok(())) => Ok(Ok(())),
@@ -148,7 +151,8 @@ impl Started {
     /// Calls an export of `wit/component.wit` that takes a text and returns a `result` of texts.
     pub(crate) async fn call(&mut self, name: &str, input: Option<&str>) -> Result<CallResult, Error> {
         let limit = self.store.data().limits.wall_clock;
-        let (done, cpu) = run_metered(self.call_text(name, input), limit).await;
+        let turns = self.store.data().turns.clone();
+        let (done, cpu) = run_metered(self.call_text(name, input), limit, turns).await;
         self.cpu += cpu;
         match done {
             Some(Ok(area)) => self.result(area).map(Ok),

@@ -13,6 +13,7 @@ use crate::compile::Compiler;
 use crate::engine::{Engine, RewriteError};
 use crate::isolated::{self, EngineFiles, Processes, Report, Workers};
 use crate::limits::{LimitKind, Limits};
+use crate::meter::{Turns, turns};
 use crate::offline::Offline;
 use crate::outcome::{Fault, LogLine, Outcome, Thrown, Usage};
 use crate::program::{Program, Sources};
@@ -66,6 +67,7 @@ pub(crate) struct Inner {
     pub(crate) base: Arc<Snapshot>,
     cache: Cache,
     pub(crate) gate: Gate,
+    turns: Gate,
     open: Mutex<LruCache<[u8; 32], Image>>,
     max_image_bytes: usize,
     workers: Option<Workers>,
@@ -163,6 +165,7 @@ impl Sandbox {
                 base,
                 cache,
                 gate,
+                turns: turns(),
                 open,
                 max_image_bytes: config.max_image_bytes,
                 workers,
@@ -236,7 +239,8 @@ impl Sandbox {
         if let Some(workers) = &self.inner.workers {
             return workers.run(image, &task, services).await;
         }
-        let run = Run::new(services, task.limits, Some(Sources::Whole(image.program.clone())));
+        let mut run = Run::new(services, task.limits, Some(Sources::Whole(image.program.clone())));
+        run.turns = Some(Turns { gate: self.inner.turns.clone(), tenant: task.lane.into() });
         let mut started = Started::new(&self.inner.engine, &image.snapshot, run)?;
         let result = started.call(INVOKE, Some(task.call)).await?;
         Ok(started.take_outcome(result))
@@ -303,7 +307,7 @@ impl Inner {
         let gate = Gate::new("runs", Bounds { places: everything, waiting: everything });
         let open = Mutex::new(LruCache::new(NonZeroUsize::MIN));
         let cache = Cache::new(None, [0; 32], 0);
-        Arc::new(Self { engine, base, cache, gate, open, max_image_bytes: usize::MAX, workers: None })
+        Arc::new(Self { engine, base, cache, gate, turns: turns(), open, max_image_bytes: usize::MAX, workers: None })
     }
 
     fn check_image(&self, memory: &[u8]) -> Result<(), LoadError> {

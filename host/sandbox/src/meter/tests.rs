@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use super::{FIRST_TURN, Metered};
+use admission::{Bounds, Gate, Share};
+
+use super::{FIRST_TURN, Metered, Turns};
 
 #[derive(Default)]
 struct Woken(AtomicUsize);
@@ -22,7 +24,7 @@ impl Wake for Woken {
 fn poll_once(future: impl Future<Output = ()>, mut spent: Duration) -> (bool, usize) {
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(woken.clone());
-    let metered = pin!(Metered { future: pin!(future), spent: &mut spent });
+    let metered = pin!(Metered { future: pin!(future), spent: &mut spent, turns: None, waiting: None });
     let is_ready = metered.poll(&mut Context::from_waker(&waker)).is_ready();
     (is_ready, woken.0.load(Ordering::Relaxed))
 }
@@ -79,4 +81,35 @@ fn a_young_run_that_waits_is_polled_once_and_called_later() {
     held.expect("it was polled").wake();
 
     assert_eq!((polls, woken.0.load(Ordering::Relaxed)), (1, 1));
+}
+
+#[test]
+fn turns_go_round_the_tenants() {
+    let gate = Gate::new("turns", Bounds { places: Share::new(1, 1), waiting: Share::new(10, 10) });
+    let taken = gate.try_enter("other").unwrap();
+    let (woken, order) = (Arc::new(Woken::default()), std::cell::RefCell::new(Vec::new()));
+    let waker = Waker::from(woken.clone());
+    let mut context = Context::from_waker(&waker);
+    let run = |tenant: &'static str| {
+        let turns = Some(Turns { gate: gate.clone(), tenant: tenant.into() });
+        let order = &order;
+        Box::pin(async move {
+            let mut spent = Duration::ZERO;
+            let future = pin!(async { order.borrow_mut().push(tenant) });
+            Metered { future, spent: &mut spent, turns, waiting: None }.await;
+        })
+    };
+    let mut runs = [run("busy"), run("busy"), run("busy"), run("quiet")];
+    for run in &mut runs {
+        assert!(run.as_mut().poll(&mut context).is_pending(), "there is no turn for it yet");
+    }
+
+    drop(taken);
+    // Each grants the next when it has had its turn, whatever order they are polled in.
+    let mut left: Vec<_> = runs.iter_mut().collect();
+    while !left.is_empty() {
+        left.retain_mut(|run| run.as_mut().poll(&mut context).is_pending());
+    }
+
+    assert_eq!(*order.borrow(), ["busy", "quiet", "busy", "busy"]);
 }
