@@ -75,7 +75,7 @@ fn a_young_run_that_waits_is_polled_once_and_called_later() {
         Poll::<()>::Pending
     }));
     let mut spent = Duration::ZERO;
-    let metered = pin!(Metered { future: waiting, spent: &mut spent });
+    let metered = pin!(Metered { future: waiting, spent: &mut spent, turns: None, waiting: None });
     assert!(metered.poll(&mut Context::from_waker(&waker)).is_pending());
 
     held.expect("it was polled").wake();
