@@ -278,7 +278,9 @@ pub(crate) async fn load(
     *usage = loading.usage();
     loaded?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)?;
     // Before it is copied: what is refused need not be held twice.
-    inner.check_image(loading.memory())?;
+    if let Some(error) = inner.too_large(loading.memory()) {
+        return Err(error);
+    }
     let logs = std::mem::take(&mut loading.store.data_mut().logs);
     Ok((loading.snapshot()?, logs))
 }
@@ -310,15 +312,17 @@ impl Inner {
         Arc::new(Self { engine, base, cache, gate, turns: turns(), open, max_image_bytes: usize::MAX, workers: None })
     }
 
-    fn check_image(&self, memory: &[u8]) -> Result<(), LoadError> {
-        let (size_bytes, limit) = (stored_bytes(memory), self.max_image_bytes);
-        let too_large = Fault::TooMuchOutput { what: LimitKind::ImageBytes, limit };
-        if size_bytes > limit { Err(LoadError::Fault(too_large)) } else { Ok(()) }
+    fn too_large(&self, memory: &[u8]) -> Option<LoadError> {
+        let limit = self.max_image_bytes;
+        let fault = || LoadError::Fault(Fault::TooMuchOutput { what: LimitKind::ImageBytes, limit });
+        (stored_bytes(memory) > limit).then(fault)
     }
 
     /// Memory as a file, written where no other task waits for it.
     async fn draft(&self, key: [u8; 32], memory: Vec<u8>) -> Result<Draft, LoadError> {
-        self.check_image(&memory)?;
+        if let Some(error) = self.too_large(&memory) {
+            return Err(error);
+        }
         let cache = self.cache.clone();
         let written = tokio::task::spawn_blocking(move || cache.draft(IMAGES, &key, &memory)).await;
         Ok(written.map_err(io::Error::other).flatten().map_err(Error::Disk)?)

@@ -104,14 +104,20 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     if let Some(program) = &arguments.against {
         field.enter(OTHER, contenders::other_version(OTHER, program, folder.path()).await);
     }
+    if !arguments.alone {
+        field.enter_others(folder.path()).await;
+    }
+    let plain = field.contenders.len();
     if arguments.db {
         field.enter(DB_APART, contenders::with_db(DB_APART, false, folder.path()).await);
         field.enter(DB_SHARED, contenders::with_db(DB_SHARED, true, folder.path()).await);
     }
-    if !arguments.alone {
-        field.enter_others(folder.path()).await;
+    // Apart: what contends for one key goes on for a while after its turn, which would slow down the next.
+    let (plain, with_db) = field.contenders.split_at(plain);
+    let mut turns = take_turns(&arguments, plain).await?;
+    if !with_db.is_empty() {
+        turns.extend(take_turns(&arguments, with_db).await?);
     }
-    let turns = take_turns(&arguments, &field.contenders).await?;
     let against_workerd = ratio(&field.contenders, &turns, SQLITE, "workerd");
     let against_other_version = ratio(&field.contenders, &turns, SQLITE, OTHER);
     let rows = measure_at_half_rate(&arguments, &field.contenders, turns).await?;

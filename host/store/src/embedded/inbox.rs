@@ -5,8 +5,11 @@
 //! time to spare spends it on small groups, and one without shares each write among many. Sleeping for a fixed time would
 //! be too long for the one and too short for the other; and a thread that gives up the processor while it waits may not
 //! get it back for milliseconds.
+//!
+//! Of one tenant a group takes so much work and no more: those who share a group wait for all of it, and a tenant whose
+//! runs cause thousands of operations waits behind itself.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -24,6 +27,16 @@ pub(super) struct Bounds {
     pub(super) most: usize,
     /// How long others are waited for, however many come.
     pub(super) patience: Duration,
+    /// The weight that one tenant has in a group; a request that is heavier by itself is taken alone of its tenant.
+    pub(super) of_a_tenant: usize,
+}
+
+/// What a request asks of the writer.
+pub(super) trait Weighed {
+    /// Whose it is. Requests of one tenant are taken in the order they came; those without one with the next group.
+    fn tenant(&self) -> Option<&str>;
+
+    fn weight(&self) -> usize;
 }
 
 /// Closed when it is dropped; what waits is taken still.
@@ -94,7 +107,7 @@ impl<Request: Send + 'static> Drop for Inbox<Request> {
 
 // === impl Taker ===
 
-impl<Request: Send + 'static> Taker<Request> {
+impl<Request: Weighed + Send + 'static> Taker<Request> {
     /// Moves the next ones into the group, and waits for them as long as it takes. When nobody is in it, nobody will be.
     pub(super) fn take(&mut self, group: &mut VecDeque<Request>) {
         let mut line = self.0.line();
@@ -110,11 +123,41 @@ impl<Request: Send + 'static> Taker<Request> {
             line = self.0.called.wait(line).unwrap_or_else(PoisonError::into_inner);
         }
         line.taker = Where::Away;
-        let count = line.waiting.len().min(self.0.bounds.most);
-        group.extend(line.waiting.drain(..count));
+        let before = group.len();
+        take_shares(&mut line.waiting, &self.0.bounds, group);
         drop(line);
-        self.0.room.add_permits(count);
+        self.0.room.add_permits(group.len() - before);
     }
+}
+
+/// Moves the next ones into the group, of each tenant its share. The others stay in their order.
+fn take_shares<Request: Weighed>(waiting: &mut VecDeque<Request>, bounds: &Bounds, group: &mut VecDeque<Request>) {
+    if waiting.len() <= bounds.most && waiting.iter().map(Weighed::weight).sum::<usize>() <= bounds.of_a_tenant {
+        // Nearly always: nobody has more than a share.
+        group.extend(waiting.drain(..));
+        return;
+    }
+    let mut weights: HashMap<String, usize> = HashMap::new();
+    let mut has_share = |request: &Request| {
+        let Some(tenant) = request.tenant() else { return true };
+        let Some(weight) = weights.get_mut(tenant) else {
+            weights.insert(tenant.to_owned(), request.weight());
+            return true;
+        };
+        // Beyond it stays beyond it: what comes after one that waits waits too.
+        *weight = weight.saturating_add(request.weight());
+        *weight <= bounds.of_a_tenant
+    };
+    let (mut left, mut taken) = (VecDeque::with_capacity(bounds.room), 0);
+    while let Some(request) = waiting.pop_front() {
+        if taken < bounds.most && has_share(&request) {
+            group.push_back(request);
+            taken += 1;
+        } else {
+            left.push_back(request);
+        }
+    }
+    *waiting = left;
 }
 
 impl<Request: Send + 'static> Drop for Taker<Request> {

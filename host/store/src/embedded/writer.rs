@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::apply::{Applied, Apply, Memory};
-use super::inbox::{Bounds, Taker};
+use super::inbox::{Bounds, Taker, Weighed};
 use super::recover;
 use super::remembered::{RecordChange, Remembered};
 use super::schema::Opened;
@@ -26,7 +26,14 @@ use crate::{
 
 /// What waits for the writer, and what shares an fsync. With 32 it is a small part of the work already, and it is better
 /// to write while others compute; with 512 a group still takes milliseconds only.
-pub(super) const BOUNDS: Bounds = Bounds { room: 1024, enough: 32, most: 512, patience: Duration::from_millis(1) };
+pub(super) const BOUNDS: Bounds = Bounds {
+    room: 1024,
+    enough: 32,
+    most: 512,
+    patience: Duration::from_millis(1),
+    // A few milliseconds.
+    of_a_tenant: 1500,
+};
 /// Forgotten counters are swept at most once in this much of the callers' time, so many at a time.
 const SWEEP_EVERY_MS: u64 = 60_000;
 const SWEEP_ROWS: u32 = 1000;
@@ -41,6 +48,23 @@ pub(super) enum Request {
     Directory(DirectoryWrite, Reply<Result<bool, Error>>),
     /// The last entry of an emitter, when the writer has it in memory. Answered after everything that came before it.
     LastEntry(Tenant, String, Reply<Result<Known, Error>>),
+}
+
+impl Weighed for Request {
+    fn tenant(&self) -> Option<&str> {
+        match self {
+            Self::Commit(batch, _) => Some(batch.tenant.as_str()),
+            Self::Extend(tenant, ..) | Self::LastEntry(tenant, ..) => Some(tenant.as_str()),
+            Self::LeaseJobs(..) | Self::LeaseTimers(..) | Self::Directory(..) => None,
+        }
+    }
+
+    fn weight(&self) -> usize {
+        match self {
+            Self::Commit(batch, _) => batch.operations.len() + batch.preconditions.len(),
+            _ => 1,
+        }
+    }
 }
 
 /// An answer that waits for the fsync: called with the error if there was one.

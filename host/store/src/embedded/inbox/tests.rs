@@ -8,11 +8,33 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{Bounds, Inbox, Taker, Where, new};
+use super::{Bounds, Inbox, Taker, Weighed, Where, new, take_shares};
 use crate::Error;
 
 const ENDLESS: Duration = Duration::from_secs(3600);
-const WIDE: Bounds = Bounds { room: 8, enough: 8, most: 8, patience: ENDLESS };
+const WIDE: Bounds = Bounds { room: 8, enough: 8, most: 8, patience: ENDLESS, of_a_tenant: 100 };
+
+/// Of no tenant.
+impl Weighed for u32 {
+    fn tenant(&self) -> Option<&str> {
+        None
+    }
+
+    fn weight(&self) -> usize {
+        1
+    }
+}
+
+/// Of a tenant, with its weight.
+impl Weighed for (&'static str, usize) {
+    fn tenant(&self) -> Option<&str> {
+        Some(self.0)
+    }
+
+    fn weight(&self) -> usize {
+        self.1
+    }
+}
 
 /// Without waiting for room.
 fn put(inbox: &Inbox<u32>, requests: impl IntoIterator<Item = u32>) {
@@ -161,4 +183,19 @@ async fn when_nobody_takes_any_more_those_who_wait_are_let_go() {
 
     assert!(answer.await.is_err());
     assert!(matches!(late.now_or_never(), Some(Err(Error::Closed))));
+}
+
+#[test]
+fn a_tenant_has_its_share_of_a_group_and_waits_behind_itself() {
+    let bounds = Bounds { of_a_tenant: 10, ..WIDE };
+    let mut waiting = VecDeque::from([("a", 6), ("a", 4), ("a", 1), ("b", 50), ("c", 1), ("a", 0), ("b", 1), ("c", 9)]);
+
+    let groups: Vec<_> = std::iter::from_fn(|| {
+        let mut group = VecDeque::new();
+        take_shares(&mut waiting, &bounds, &mut group);
+        (!group.is_empty()).then(|| Vec::from(group))
+    })
+    .collect();
+
+    assert_eq!(groups, [vec![("a", 6), ("a", 4), ("b", 50), ("c", 1), ("c", 9)], vec![("a", 1), ("a", 0), ("b", 1)]]);
 }
