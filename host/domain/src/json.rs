@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 #[derive(Clone)]
 pub struct Json(Box<RawValue>);
 
-/// Why a text is not JSON that everybody can read, with the place.
+/// Why a text is not JSON that every reader takes, with the place.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonFault {
     #[error("it is not UTF-8 at byte {at}")]

@@ -21,7 +21,7 @@ pub struct Config {
     pub cache_bytes: u64,
     /// Packuments and archives that are being transferred and unpacked, of all links together; more of them wait.
     pub transfer_bytes: u64,
-    /// Whom the credentials of npm's configuration are used for; nobody when empty.
+    /// The tenants and scopes that the credentials of npm's configuration are used for; none when empty.
     pub credentials: Vec<CredentialRule>,
     /// Links under way at a time; each has a thread with a large stack.
     pub max_concurrent_links: usize,

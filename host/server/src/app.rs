@@ -38,7 +38,7 @@ pub struct Parts {
     pub plugins: Vec<Arc<dyn Plugin>>,
     pub metrics: Arc<Metrics>,
     pub limits: ApiLimits,
-    /// Whose `X-Forwarded-For` is believed in the audit log; nobody's when empty.
+    /// Proxies whose `X-Forwarded-For` the audit log believes; none when empty.
     pub trusted_proxies: Vec<TrustedProxy>,
 }
 

@@ -132,7 +132,7 @@ async fn charge(caller: &Caller, platform: &Platform, usage: &Usage) -> Result<(
 
 /// The lines of warnings and errors that a component left when it loaded.
 fn warnings(logs: Vec<LogLine>) -> Vec<String> {
-    /// More than anybody reads; both are bounds on what is stored with the component.
+    /// More than is ever read; both are bounds on what is stored with the component.
     const LINES: usize = 20;
     const CHARACTERS: usize = 1000;
     let is_warning = |line: &LogLine| matches!(line.level, Level::Warn | Level::Error);

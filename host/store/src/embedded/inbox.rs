@@ -133,7 +133,7 @@ impl<Request: Weighed + Send + 'static> Taker<Request> {
 /// Moves the next ones into the group, of each tenant its share. The others stay in their order.
 fn take_shares<Request: Weighed>(waiting: &mut VecDeque<Request>, bounds: &Bounds, group: &mut VecDeque<Request>) {
     if waiting.len() <= bounds.most && waiting.iter().map(Weighed::weight).sum::<usize>() <= bounds.of_a_tenant {
-        // Nearly always: nobody has more than a share.
+        // Nearly always: no tenant has more than its share.
         group.extend(waiting.drain(..));
         return;
     }

@@ -1,3 +1,5 @@
+//! Who is at the front of a key, and what waiting runs leave behind.
+
 use std::sync::Arc;
 
 use futures_util::FutureExt;

@@ -103,7 +103,7 @@ async fn a_run_that_is_dropped_is_cancelled() {
     drop(run);
 
     assert_eq!(played.kinds(), [to_worker::INSTALL, to_worker::START, to_worker::CANCEL]);
-    // What was on its way is nobody's fault.
+    // What was on its way ends no worker.
     played.done(number);
     let next = played.begin();
     played.done(next.run);
