@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use platform::flow::{self, Flow, Worker};
+use platform::manage::chores::Housekeeping;
 use platform::manage::first_start;
 use platform::manage::keys::run_record_uses;
 use platform::{Platform, Secret};
@@ -93,7 +94,7 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
         eprintln!("warning: a rotation of the encryption key is unfinished\nhint: wellspring rotate-key --resume");
     }
     let flow = flow::Config { grace_ms: settings.accept_after_ms, ..flow::Config::default() };
-    let (handle, worker) = Flow::new(platform.clone(), flow);
+    let (handle, worker) = Flow::new(platform.clone(), Arc::new(Housekeeping(platform.clone())), flow);
     let wildcard_domain = settings.wildcard_domain.clone();
     let ingress =
         ingress::Config { wildcard_domain, trusted_proxies: trusted_proxies.clone(), ..ingress::Config::default() };

@@ -30,6 +30,9 @@ pub mod timers;
 
 pub mod dedupe;
 pub mod emit;
+pub mod event;
+pub mod outcome;
+pub mod plan;
 
 pub mod event_id;
 pub mod fan_out;

@@ -1,4 +1,5 @@
-//! What the product does: `manage` is the control plane, `flow` the data plane.
+//! What the product does: `manage` is the control plane, `flow` the data plane, `invoke` the pipeline that both run
+//! components with.
 //!
 //! Everything outside is behind [`ports`] or the store's trait, so behaviour is tested with [`fake`]s. No wasmtime, no
 //! hyper, no database here. Every use case takes the [`Caller`] first: an id of another tenant is not found.
@@ -16,6 +17,7 @@
     )
 )]
 
+pub mod paging;
 pub mod ports;
 pub mod secret;
 
@@ -28,7 +30,12 @@ mod error;
 mod key_uses;
 mod platform;
 mod programs;
+mod rate;
+mod sealed_props;
 mod shares;
+mod streams;
+
+mod invoke;
 
 pub mod flow;
 pub mod manage;
@@ -39,5 +46,6 @@ pub use caller::{Caller, UsedKey};
 pub use error::{Error, KeyProblem, Noun, ParameterError, UsedBy};
 pub use platform::{Config, Parts, Platform};
 pub use programs::Programs;
+pub use rate::Rate;
 pub use secret::Secret;
 pub use shares::{Pools, Shares};

@@ -3,8 +3,6 @@
 //! Each use case takes the [`Caller`](crate::Caller) first, reads everything, plans, commits one batch, then acts.
 //! Nothing here knows HTTP; what is returned is what the API shows.
 
-pub mod paging;
-
 pub mod audit;
 pub mod first_start;
 pub mod health;
@@ -30,6 +28,8 @@ pub mod logs;
 pub mod subscriptions;
 pub mod webhooks;
 pub mod workflows;
+
+pub mod dead_letters;
 
 pub mod chores;
 

@@ -8,7 +8,7 @@ use domain::limits::Limits;
 use domain::users::Quotas;
 use store::{Batch, Store, Tenant};
 
-use crate::flow::{Channels, KeyQueues};
+use crate::invoke::{Channels, KeyQueues, Listeners};
 use crate::key_uses::KeyUses;
 use crate::manage::audit::{AuditLimits, Refusals};
 use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox};
@@ -16,17 +16,30 @@ use crate::programs::Programs;
 use crate::shares::{Pools, Shares};
 use crate::vault::Vault;
 
-/// Cheap to clone.
+/// Cheap to clone. What it is made of is reached by the use cases of this crate alone: nothing outside can go past them
+/// to the store.
 #[derive(Clone)]
-pub struct Platform {
-    parts: Arc<Parts>,
+pub struct Platform(Arc<Core>);
+
+pub struct Core {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) sandbox: Arc<dyn Sandbox>,
+    pub(crate) linker: Arc<dyn Linker>,
+    pub(crate) outbound: Arc<dyn Outbound>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) vault: Vault,
+    pub(crate) programs: Programs,
+    pub(crate) config: Config,
     key_queues: Arc<KeyQueues>,
-    channels: Arc<Channels>,
-    pools: Arc<Pools>,
-    key_uses: Arc<KeyUses>,
-    refusals: Arc<Refusals>,
+    channels: Channels,
+    listeners: Listeners,
+    pools: Pools,
+    key_uses: KeyUses,
+    refusals: Refusals,
 }
 
+/// What a platform is made from.
 pub struct Parts {
     pub store: Arc<dyn Store>,
     pub sandbox: Arc<dyn Sandbox>,
@@ -62,54 +75,80 @@ pub struct Config {
 
 impl Platform {
     pub fn new(parts: Parts) -> Self {
-        let pools = Arc::new(Pools::new(&parts.config.shares));
-        Self {
-            parts: Arc::new(parts),
+        let Parts { store, sandbox, linker, outbound, clock, entropy, vault, programs, config } = parts;
+        Self(Arc::new(Core {
+            pools: Pools::new(&config.shares),
             key_queues: Arc::default(),
-            channels: Arc::default(),
-            key_uses: Arc::default(),
-            refusals: Arc::default(),
-            pools,
-        }
+            channels: Channels::default(),
+            listeners: Listeners::default(),
+            key_uses: KeyUses::default(),
+            refusals: Refusals::default(),
+            store,
+            sandbox,
+            linker,
+            outbound,
+            clock,
+            entropy,
+            vault,
+            programs,
+            config,
+        }))
+    }
+
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.0.clock
+    }
+
+    pub fn entropy(&self) -> &Arc<dyn Entropy> {
+        &self.0.entropy
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.0.config
     }
 
     /// What tenants share while they are served.
     pub fn pools(&self) -> &Pools {
-        &self.pools
+        &self.0.pools
     }
 
     /// What is known of the channels that sources have.
     pub(crate) fn channels(&self) -> &Channels {
-        &self.channels
+        &self.0.channels
+    }
+
+    /// The subscriptions of tenants, as far as they are held.
+    pub(crate) fn listeners(&self) -> &Listeners {
+        &self.0.listeners
     }
 
     /// Runs of this host that want the same keys of `db`.
     pub(crate) fn key_queues(&self) -> &Arc<KeyQueues> {
-        &self.key_queues
+        &self.0.key_queues
     }
 
     /// How many refused calls of each account are recorded.
     pub(crate) fn refusals(&self) -> &Refusals {
-        &self.refusals
+        &self.0.refusals
     }
 
     /// When API keys were used last, as far as it is not stored yet.
     pub(crate) fn key_uses(&self) -> &KeyUses {
-        &self.key_uses
+        &self.0.key_uses
     }
 }
 
 impl Deref for Platform {
-    type Target = Parts;
+    type Target = Core;
 
-    fn deref(&self) -> &Parts {
-        &self.parts
+    fn deref(&self) -> &Core {
+        &self.0
     }
 }
 
-// === impl Parts ===
+// === impl Core ===
 
-impl Parts {
+impl Core {
     /// An empty batch at this moment.
     pub(crate) fn batch(&self, tenant: &Tenant) -> Batch {
         Batch::new(tenant, self.clock.now_ms())

@@ -3,18 +3,19 @@
 //! The binary plugs the real ones in (`cli/serve/wiring.rs`); tests use [`crate::fake`]. Nothing here knows wasmtime,
 //! a JavaScript parser or an HTTP client, so nearly all behaviour is tested without them.
 
+mod chores;
 mod linker;
 mod outbound;
-mod outcome;
 mod program;
 pub mod progress;
 mod sandbox;
 mod services;
 mod time;
 
+pub use chores::{Chores, Progress};
+pub use domain::outcome::{Effect, EffectKind, Emit, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};
 pub use linker::{ComponentSource, Dependency, LinkError, Linked, Linker};
 pub use outbound::{Fetched, Outbound, OutboundError, Posted, Posting};
-pub use outcome::{Effect, EffectKind, Emit, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};
 pub use program::{Module, ModuleKind, Program};
 pub use sandbox::{Call, Load, LoadFailure, Loaded, Priority, RunLimits, Sandbox, SandboxError, Task};
 pub use services::{Reply, RunServices, ServiceError};

@@ -12,7 +12,8 @@ mod source;
 mod subscription;
 mod user;
 mod webhook;
-mod workflow;
+mod work;
+pub(crate) mod workflow;
 
 pub mod names;
 pub mod shelf;
@@ -24,13 +25,14 @@ use serde::{Deserialize, Serialize};
 pub use account::{Account, App, AuthType};
 pub use audit::{AuditEntry, Via};
 pub use component::Component;
-pub use event::{Event, LogEntry, Metadata};
+pub use event::{Event, LogEntry, Metadata, StreamEntry};
 pub use job::{DeadLetter, Job, Timer};
 pub use shelf::Kept;
 pub use source::{Origin, Phase, Revision, Source};
 pub use subscription::{AutoSubscription, Subscription};
 pub use user::{ApiKey, Installation, User};
 pub use webhook::{PreviousSecret, Webhook};
+pub(crate) use work::{Acceptance, Delivery, Sending, Work};
 pub use workflow::{Step, Workflow};
 
 /// A record of one kind.

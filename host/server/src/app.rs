@@ -340,11 +340,11 @@ impl App {
     }
 
     fn refuse(&self, refusal: Refusal) -> Response<Body> {
-        refuse(refusal, self.platform().clock.now_ms())
+        refuse(refusal, self.platform().clock().now_ms())
     }
 
     pub(crate) fn refuse_error(&self, error: Error) -> Response<Body> {
-        refuse(error, self.platform().clock.now_ms())
+        refuse(error, self.platform().clock().now_ms())
     }
 
     /// Whether new work should be sent here.

@@ -159,7 +159,7 @@ type HyperService = tower::util::BoxCloneSyncService<Request<Incoming>, Response
 
 /// The layers of one connection, outermost first.
 fn stack(app: Arc<App>, peer: SocketAddr) -> HyperService {
-    let new_request_id = NewRequestId(app.platform().entropy.clone());
+    let new_request_id = NewRequestId(app.platform().entropy().clone());
     let api = service_fn(move |mut request: Request<Body>| {
         request.extensions_mut().insert(Peer(peer));
         let app = app.clone();

@@ -91,7 +91,7 @@ impl Ingress {
 
     async fn answer(&self, head: &request::Parts, body: Body) -> Result<Response<Body>, Response<Body>> {
         let target = self.target(head).ok_or_else(|| self.refuse(Refusal::NoRoute))?;
-        let now_ms = self.platform.clock.now_ms();
+        let now_ms = self.platform.clock().now_ms();
         let mut admitted = self.handle.admit(target.key).await.map_err(|refusal| answer::refused(refusal, now_ms))?;
         // Design: "OPTIONS answers CORS unless the component handles it".
         if head.method == Method::OPTIONS && !admitted.has_custom_response() {
@@ -123,7 +123,7 @@ impl Ingress {
 
     /// What the sender asked for, as it reaches this server.
     fn url(&self, head: &request::Parts, target: &Target<'_>) -> String {
-        let public_url = self.platform.config.public_url.as_str();
+        let public_url = self.platform.config().public_url.as_str();
         let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
         match target.host {
             None => format!("{public_url}{path}"),
@@ -132,7 +132,7 @@ impl Ingress {
     }
 
     async fn read(&self, head: &request::Parts, body: Body, admitted: &mut Admitted) -> Result<Content, Refusal> {
-        let limit_bytes = self.platform.config.limits.body_bytes;
+        let limit_bytes = self.platform.config().limits.body_bytes;
         let bounds = reading::Bounds { limit_bytes, timeout: self.config.body_timeout };
         let coding = if admitted.keeps_encoding() { None } else { reading::coding(&head.headers)? };
         let sent = reading::read(&head.headers, body, bounds, admitted.memory()).await?;
@@ -165,7 +165,7 @@ impl Ingress {
     }
 
     fn refuse(&self, refusal: Refusal) -> Response<Body> {
-        answer::readable_by_pages(refuse(refusal, self.platform.clock.now_ms()))
+        answer::readable_by_pages(refuse(refusal, self.platform.clock().now_ms()))
     }
 }
 

@@ -83,7 +83,7 @@ impl Plugin for Streams {
 
     async fn handle(&self, request: Request<Body>, caller: Option<Caller>) -> Response<Body> {
         let (head, _) = request.into_parts();
-        let now_ms = self.platform.clock.now_ms();
+        let now_ms = self.platform.clock().now_ms();
         let (Some(id), Some(caller)) = (source_id(&head), caller) else {
             return refuse(Refusal::NoRoute, now_ms);
         };

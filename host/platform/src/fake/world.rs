@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use store::fake::Memory;
 
 use super::{CountingEntropy, ManualClock, PlainLinker, ScriptedSandbox, StaticOutbound};
+use crate::manage::chores::Housekeeping;
 use crate::manage::first_start::{self, Started};
 use crate::manage::keys::authenticate;
 use crate::manage::users::{self, NewUser};
+use crate::ports::Chores;
 use crate::vault::{KeyRing, Vault};
 use crate::{Caller, Config, Parts, Platform, Programs, Secret};
 
@@ -40,6 +42,11 @@ impl Default for World {
 
 #[expect(clippy::expect_used, reason = "a world that cannot be set up ends its test")]
 impl World {
+    /// What the data plane leaves to the control plane.
+    pub fn chores(&self) -> Arc<dyn Chores> {
+        Arc::new(Housekeeping(self.platform.clone()))
+    }
+
     pub fn new(configure: impl FnOnce(&mut Config)) -> Self {
         let (store, sandbox, outbound) = (Arc::<Memory>::default(), Arc::default(), Arc::default());
         // A Sunday in 2025, at noon.

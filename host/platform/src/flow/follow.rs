@@ -14,13 +14,12 @@ use std::sync::Arc;
 
 use domain::event_id::EventId;
 use domain::subscriptions::Stream;
-use store::{EntryId, Live, LiveEntry, Taken};
+use store::{EntryId, Live, LiveEntry, Lookup, Taken};
 
 use self::history::{History, Read};
 use self::permission::Permission;
-use crate::manage::sources;
-use crate::records::names;
-use crate::{Caller, Error, Platform};
+use crate::records::{Source, names, shelf};
+use crate::{Caller, Error, Noun, Platform};
 
 pub use self::permission::End;
 
@@ -77,7 +76,8 @@ impl Follower {
         id: &str,
         following: Following<'_>,
     ) -> Result<Self, Error> {
-        let source = sources::find(caller, platform, id).await?;
+        let found = shelf::find::<Source>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+        let source = found.ok_or_else(|| Error::not_found(Noun::Source, id))?.record;
         let named = Some(following.event_name).filter(|name| !name.is_empty());
         let stream = named.map(Stream::parse).transpose().map_err(|error| Error::parameter("event_name", error))?;
         let after = following.after.map(parse_id).transpose()?;

@@ -1,4 +1,4 @@
-//! The data plane as the rest of the house holds it: a handle for those who bring triggers, a worker that does the rest.
+//! The two ends of the data plane: a handle for what triggers runs, a worker for the rest.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -6,13 +6,11 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
-use super::gate::Gate;
-use super::lookup::Sources;
-use super::quota::Quota;
-use super::rate::{Buckets, Rate};
-use super::routes::Routes;
-use super::worker::Worker;
+use super::admit::{Gate, Quota, Sources};
+use super::work::Worker;
 use crate::Platform;
+use crate::ports::Chores;
+use crate::rate::{Buckets, Rate};
 
 /// What an operator decides about the data plane.
 #[derive(Clone, Debug)]
@@ -25,7 +23,8 @@ pub struct Config {
     pub work_in_flight: usize,
     pub work_per_tenant: usize,
     pub work_per_destination: usize,
-    /// How long work is lost when a host dies; renewed while it lives.
+    /// Lease duration of jobs and ticks, renewed while their host lives: what a dead host was working on becomes available
+    /// after it.
     pub lease_ms: u64,
     /// How long a shutdown waits for what is running.
     pub drain_ms: u64,
@@ -35,39 +34,39 @@ pub struct Config {
 
 /// Cheap to clone.
 #[derive(Clone)]
-pub struct Handle(pub(super) Arc<Flow>);
+pub struct Handle(pub(crate) Arc<Flow>);
 
 pub struct Flow {
-    pub(super) platform: Platform,
-    pub(super) config: Config,
-    pub(super) routes: Routes,
-    pub(super) sources: Sources,
-    pub(super) quota: Quota,
-    pub(super) endpoint_rates: Buckets,
-    pub(super) tenant_rates: Buckets,
-    pub(super) tenant_gate: Gate,
-    pub(super) destination_gate: Gate,
+    pub(crate) platform: Platform,
+    pub(crate) chores: Arc<dyn Chores>,
+    pub(crate) config: Config,
+    pub(crate) sources: Sources,
+    pub(crate) quota: Quota,
+    pub(crate) endpoint_rates: Buckets,
+    pub(crate) tenant_rates: Buckets,
+    pub(crate) tenant_gate: Gate,
+    pub(crate) destination_gate: Gate,
     /// Work went back into the queue and may be due before what the worker waits for.
-    pub(super) handed_back: watch::Sender<()>,
+    pub(crate) released: watch::Sender<()>,
     /// Runs that outlive the request that began them.
-    pub(super) tasks: TaskTracker,
+    pub(crate) tasks: TaskTracker,
 }
 
 // === impl Flow ===
 
 impl Flow {
     #[expect(clippy::new_ret_no_self, reason = "what is new is its two ends")]
-    pub fn new(platform: Platform, config: Config) -> (Handle, Worker) {
+    pub fn new(platform: Platform, chores: Arc<dyn Chores>, config: Config) -> (Handle, Worker) {
         let flow = Arc::new(Self {
             platform,
-            routes: Routes::default(),
+            chores,
             sources: Sources::default(),
             quota: Quota::default(),
             endpoint_rates: Buckets::new(config.endpoint_rate),
             tenant_rates: Buckets::new(config.tenant_rate),
             tenant_gate: Gate::new(config.work_per_tenant),
             destination_gate: Gate::new(config.work_per_destination),
-            handed_back: watch::Sender::new(()),
+            released: watch::Sender::new(()),
             tasks: TaskTracker::new(),
             config,
         });

@@ -1,29 +1,30 @@
 //! Timers: each tick is leased by one host, runs its source, and is finished in the batch that holds what the run did.
 //!
-//! A tick that is being worked on is not given to anybody else, so a timer never overlaps itself. The next one is
+//! A leased tick is not leased again, so a timer never overlaps itself. The next one is
 //! counted from when the run ended: what was missed meanwhile, or while everything was down, is made up for once.
 
 use domain::timers::Schedule;
 use store::{Lease, Op, Tick};
 
 use super::handle::Flow;
-use super::perform::{Commission, Fate};
+use super::work::{Completion, QueuedRun};
 use crate::Error;
+use crate::invoke::Frame;
 use crate::records::Timer;
 
 // === impl Flow ===
 
 impl Flow {
-    pub(super) async fn perform_tick(&self, tick: &Tick) {
+    pub(crate) async fn perform_tick(&self, tick: &Tick) {
         let lease = Lease::from(tick.lease.clone());
         let ended = match self.tenant_gate.enter(tick.tenant.as_str(), self.platform.clock.now_ms()) {
-            Err(until_ms) => Ok(Fate::HandedBack { until_ms }),
-            Ok(_place) => self.renewing(&tick.tenant, &lease, self.run_tick(tick)).await,
+            Err(until_ms) => Ok(Completion::Released { until_ms }),
+            Ok(_place) => self.renewing_lease(&tick.tenant, &lease, self.run_tick(tick)).await,
         };
-        self.conclude(&tick.tenant, &lease, ended).await;
+        self.complete(&tick.tenant, &lease, ended).await;
     }
 
-    async fn run_tick(&self, tick: &Tick) -> Result<Fate, Error> {
+    async fn run_tick(&self, tick: &Tick) -> Result<Completion, Error> {
         let timer = Timer::decode(&tick.schedule)?;
         let source = self.source(&tick.tenant, &timer.source).await?.filter(|source| source.is_active);
         let minimum = self.platform.config.limits.interval_seconds_minimum;
@@ -31,15 +32,9 @@ impl Flow {
             return self.end_timer(tick).await;
         };
         let event = schedule.event(self.platform.clock.instant_ms()).into();
-        let commission = Commission {
-            tenant: &tick.tenant,
-            source: &source,
-            event,
-            cause: self.outside(),
-            preconditions: Vec::new(),
-        };
+        let run = QueuedRun { tenant: &tick.tenant, source: &source, event, frame: Frame::outside(&self.platform) };
         let due_ms = i64::try_from(tick.due_ms).unwrap_or(i64::MAX);
-        self.commission(commission, |now_ms| {
+        self.run_queued(run, |now_ms| {
             let next_due_ms = schedule.following(due_ms, now_ms).and_then(|at_ms| u64::try_from(at_ms).ok());
             vec![Op::FinishTick { lease: tick.lease.clone(), next_due_ms }]
         })
@@ -47,9 +42,9 @@ impl Flow {
     }
 
     /// The source is gone or switched off, and its timer was left behind.
-    async fn end_timer(&self, tick: &Tick) -> Result<Fate, Error> {
+    async fn end_timer(&self, tick: &Tick) -> Result<Completion, Error> {
         let finish = Op::FinishTick { lease: tick.lease.clone(), next_due_ms: None };
         self.platform.store.commit(self.platform.batch(&tick.tenant).then(finish)).await?;
-        Ok(Fate::Settled)
+        Ok(Completion::Committed)
     }
 }

@@ -26,7 +26,7 @@ use crate::manage::sources::{CreateSource, create};
 use crate::manage::subscriptions::{self, Wanted};
 use crate::manage::webhooks::{self, Created, NewWebhook};
 use crate::ports::Clock;
-use crate::records::{Event, Source};
+use crate::records::{Event, Source, StreamEntry};
 
 /// A world, somebody in it, and the data plane.
 struct Stage {
@@ -56,7 +56,7 @@ impl Stage {
 
     async fn with(world: World, config: Config) -> Self {
         let caller = world.admin().await;
-        let (handle, _) = Flow::new(world.platform.clone(), config);
+        let (handle, _) = Flow::new(world.platform.clone(), world.chores(), config);
         Self { world, caller, handle }
     }
 
@@ -156,7 +156,7 @@ impl Stage {
 
     /// Another host on the same store, which remembers nothing.
     fn restart(&mut self) {
-        (self.handle, _) = Flow::new(self.world.platform.clone(), self.handle.config.clone());
+        (self.handle, _) = Flow::new(self.world.platform.clone(), self.world.chores(), self.handle.config.clone());
     }
 
     /// Ends every run that outlives its request.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use store::Lookup;
 
 use super::apps;
-use super::paging::{PageOf, count, page};
+use crate::paging::{PageOf, count, page};
 use crate::records::{Account, RecordError, Source, Workflow, shelf};
 use crate::vault::Context;
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret, UsedBy};

@@ -1,11 +1,11 @@
 //! Events of an app, for the sources that listen to it with `$.interface.apphook`.
 
+use domain::ids::EmitId;
 use domain::props::{PropDefinition, PropType};
 use serde_json::Value;
 
 use super::apps::find_app;
-use crate::flow::accept_operations;
-use crate::records::{Source, shelf};
+use crate::records::{Acceptance, Source, shelf};
 use crate::{Caller, Error, ParameterError, Platform};
 
 /// Sources per batch; each has the whole event in it.
@@ -32,7 +32,9 @@ pub async fn publish(
     for some in listening.chunks(AT_ONCE) {
         let mut batch = platform.batch(&caller.tenant);
         for source in some {
-            batch.operations.extend(accept_operations(platform, &source.id, event)?);
+            let id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
+            let acceptance = Acceptance { id, source: source.id.clone(), event: event.clone().into() };
+            batch.operations.extend(acceptance.accept(batch.now_ms, None)?);
         }
         platform.store.commit(batch).await?;
     }

@@ -4,7 +4,7 @@ use domain::paging::PageQuery;
 use serde::Serialize;
 use store::Lookup;
 
-use super::paging::{PageOf, page};
+use crate::paging::{PageOf, page};
 use crate::records::{App, AuthType, names, shelf};
 use crate::{Caller, Error, Noun, Platform};
 

@@ -10,8 +10,8 @@ use serde::Serialize;
 use store::{EntryId, Op, Order, Tenant};
 
 use super::events::{EventQuery, Window};
-use super::paging::PageOf;
-use crate::flow::rate::{Buckets, Rate};
+use crate::paging::PageOf;
+use crate::rate::{Buckets, Rate};
 use crate::records::{AuditEntry, User, names, shelf};
 use crate::{Caller, Error, Noun, Platform};
 

@@ -1,8 +1,9 @@
 //! Clearing up that outlives a request: what the control plane leaves to the queue.
 //!
-//! The worker of the queue calls [`perform`] with each job and acknowledges it when that says so. A chore may be done
-//! twice: every step is a deletion.
+//! The worker of the queue calls [`perform`] with each job and acknowledges it when that says so. A chore may be
+//! performed twice: every step is a deletion.
 
+use async_trait::async_trait;
 use store::{Lookup, Op, Tenant};
 
 use super::code::{collect, collect_revision};
@@ -11,25 +12,29 @@ use super::hooks::start_timers;
 use super::sources::endpoints;
 use super::subscriptions::unsubscribe_operations;
 use super::users::forget_step;
-use crate::records::{Job, Phase, Source, names, shelf};
+use crate::invoke::Dedupe;
+use crate::ports::{Chores, Progress};
+use crate::records::{Job, Phase, Source, Stored, names, shelf};
 use crate::{Error, Platform};
 
 /// Entries and values per batch.
 const CLEARED_AT_ONCE: u32 = 1000;
 
-/// Whether a chore is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    Done,
-    /// There is more: perform it again, now.
-    More,
+/// The control plane's end of the queue.
+pub struct Housekeeping(pub Platform);
+
+#[async_trait]
+impl Chores for Housekeeping {
+    async fn perform(&self, tenant: &Tenant, job: &Job) -> Result<Progress, Error> {
+        perform(tenant, &self.0, job).await
+    }
 }
 
 /// One bounded step of a chore.
-pub async fn perform(tenant: &Tenant, platform: &Platform, job: &Job) -> Result<Progress, Error> {
+pub(crate) async fn perform(tenant: &Tenant, platform: &Platform, job: &Job) -> Result<Progress, Error> {
     let is_done = match job {
         Job::DeleteEvents { .. } => delete_step(tenant, platform, job).await?,
-        Job::ForgetSource { source } => clear_party(tenant, platform, source.as_str()).await?,
+        Job::ForgetSource { source } => clear_emitter(tenant, platform, source.as_str()).await?,
         Job::AbandonDeploy { source } => abandon(tenant, platform, source.as_str()).await?,
         Job::EndChange { source, until_ms } => end_change(tenant, platform, source.as_str(), *until_ms).await?,
         Job::CollectCode { component, program } => collect(tenant, platform, component, program).await?,
@@ -40,13 +45,20 @@ pub async fn perform(tenant: &Tenant, platform: &Platform, job: &Job) -> Result<
     Ok(if is_done { Progress::Done } else { Progress::More })
 }
 
-/// One step of clearing what somebody emitted and stored: a source, a workflow, a component that was run by hand.
-pub(super) async fn clear_party(tenant: &Tenant, platform: &Platform, id: &str) -> Result<bool, Error> {
+/// One step of clearing what an emitter emitted and stored: a source, a workflow, a component that was run by hand.
+pub(super) async fn clear_emitter(tenant: &Tenant, platform: &Platform, id: &str) -> Result<bool, Error> {
     let batch = platform
         .batch(tenant)
         .then(Op::DropEmitter { emitter: id.to_owned(), max: CLEARED_AT_ONCE })
-        .then(Op::ClearScope { scope: format!("db/{id}"), max: CLEARED_AT_ONCE })
-        .then(Op::DeleteRecord { kind: "dedupe".to_owned(), id: id.to_owned() });
+        .then(Op::ClearScope { scope: names::db_of(id), max: CLEARED_AT_ONCE })
+        .then(Op::DeleteRecord { kind: Dedupe::KIND.to_owned(), id: id.to_owned() });
+    let removed = platform.store.commit(batch).await?.removed;
+    Ok(removed.iter().all(|removed| *removed < u64::from(CLEARED_AT_ONCE)))
+}
+
+/// One step of clearing the values of `db` in a scope.
+pub(super) async fn clear_values(tenant: &Tenant, platform: &Platform, scope: String) -> Result<bool, Error> {
+    let batch = platform.batch(tenant).then(Op::ClearScope { scope, max: CLEARED_AT_ONCE });
     let removed = platform.store.commit(batch).await?.removed;
     Ok(removed.iter().all(|removed| *removed < u64::from(CLEARED_AT_ONCE)))
 }
@@ -80,5 +92,5 @@ async fn abandon(tenant: &Tenant, platform: &Platform, id: &str) -> Result<bool,
     batch.operations.extend(collect_revision(platform, &kept.record.revision)?);
     platform.store.commit(batch).await?;
     endpoints::remove(platform, kept.record.endpoint_keys()).await?;
-    clear_party(tenant, platform, id).await
+    clear_emitter(tenant, platform, id).await
 }

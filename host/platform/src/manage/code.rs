@@ -12,9 +12,9 @@ use store::{Lookup, Op, Tenant};
 
 use super::users::check_quota;
 use super::{components, registry};
-use crate::flow::{Owner, usage_operations};
+use crate::invoke::{Owner, usage_operations};
 use crate::ports::{ComponentSource, Level, Load, LogLine, Program, Usage};
-use crate::records::{Component, Kept, LogEntry, Origin, RecordError, names, shelf};
+use crate::records::{Component, Kept, LogEntry, Origin, RecordError, StreamEntry, names, shelf};
 use crate::{Caller, Error, ParameterError, Platform};
 
 mod collect;

@@ -15,10 +15,10 @@ use store::Lookup;
 
 use super::code::{self, Resolved};
 use super::configure;
-use super::paging::{PageOf, page};
 use super::users::check_quota;
-use crate::flow::{Instance, Invocation, Owner, ReplySlot, Terms, Transaction, new_run_id, usage_operations};
-use crate::ports::{Call, Dependency, Fault, Outcome, Program, Reply, RunLimits, Task, Usage};
+use crate::invoke::{self, Invocation, Owner, Ran, ReplySlot, Target};
+use crate::paging::{PageOf, page};
+use crate::ports::{Call, Dependency, Fault, Outcome, Reply, RunLimits, Usage};
 use crate::records::{Component, Origin, names, shelf};
 use crate::{Caller, Error, Noun, Platform};
 
@@ -158,55 +158,16 @@ async fn run_once(
     call: Call,
     props: Map<String, Value>,
 ) -> Result<Once, Error> {
-    let component = &resolved.component;
-    let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
-    let counts_as_invocation = matches!(call, Call::Action { .. });
-    let usage = |outcome: &Outcome| usage_operations(platform, owner, &outcome.usage, counts_as_invocation);
-    let instance = match Instance::new(platform, &caller.tenant, &component.description, props, None).await? {
-        Ok(instance) => instance,
-        Err(fault) => {
-            let outcome = Outcome::failed(fault);
-            let mut batch = platform.batch(&caller.tenant);
-            batch.operations = usage(&outcome);
-            platform.store.commit(batch).await?;
-            return Ok(Once { run_id: new_run_id(platform), outcome, reply: None });
-        }
-    };
-    let (invocation, replied) = prepare(caller, platform, resolved, &call, instance).await?;
-    let outcome = invocation.execute_and_commit(platform, usage).await?;
-    Ok(Once { run_id: invocation.transaction.run_id().to_owned(), outcome, reply: replied.take() })
-}
-
-/// The run, and where it puts what it responds.
-async fn prepare(
-    caller: &Caller,
-    platform: &Platform,
-    resolved: &Resolved,
-    call: &Call,
-    instance: Instance,
-) -> Result<(Invocation, Arc<ReplySlot>), Error> {
-    let component = &resolved.component;
-    let program: Arc<Program> =
-        platform.programs.find(&*platform.store, &caller.tenant, resolved.origin, &component.program).await?;
-    let limits = RunLimits::interactive(&platform.config.limits);
-    let terms = Terms {
-        run_id: new_run_id(platform),
-        tenant: caller.tenant.clone(),
-        scope: names::db_of_component(&component.id),
-        isolation: component.description.isolation(),
-        is_atomic: component.description.is_atomic,
-        wall_clock: limits.wall_clock,
-    };
-    let call = call.to_json(component.id.as_str(), instance.props.expose());
     let replied = Arc::<ReplySlot>::default();
     let invocation = Invocation {
-        program,
-        task: Task { lane: caller.tenant.to_string(), call, limits },
-        credentials: Arc::new(instance.credentials),
+        owner: Owner { tenant: &caller.tenant, plan: &caller.user.plan },
+        target: Target::of_component(&resolved.component, resolved.origin, props),
+        call,
+        limits: RunLimits::interactive(&platform.config.limits),
         reply: Some(replied.clone()),
-        transaction: Transaction::new(platform, terms),
     };
-    Ok((invocation, replied))
+    let Ran { run_id, outcome, .. } = invoke::run(platform, &invocation).await?;
+    Ok(Once { run_id, outcome, reply: replied.take() })
 }
 
 /// What `error` of a run holds.

@@ -9,9 +9,8 @@ use serde_json::{Map, Value, json};
 use store::Lookup;
 
 use super::code::Resolved;
-use crate::flow::secrets_context;
-use crate::records::{Account, RecordError, Revision, Source, shelf};
-use crate::{Caller, Error, Platform};
+use crate::records::{Account, Revision, Source, shelf};
+use crate::{Caller, Error, Platform, sealed_props};
 
 /// The values a revision is made from.
 pub(super) struct Values {
@@ -47,14 +46,7 @@ pub(super) async fn revision(
         secrets.extend(props.shift_remove_entry(name));
     }
     let secret_props = secrets.keys().cloned().collect();
-    let secrets = match secrets.is_empty() {
-        true => None,
-        false => {
-            let unwritable = |source| RecordError::Unwritable { kind: "secrets", source };
-            let text = serde_json::to_vec(&secrets).map_err(unwritable)?;
-            Some(platform.vault.seal(secrets_context(&caller.tenant, source.as_str()), &text)?)
-        }
-    };
+    let secrets = sealed_props::seal(platform, &caller.tenant, source.as_str(), &secrets)?;
     Ok(Revision {
         component_id: component.id.clone(),
         origin: resolved.origin,

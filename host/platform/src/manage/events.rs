@@ -4,15 +4,15 @@ use std::str::FromStr;
 
 use domain::event_id::{EventId, EventIdError};
 use domain::paging::{Limit, PageInfo};
-use domain::subscriptions::Stream;
 use domain::truncate::truncate;
 use serde::Serialize;
 use serde_json::{Value, json};
 use store::{Entry, EntryId, EntryQuery, LiveEntry, Order, StreamInfo, Tenant};
 
-use super::paging::PageOf;
 use super::sources;
-use crate::records::{Event, LogEntry, Metadata, names};
+use crate::paging::PageOf;
+use crate::records::{Event, LogEntry, Metadata, StreamEntry, names};
+use crate::streams::streams_of;
 use crate::{Caller, Error, Platform};
 
 mod delete;
@@ -23,9 +23,6 @@ pub use delete::{DeleteEvents, delete};
 
 /// Spec, Limits: "last 100 at most".
 const SUMMARIES_MAXIMUM: usize = 100;
-/// Streams that one list is merged from; a component that invents more channels is read by `event_name`.
-const STREAMS_MERGED: usize = 100;
-
 /// Channels that are listed; one that invents more is found by its name.
 const CHANNELS_LISTED: usize = 1000;
 
@@ -101,34 +98,6 @@ pub(super) async fn summaries(
     let items = page.finish()?;
     let cursors: Vec<String> = items.iter().map(|summary| summary.id.clone()).collect();
     Ok(PageOf { info: PageInfo::new(streams.total, &cursors), items })
-}
-
-pub(crate) struct Streams {
-    pub(crate) names: Vec<String>,
-    /// Events in all of them.
-    total: usize,
-}
-
-/// The streams a request is about: the named one, or every channel of the emitter.
-pub(crate) async fn streams_of(
-    tenant: &Tenant,
-    platform: &Platform,
-    emitter: &str,
-    event_name: Option<&str>,
-) -> Result<Streams, Error> {
-    let wanted = event_name.map(Stream::parse).transpose().map_err(|error| Error::parameter("event_name", error))?;
-    let known = platform.store.streams(tenant, emitter).await?;
-    let is_wanted = |name: &str| match &wanted {
-        Some(stream) => stream.as_str() == name,
-        None => name != names::ERRORS && name != names::LOGS,
-    };
-    let chosen = known.into_iter().filter(|stream| is_wanted(&stream.name)).take(STREAMS_MERGED);
-    let mut streams = Streams { names: Vec::new(), total: 0 };
-    for stream in chosen {
-        streams.total += usize::try_from(stream.count).unwrap_or(usize::MAX);
-        streams.names.push(stream.name);
-    }
-    Ok(streams)
 }
 
 /// The part of a stream between two cursors. Both exclude the event they name.

@@ -5,7 +5,7 @@ use domain::timers::Schedule;
 use store::Op;
 
 use super::configure::schedules;
-use crate::flow::{Owner, Turn, take_turn};
+use crate::invoke::{self, Invocation, Owner, Target};
 use crate::ports::{Call, RunLimits};
 use crate::records::{Source, Timer, names};
 use crate::{Caller, Error, Platform};
@@ -15,15 +15,14 @@ pub(super) async fn run(caller: &Caller, platform: &Platform, source: &Source, h
     if !source.revision.description.has_hook(hook) {
         return Ok(());
     }
-    let turn = Turn {
+    let invocation = Invocation {
         owner: Owner { tenant: &caller.tenant, plan: &caller.user.plan },
-        source,
+        target: Target::of_source(source),
         call: Call::Hook { hook },
         limits: RunLimits::background(&platform.config.limits),
         reply: None,
-        operations: Vec::new(),
     };
-    match take_turn(platform, turn).await?.fault {
+    match invoke::run(platform, &invocation).await?.outcome.fault {
         None => Ok(()),
         Some(fault) => Err(Error::Hook { hook, fault: Box::new(fault) }),
     }

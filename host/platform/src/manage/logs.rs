@@ -4,8 +4,8 @@ use domain::paging::PageInfo;
 use serde::Serialize;
 
 use super::events::{EventQuery, summaries};
-use super::paging::PageOf;
 use super::sources;
+use crate::paging::PageOf;
 use crate::records::names;
 use crate::{Caller, Error, Platform};
 

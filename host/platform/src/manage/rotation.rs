@@ -9,13 +9,12 @@ use serde::Serialize;
 use store::Tenant;
 
 use super::first_start;
-use crate::flow::secrets_context;
 use crate::records::shelf::{self, Kept};
 use crate::records::{Account, Source, Stored, User, Webhook, Workflow, names};
 use crate::vault::{Context, Sealed};
-use crate::{Caller, Error, Platform};
+use crate::{Caller, Error, Platform, sealed_props};
 
-/// Records that others change meanwhile are read again.
+/// Records that change meanwhile are read again.
 const TRIES: usize = 16;
 
 #[derive(Debug, Serialize)]
@@ -50,28 +49,28 @@ pub async fn rewrap_all(platform: &Platform) -> Result<usize, Error> {
 async fn rewrap_tenant(platform: &Platform, user: &UserId) -> Result<usize, Error> {
     let tenant = names::tenant(user);
     let accounts = rewrap_kind(platform, &tenant, |account: &mut Account| {
-        Some((Place::Of { record: account.id.to_string(), field: "credentials" }, &mut account.credentials))
+        Some((Place::of(&account.id, "credentials"), &mut account.credentials))
     });
     let webhooks = rewrap_kind(platform, &tenant, |webhook: &mut Webhook| {
-        Some((Place::Of { record: webhook.id.to_string(), field: "signing_secret" }, &mut webhook.signing_secret))
+        Some((Place::of(&webhook.id, "signing_secret"), &mut webhook.signing_secret))
     });
     let previous = rewrap_kind(platform, &tenant, |webhook: &mut Webhook| {
         let secret = &mut webhook.previous_secret.as_mut()?.secret;
-        Some((Place::Of { record: webhook.id.to_string(), field: "signing_secret" }, secret))
+        Some((Place::of(&webhook.id, "signing_secret"), secret))
     });
     let sources = rewrap_kind(platform, &tenant, |source: &mut Source| {
-        Some((Place::Source(source.id.to_string()), source.revision.secrets.as_mut()?))
+        Some((Place::of(&source.id, sealed_props::FIELD), source.revision.secrets.as_mut()?))
     });
     let workflows = rewrap_kind(platform, &tenant, |workflow: &mut Workflow| {
-        Some((Place::Of { record: workflow.id.to_string(), field: "secrets" }, workflow.secrets.as_mut()?))
+        Some((Place::of(&workflow.id, sealed_props::FIELD), workflow.secrets.as_mut()?))
     });
     Ok(accounts.await? + webhooks.await? + previous.await? + sources.await? + workflows.await?)
 }
 
 /// Where a secret belongs, owned: the record it is in is borrowed for writing.
-enum Place {
-    Of { record: String, field: &'static str },
-    Source(String),
+struct Place {
+    record: String,
+    field: &'static str,
 }
 
 async fn rewrap_kind<R: Stored + Clone + Sync>(
@@ -112,10 +111,11 @@ async fn put<R: Stored + Sync>(platform: &Platform, tenant: &Tenant, kept: &Kept
 // === impl Place ===
 
 impl Place {
+    fn of(record: &impl ToString, field: &'static str) -> Self {
+        Self { record: record.to_string(), field }
+    }
+
     fn context<'a>(&'a self, tenant: &'a Tenant) -> Context<'a> {
-        match self {
-            Self::Of { record, field } => Context { tenant: tenant.as_str(), record, field },
-            Self::Source(id) => secrets_context(tenant, id),
-        }
+        Context { tenant: tenant.as_str(), record: &self.record, field: self.field }
     }
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use store::Lookup;
 
 use super::configure;
-use super::paging::{PageOf, page};
+use crate::paging::{PageOf, page};
 use crate::records::{Kept, Source, shelf};
 use crate::{Caller, Error, Noun, Platform};
 

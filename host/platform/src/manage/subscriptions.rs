@@ -5,8 +5,8 @@ use domain::subscriptions::{self as rules, EmitterPattern, EventName, Subscripti
 use serde::Serialize;
 use store::{Lookup, Op, Tenant};
 
-use super::paging::count;
 use super::{sources, webhooks, workflows};
+use crate::paging::count;
 use crate::records::{AutoSubscription, Subscription, shelf};
 use crate::{Caller, Error, Noun, Platform};
 

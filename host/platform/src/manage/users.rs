@@ -10,7 +10,7 @@ use serde::Serialize;
 use store::{DirectoryWrite, Lookup, Tenant};
 
 use super::keys::{self, KeyWish, NewKey};
-use super::paging::{PageOf, page};
+use crate::paging::{PageOf, page};
 use crate::records::{User, names, shelf};
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
 

@@ -6,8 +6,8 @@ use domain::webhooks::{SigningSecret, WebhookUrl};
 use serde::Serialize;
 use store::Lookup;
 
-use super::paging::{PageOf, count, page};
 use super::subscriptions;
+use crate::paging::{PageOf, count, page};
 use crate::records::{PreviousSecret, Webhook, shelf};
 use crate::vault::Context;
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};

@@ -8,12 +8,11 @@ use serde::Serialize;
 use store::Lookup;
 
 use super::events::{EventQuery, EventSummary, summaries};
-use super::paging::{PageOf, page};
+use crate::paging::{PageOf, page};
 use crate::records::{Workflow, names, shelf};
 use crate::{Caller, Error, Noun, Platform};
 
 pub use create::{NewStep, NewWorkflow, create};
-pub(crate) use create::{TRIGGER, secrets_of};
 
 #[derive(Debug, Serialize)]
 pub struct WorkflowView {

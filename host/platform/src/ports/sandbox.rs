@@ -7,10 +7,10 @@ use admission::Full;
 use async_trait::async_trait;
 use domain::json::Json;
 use domain::limits::Limits;
+use domain::outcome::{LogLine, Outcome, Thrown, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::outcome::{LogLine, Outcome, Thrown, Usage};
 use super::{Program, RunServices};
 
 /// Obligations: nothing survives from one run to the next; what a component does wrong is in the [`Outcome`] (or in

@@ -2,8 +2,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-
-use super::outcome::{LogLine, Write};
+use domain::outcome::{LogLine, Write};
 
 /// The platform behind the wall, for one run. Outbound requests are not here: the adapter sends them through the one
 /// door itself.

@@ -1,71 +1,32 @@
-//! What lies in the streams of an emitter.
+//! How the entries of an emitter's streams are stored.
 
 use bytes::Bytes;
-use domain::json::Json;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::{RecordError, decode_as, encode_as};
-use crate::ports::{Level, LogLine};
 
-const KIND: &str = "event";
-const LOG_KIND: &str = "log";
+pub use domain::event::{Event, LogEntry, Metadata};
+
 const VERSION: u32 = 1;
 
-/// One emitted event. Its id is the store's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Event {
-    pub event: Json,
-    pub metadata: Metadata,
-}
+/// What a stream holds.
+pub trait StreamEntry: Serialize + DeserializeOwned {
+    const KIND: &'static str;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Metadata {
-    pub emit_id: String,
-    /// The stream; empty for the default one.
-    pub name: String,
-    pub emitter_id: String,
-    /// The `id` given to `$emit`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub summary: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ts: Option<i64>,
-}
-
-/// One line of a source's log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LogEntry {
-    pub run_id: String,
-    pub at_ms: u64,
-    pub level: Level,
-    pub message: String,
-}
-
-// === impl Event ===
-
-impl Event {
-    pub fn encode(&self) -> Result<Bytes, RecordError> {
-        encode_as(KIND, VERSION, self)
+    fn encode(&self) -> Result<Bytes, RecordError> {
+        encode_as(Self::KIND, VERSION, self)
     }
 
-    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
-        decode_as(KIND, VERSION, bytes)
+    fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+        decode_as(Self::KIND, VERSION, bytes)
     }
 }
 
-// === impl LogEntry ===
+impl StreamEntry for Event {
+    const KIND: &'static str = "event";
+}
 
-impl LogEntry {
-    pub fn new(run_id: &str, line: LogLine) -> Self {
-        Self { run_id: run_id.to_owned(), at_ms: line.at_ms, level: line.level, message: line.message }
-    }
-
-    pub fn encode(&self) -> Result<Bytes, RecordError> {
-        encode_as(LOG_KIND, VERSION, self)
-    }
-
-    pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
-        decode_as(LOG_KIND, VERSION, bytes)
-    }
+impl StreamEntry for LogEntry {
+    const KIND: &'static str = "log";
 }

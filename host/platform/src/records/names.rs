@@ -11,6 +11,7 @@
 //! | stream | `done`, `refused` of `$audit` | the audit log, of a tenant and of all |
 //! | scope | `db/<source>`, `db/<component>`, `db/<workflow>/<step>` | the values of `$.service.db` |
 //! | counter | `compute_ms/<day>`, `invocations/<day>`, `invocations/period/<start>` | usage |
+//! | counter | `quota_reported/<day>` | whether it was reported that the quota is used up |
 //! | timer | `<source>/<prop>` | a schedule |
 
 use domain::ids::{ComponentId, EndpointKey, SourceId, UserId, WorkflowId};
@@ -47,13 +48,18 @@ pub fn email(address: &str) -> String {
     format!("email/{}", address.to_lowercase())
 }
 
+/// Of an emitter: a source, or a component that is run by hand.
+pub fn db_of(id: &str) -> String {
+    format!("db/{id}")
+}
+
 pub fn db(source: &SourceId) -> String {
-    format!("db/{source}")
+    db_of(source.as_str())
 }
 
 /// Of an action that is run by hand.
 pub fn db_of_component(component: &ComponentId) -> String {
-    format!("db/{component}")
+    db_of(component.as_str())
 }
 
 pub fn db_of_step(workflow: &WorkflowId, step: &str) -> String {
@@ -70,6 +76,11 @@ pub fn compute_of_day(day_start_ms: i64) -> String {
 
 pub fn invocations_of_day(day_start_ms: i64) -> String {
     format!("invocations/{day_start_ms}")
+}
+
+/// Counts reports that the quota of a day is used up, of which there is to be one.
+pub fn quota_reported(day_start_ms: i64) -> String {
+    format!("quota_reported/{day_start_ms}")
 }
 
 pub fn invocations_of_period(period_start_ms: i64) -> String {

@@ -10,6 +10,9 @@ use super::{Origin, Stored};
 use crate::UsedBy;
 use crate::vault::Sealed;
 
+/// Where steps find the event that started the run: `steps.trigger`.
+pub(crate) const TRIGGER: &str = "trigger";
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Workflow {
     pub id: WorkflowId,

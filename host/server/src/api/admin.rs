@@ -28,7 +28,7 @@ pub(crate) async fn find_user(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn create_user(context: Context) -> Result<Answer, Error> {
     let parameters = &context.parameters;
-    let defaults = context.platform().config.default_quotas;
+    let defaults = context.platform().config().default_quotas;
     let new = NewUser {
         username: parameters.required_text("username")?,
         email: parameters.required_text("email")?,
@@ -129,7 +129,7 @@ fn plan(context: &Context, before: Plan) -> Result<Plan, Error> {
     let (quotas_before, start_before, end_before) = match before {
         Plan::Free { quotas } => (quotas, None, None),
         Plan::Paid { period_start_ms, period_end_ms, .. } => {
-            (context.platform().config.default_quotas, Some(period_start_ms), Some(period_end_ms))
+            (context.platform().config().default_quotas, Some(period_start_ms), Some(period_end_ms))
         }
     };
     let quotas = quotas(parameters, quotas_before)?;
@@ -144,7 +144,7 @@ fn plan(context: &Context, before: Plan) -> Result<Plan, Error> {
     if !is_paid {
         return Ok(Plan::Free { quotas });
     }
-    let period_start_ms = start_ms.unwrap_or_else(|| context.platform().clock.instant_ms());
+    let period_start_ms = start_ms.unwrap_or_else(|| context.platform().clock().instant_ms());
     let period_end_ms = end_ms.unwrap_or_else(|| period_start_ms.saturating_add(MONTH_MS));
     Ok(Plan::Paid { period_start_ms, period_end_ms, period_invocations: 0 })
 }

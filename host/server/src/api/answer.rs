@@ -4,7 +4,7 @@ use bytes::Bytes;
 use domain::fields::FieldSelection;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
-use platform::manage::paging::PageOf;
+use platform::paging::PageOf;
 use serde::Serialize;
 use serde_json::{Value, json};
 

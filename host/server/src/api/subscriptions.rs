@@ -3,7 +3,7 @@
 use domain::ids::ListenerId;
 use domain::subscriptions::{EmitterPattern, EventName};
 use platform::Error;
-use platform::flow::dead_letters;
+use platform::manage::dead_letters;
 use platform::manage::subscriptions::{self, SubscriptionView, Wanted};
 use serde_json::json;
 

@@ -38,7 +38,7 @@ async fn stage_with(world: World, prop: Value, config: flow::Config) -> Stage {
 }
 
 async fn stage_of(world: World, caller: &Caller, prop: Value, config: flow::Config) -> Stage {
-    let (handle, _) = Flow::new(world.platform.clone(), config);
+    let (handle, _) = Flow::new(world.platform.clone(), world.chores(), config);
     let component_code = Some(component("a", json!({"props": {"http": prop}})));
     let component = CodeRequest { component_code, ..CodeRequest::default() };
     let request = CreateSource { component, name: None, configured_props: Map::new() };
@@ -171,7 +171,7 @@ async fn whatever_goes_wrong_at_an_endpoint_is_told_as_the_api_tells_it() {
 
 #[tokio::test]
 async fn too_many_requests_are_told_as_the_api_tells_it() {
-    let config = flow::Config { endpoint_rate: flow::Rate { per_second: 1, burst: 1 }, ..flow::Config::default() };
+    let config = flow::Config { endpoint_rate: platform::Rate { per_second: 1, burst: 1 }, ..flow::Config::default() };
     let stage = stage_with(World::default(), plain(), config).await;
     stage.ask("POST", &stage.path(""), "wellspring.test", empty()).await;
 

@@ -55,7 +55,7 @@ impl Reader {
 
     pub(super) async fn serve(&mut self) -> Ended {
         let mut outcome = self.send(Bytes::from_static(COMMENT.as_bytes())).await;
-        let mut comment_ms = self.platform.clock.now_ms().saturating_add(COMMENT_EVERY_MS);
+        let mut comment_ms = self.platform.clock().now_ms().saturating_add(COMMENT_EVERY_MS);
         loop {
             if let Err(ended) = outcome {
                 return ended;
@@ -70,8 +70,8 @@ impl Reader {
                         Err(Ended::Failed)
                     }
                 },
-                () = self.platform.clock.sleep_until(comment_ms) => {
-                    comment_ms = self.platform.clock.now_ms().saturating_add(COMMENT_EVERY_MS);
+                () = self.platform.clock().sleep_until(comment_ms) => {
+                    comment_ms = self.platform.clock().now_ms().saturating_add(COMMENT_EVERY_MS);
                     self.send(Bytes::from_static(COMMENT.as_bytes())).await
                 }
             };
@@ -104,11 +104,11 @@ impl Reader {
     }
 
     async fn send(&self, chunk: Bytes) -> Result<(), Ended> {
-        let until_ms = self.platform.clock.now_ms().saturating_add(self.patience_ms);
+        let until_ms = self.platform.clock().now_ms().saturating_add(self.patience_ms);
         tokio::select! {
             biased;
             sent = self.sender.send(chunk) => sent.map_err(|_| Ended::Gone),
-            () = self.platform.clock.sleep_until(until_ms) => Err(Ended::TooSlow),
+            () = self.platform.clock().sleep_until(until_ms) => Err(Ended::TooSlow),
         }
     }
 }

@@ -121,7 +121,7 @@ fn what_changes_something_needs_more_than_read() {
 #[tokio::test]
 async fn a_mistyped_or_expired_key_is_401_and_says_which() {
     let wire = wire().await;
-    let expires_at = wire.world.platform.clock.now_seconds() + 1;
+    let expires_at = wire.world.platform.clock().now_seconds() + 1;
     let made = wire.post("/v1/users/me/keys", json!({"expires_at": expires_at})).await.data();
     let key = made["api_key"].as_str().unwrap();
     wire.world.clock.advance(1000);

@@ -60,7 +60,7 @@ async fn neither_bodies_nor_secrets_are_recorded() {
 #[tokio::test]
 async fn a_refused_call_of_a_known_user_is_recorded_and_one_of_nobody_is_not() {
     let wire = wire().await;
-    let expires_at = wire.world.platform.clock.now_seconds() + 60;
+    let expires_at = wire.world.platform.clock().now_seconds() + 60;
     let wish = json!({"scopes": ["read"], "expires_at": expires_at});
     let key = wire.post("/v1/users/me/keys", wish).await.data();
     let headers = format!("authorization: Bearer {}\r\n", key["api_key"].as_str().unwrap());

@@ -8,6 +8,7 @@ use hyper::{Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use platform::fake::World;
 use serde_json::Value;
+use store::Directory;
 use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 
@@ -90,5 +91,5 @@ async fn the_operator_needs_no_key_and_acts_for_whom_they_name() {
     assert_eq!(as_member, StatusCode::FORBIDDEN, "acting for somebody is no more than they may do");
     door.shutdown.cancel();
     door.serving.await.unwrap();
-    assert!(door.world.platform.store.look_up("ready").await.unwrap().is_none());
+    assert!(door.world.store.look_up("ready").await.unwrap().is_none());
 }

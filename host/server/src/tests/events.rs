@@ -132,7 +132,7 @@ async fn logs_and_errors_are_streams_of_a_source() {
 
 #[tokio::test]
 async fn a_workflow_has_summaries_of_its_events_and_errors() {
-    use platform::records::{Event, Metadata, Workflow, shelf};
+    use platform::records::{Event, Metadata, StreamEntry, Workflow, shelf};
     use store::{Batch, Op, Store};
     let wire = wire().await;
     let workflow = domain::ids::WorkflowId::parse("p_Ab12Cd34Ef56").unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::subscriptions::Stream;
 use store::{Entry, EntryId, EntryQuery, Live, LiveEntry, Tenant};
 
-use crate::manage::events::streams_of;
+use crate::streams::streams_of;
 use crate::{Error, Platform};
 
 /// Read at once, and held: events may be half a megabyte each.

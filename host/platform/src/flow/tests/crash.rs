@@ -153,7 +153,7 @@ async fn survive(dies_at: usize, dies_after: bool) {
     stage.webhook("https://example.com/hook").await;
 
     let immortal = stage.handle.clone();
-    (stage.handle, _) = Flow::new(mortal(&stage, dies_at, dies_after), Config::default());
+    (stage.handle, _) = Flow::new(mortal(&stage, dies_at, dies_after), stage.world.chores(), Config::default());
     let asking = stage.post_aside(&slow, json!("once"));
     hold.started.notified().await;
     stage.world.clock.advance(5);

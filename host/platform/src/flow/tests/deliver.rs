@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Stage;
 use crate::Error;
 use crate::fake::{emit, emit_with, returned, threw};
-use crate::flow::dead_letters;
+use crate::manage::dead_letters;
 use crate::manage::webhooks::{self, UpdateWebhook};
 use crate::ports::{LogLine, Outcome};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
-use store::Reads;
+use store::{Batch, CommitError, Op, Reads, Store};
 
 use super::{Hold, Stage};
 use crate::fake::{emit, returned, threw};
@@ -101,6 +101,43 @@ async fn after_a_request_other_runs_of_the_same_key_wait() {
     assert_eq!(stage.stream(&source, "default").await, (1..=6).map(|n| json!(n)).collect::<Vec<_>>());
     let executed = executed.load(Ordering::SeqCst);
     assert!(executed <= 11, "each is repeated once at most, but there were {executed} executions");
+}
+
+/// Whether another host could lock the key now.
+async fn is_free(stage: &Stage, source: &Source, key: &str) -> bool {
+    let now_ms = stage.now_ms();
+    let (scope, key) = (names::db(&source.id), key.to_owned());
+    let lock = Op::Lock { scope, key, until_ms: now_ms + 1 };
+    let mut batch = Batch::new(&stage.caller.tenant, now_ms).then(lock);
+    batch.lock_owner = Some("another run".to_owned());
+    match stage.world.store.commit(batch).await {
+        Ok(_) => true,
+        Err(CommitError::Locked { .. }) => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn locks_are_leases_that_last_while_their_host_renews_them() {
+    let (stage, hold) = (Stage::new().await, Hold::default());
+    script_counter(&stage, &hold, 1, true);
+    let source = stage.endpoint("counter", json!({})).await;
+    let posted = stage.post_aside(&source, json!({}));
+    hold.started.notified().await;
+
+    for _ in 0..6 {
+        stage.world.clock.advance(5000);
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        assert!(!is_free(&stage, &source, "n").await, "the run is still under way");
+    }
+    // Nothing is polled in between, as when the host has died.
+    stage.world.clock.advance(15_000);
+    assert!(is_free(&stage, &source, "n").await);
+
+    hold.released.notify_one();
+    posted.await.unwrap().unwrap();
 }
 
 #[tokio::test]

@@ -8,8 +8,9 @@ use serde_json::json;
 use store::Reads;
 
 use super::{Hold, Stage};
+use crate::Rate;
 use crate::fake::{World, emit, returned, threw};
-use crate::flow::{Answer, Config, Rate, Refusal};
+use crate::flow::{Answer, Config, Refusal};
 use crate::manage::sources::{UpdateSource, update};
 use crate::manage::users::{UserChange, update as update_user};
 use crate::ports::{Fault, Outcome, Reply};

@@ -141,7 +141,7 @@ async fn a_tenant_has_a_bounded_share_and_the_rest_goes_back_into_the_queue() {
 #[tokio::test]
 async fn the_worker_does_what_is_due_and_ends_when_it_is_told_to() {
     let stage = Stage::new().await;
-    let (handle, worker) = Flow::new(stage.world.platform.clone(), Config::default());
+    let (handle, worker) = Flow::new(stage.world.platform.clone(), stage.world.chores(), Config::default());
     let (first, second) = (stage.endpoint("a", json!({})).await, stage.deploy("b", json!({})).await);
     stage.subscribe(first.id.as_str(), second.id.as_str(), "").await;
     let mut live = stage.world.platform.store.follow(&stage.caller.tenant, second.id.as_str()).await.unwrap();

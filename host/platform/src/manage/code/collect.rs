@@ -6,7 +6,7 @@ use domain::ids::ComponentId;
 use store::{CommitError, Enqueue, Lookup, Op, Precondition, Tenant};
 
 use super::Resolved;
-use crate::manage::chores::clear_party;
+use crate::manage::chores::clear_emitter;
 use crate::ports::Program;
 use crate::records::{Component, Job, Origin, RecordError, Revision, Source, Stored, Workflow, shelf};
 use crate::{Caller, Error, Noun, Platform};
@@ -127,7 +127,7 @@ pub(in crate::manage) async fn collect(
         return Ok(true);
     }
     // What it stored when it was run by hand.
-    if !clear_party(tenant, platform, component.as_str()).await? {
+    if !clear_emitter(tenant, platform, component.as_str()).await? {
         return Ok(false);
     }
     let Some(program) = program else {

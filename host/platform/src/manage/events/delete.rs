@@ -2,9 +2,10 @@
 
 use store::{Enqueue, EntryId, EntryQuery, Op, Tenant};
 
-use super::{entry_id, streams_of};
+use super::entry_id;
 use crate::manage::sources;
 use crate::records::{Job, names};
+use crate::streams::streams_of;
 use crate::{Caller, Error, Platform};
 
 /// Per stream and batch. A stream keeps a hundred events unless the operator raised that, so one batch is usually all.

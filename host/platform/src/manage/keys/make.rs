@@ -5,7 +5,7 @@ use domain::keys::{KeyText, Scopes};
 use store::DirectoryWrite;
 
 use super::{KeyHolder, check_name, hash_of, malformed};
-use crate::manage::paging::count;
+use crate::paging::count;
 use crate::records::{ApiKey, names, shelf};
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
 

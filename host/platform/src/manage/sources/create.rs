@@ -10,9 +10,9 @@ use store::{Batch, CommitError, Enqueue, Op};
 use super::delete::forget;
 use super::{endpoints, naming};
 use crate::manage::code::{self, CodeRequest, Resolved};
-use crate::manage::paging::count;
 use crate::manage::users::check_quota;
 use crate::manage::{configure, hooks, subscriptions};
+use crate::paging::count;
 use crate::records::{Job, Phase, Revision, Source, shelf};
 use crate::{Caller, Error, Noun, Platform};
 

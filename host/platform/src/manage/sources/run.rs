@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::find;
-use crate::flow::{Owner, ReplySlot, Turn, take_turn};
+use crate::invoke::{self, Invocation, Owner, ReplySlot, Target};
 use crate::manage::components::{duration_ms, fault_view};
 use crate::manage::events::EventSummary;
 use crate::manage::reply::ReplyView;
@@ -39,27 +39,27 @@ pub async fn run(caller: &Caller, platform: &Platform, id: &str, event: Value) -
     let source = find(caller, platform, id).await?;
     check_quota(caller, platform).await?;
     let replied = Arc::<ReplySlot>::default();
-    let turn = Turn {
+    let invocation = Invocation {
         owner: Owner { tenant: &caller.tenant, plan: &caller.user.plan },
-        source: &source,
+        target: Target::of_source(&source),
         call: Call::Run { event: event.into() },
         limits: RunLimits::interactive(&platform.config.limits),
         reply: Some(replied.clone()),
-        operations: Vec::new(),
     };
-    let ran = take_turn(platform, turn).await?;
+    let ran = invoke::run(platform, &invocation).await?;
+    let outcome = ran.outcome;
     let emitted_count = ran.emitted.len();
     let shown = ran.emitted.into_iter().take(EMITTED_SHOWN);
     Ok(SourceRun {
         run_id: ran.run_id,
-        ok: ran.fault.is_none(),
+        ok: outcome.fault.is_none(),
         emitted: shown.map(|emitted| EventSummary::whole(emitted.id, emitted.event)).collect(),
         emitted_count,
         reply: replied.take().map(ReplyView::from),
-        error: ran.fault.as_ref().map(fault_view),
+        error: outcome.fault.as_ref().map(fault_view),
         logs: ran.logs,
-        duration_ms: duration_ms(&ran.usage),
-        compute_ms: ran.usage.compute_ms(),
-        fuel_used: ran.usage.fuel,
+        duration_ms: duration_ms(&outcome.usage),
+        compute_ms: outcome.usage.compute_ms(),
+        fuel_used: outcome.usage.fuel,
     })
 }

@@ -9,12 +9,11 @@ use store::{CommitError, Op, Precondition};
 
 use super::create::{change_ms, require_source, unsaved_component};
 use super::{change, endpoints, kept, naming};
-use crate::flow::open_props;
 use crate::manage::code::{self, CodeRequest, Resolved};
 use crate::manage::users::check_quota;
 use crate::manage::{components, configure, hooks};
 use crate::records::{Kept, Phase, Revision, Source, shelf};
-use crate::{Caller, Error, Noun, Platform};
+use crate::{Caller, Error, Noun, Platform, sealed_props};
 
 #[derive(Clone, Debug, Default)]
 pub struct UpdateSource {
@@ -114,7 +113,7 @@ async fn replacement(
         false => code::resolve(caller, platform, request.component.clone()).await?,
     };
     require_source(&resolved)?;
-    let kept = open_props(platform, &caller.tenant, source.id.as_str(), &source.revision)?;
+    let kept = sealed_props::open_all(platform, &caller.tenant, source.id.as_str(), &source.revision)?;
     let values = configure::Values { given: request.configured_props.clone(), kept };
     let revision = configure::revision(caller, platform, &source.id, &resolved, values).await?;
     Ok(Some(Replacement { resolved, revision }))

@@ -12,7 +12,7 @@ use crate::manage::components::{self, CodeRequest};
 use crate::manage::sources::{self, CreateSource, UpdateSource};
 use crate::manage::workflows::{self, NewStep, NewWorkflow};
 use crate::manage::{chores, registry};
-use crate::ports::Write;
+use crate::ports::{Progress, Write};
 use crate::records::{Component, Job, Source};
 use crate::{Caller, Error};
 
@@ -23,7 +23,7 @@ async fn save(world: &World, caller: &Caller, name: &str, more: serde_json::Valu
 async fn store_values(world: &World, caller: &Caller, scope: &str, count: usize) {
     let mut batch = world.platform.batch(&caller.tenant);
     let writes = (0..count).map(|key| Write { key: key.to_string(), value: Some("1".into()) }).collect();
-    batch.operations = crate::flow::write_operations(scope, writes, 1 << 20);
+    batch.operations = crate::invoke::write_operations(scope, writes, 1 << 20);
     world.store.commit(batch).await.unwrap();
 }
 
@@ -173,6 +173,6 @@ async fn what_a_component_stored_is_cleared_in_bounded_steps() {
     let first = chores::perform(&caller.tenant, &world.platform, &job).await.unwrap();
     let second = chores::perform(&caller.tenant, &world.platform, &job).await.unwrap();
 
-    assert_eq!((first, second), (chores::Progress::More, chores::Progress::Done));
+    assert_eq!((first, second), (Progress::More, Progress::Done));
     assert_eq!(kept(&world, &caller).await, (0, 0));
 }

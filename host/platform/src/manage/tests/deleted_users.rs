@@ -1,20 +1,21 @@
 //! Tests of deleting users.
 
-use domain::ids::{ListenerId, WorkflowId};
+use domain::ids::ListenerId;
 use domain::subscriptions::{EmitterPattern, EventName};
 use serde_json::json;
-use store::{Batch, Directory, Page, Partition, Reads, Store, Work};
+use store::{Batch, Directory, Op, Page, Partition, Reads, Store, Work};
 
 use super::{code, deploy, world};
 use crate::fake::{World, component, emit_with};
-use crate::manage::chores::{self, Progress};
+use crate::manage::chores;
 use crate::manage::keys::authenticate;
 use crate::manage::subscriptions::Wanted;
 use crate::manage::users::{self, NewUser};
 use crate::manage::webhooks::{self, NewWebhook};
+use crate::manage::workflows::{self, NewStep, NewWorkflow};
 use crate::manage::{accounts, apps, components, sources, subscriptions};
-use crate::ports::Outcome;
-use crate::records::{AuthType, Job, User, Workflow, names, shelf};
+use crate::ports::{Outcome, Progress};
+use crate::records::{AuthType, Job, User, names};
 use crate::{Caller, Error, Secret};
 
 /// Every kind of record there is; a new one has to be thought of when an account is deleted.
@@ -61,19 +62,20 @@ async fn furnish(world: &World, admin: &Caller, caller: &Caller) -> crate::recor
     subscriptions::create(caller, platform, wanted).await.unwrap();
     let errors = EventName::parse("$errors").unwrap();
     subscriptions::create_auto(caller, platform, listener, errors).await.unwrap();
-    let id = WorkflowId::parse("p_Ab12Cd34Ef56").unwrap();
-    let workflow = Workflow {
-        id,
-        name: "w".into(),
-        is_active: true,
-        steps: Vec::new(),
-        secrets: None,
-        created_at: 0,
-        updated_at: 0,
-    };
-    let batch = Batch::new(&caller.tenant, 1).then(shelf::put(&workflow).unwrap());
-    world.store.commit(batch).await.unwrap();
     source
+}
+
+/// A workflow whose step has stored a value; the scope it is in.
+async fn furnish_workflow(world: &World, caller: &Caller) -> String {
+    let action = code(&component("acts", json!({"type": "action"})));
+    let action = components::create(caller, &world.platform, action).await.unwrap();
+    let step = NewStep { name: "acts".into(), component_id: action.id.to_string(), ..NewStep::default() };
+    let new = NewWorkflow { name: "w".into(), steps: vec![step] };
+    let workflow = workflows::create(caller, &world.platform, new).await.unwrap();
+    let scope = names::db_of_step(&workflow.id, "acts");
+    let value = Op::SetValue { scope: scope.clone(), key: "k".into(), value: "1".into(), cap_bytes: 1000 };
+    world.store.commit(Batch::new(&caller.tenant, 1).then(value)).await.unwrap();
+    scope
 }
 
 pub(super) async fn clear(world: &World, user: &User) {
@@ -97,6 +99,7 @@ async fn a_deleted_user_is_nobody_at_once_and_leaves_nothing_behind() {
     let (world, admin) = world().await;
     let ada = world.user(&admin, "ada").await;
     let source = furnish(&world, &admin, &ada).await;
+    let scope = furnish_workflow(&world, &ada).await;
     assert!(left(&world, &ada).await.len() >= 8, "otherwise this proves nothing");
 
     users::delete(&admin, &world.platform, ada.user.id.as_str()).await.unwrap();
@@ -104,6 +107,7 @@ async fn a_deleted_user_is_nobody_at_once_and_leaves_nothing_behind() {
     assert!(authenticate(&world.platform, &ada.presented_key).await.is_err());
     clear(&world, &ada.user).await;
     assert_eq!(left(&world, &ada).await, [""; 0]);
+    assert_eq!(world.store.values(&ada.tenant, &scope, &["k".to_owned()]).await.unwrap().found, [None]);
     assert!(world.store.streams(&ada.tenant, source.id.as_str()).await.unwrap().is_empty());
     assert!(world.store.look_up(&names::endpoint(&source.endpoint_key)).await.unwrap().is_none());
     world.clock.advance(3_600_000);

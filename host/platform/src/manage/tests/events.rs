@@ -151,7 +151,7 @@ async fn walking_forth_and_back_shows_the_same_pages() {
         let query = EventQuery { limit: two, after, before, ..EventQuery::default() };
         events::of_source(&caller, &world.platform, &id, &query).await.unwrap()
     };
-    let shown = |page: &crate::manage::paging::PageOf<events::EventSummary>| {
+    let shown = |page: &crate::paging::PageOf<events::EventSummary>| {
         page.items.iter().map(|item| item.event.as_u64().unwrap()).collect::<Vec<_>>()
     };
 
@@ -298,7 +298,8 @@ async fn a_deletion_too_large_for_one_batch_is_finished_by_a_chore() {
     let request = store::LeaseRequest { now_ms: world.platform.clock.now_ms(), lease_ms: 1000, max: 10 };
     let jobs = store::Work::lease_jobs(&*world.store, &partitions, request).await.unwrap().items;
     let job = crate::records::Job::decode(&jobs[0].payload).unwrap();
-    use crate::manage::chores::{Progress, perform};
+    use crate::manage::chores::perform;
+    use crate::ports::Progress;
     let steps =
         [perform(&caller.tenant, &world.platform, &job).await, perform(&caller.tenant, &world.platform, &job).await];
 

@@ -230,9 +230,8 @@ async fn sources_are_listed_newest_first_and_the_cursor_outlives_its_source() {
     for name in ["a", "b", "c"] {
         deploy(&world, &caller, &component(name, json!({})), json!({})).await.unwrap();
     }
-    let names = |page: &crate::manage::paging::PageOf<Source>| {
-        page.items.iter().map(|source| source.name.clone()).collect::<Vec<_>>()
-    };
+    let names =
+        |page: &crate::paging::PageOf<Source>| page.items.iter().map(|source| source.name.clone()).collect::<Vec<_>>();
     let query = |after: Option<String>| domain::paging::PageQuery {
         limit: domain::paging::Limit::parse_text("1").unwrap(),
         after: after.map(|text| domain::paging::Cursor::parse(&text).unwrap()),
@@ -249,8 +248,9 @@ async fn sources_are_listed_newest_first_and_the_cursor_outlives_its_source() {
 
 #[tokio::test]
 async fn deleting_a_source_clears_what_it_stored_and_who_listened() {
-    use crate::manage::chores::{Progress, perform};
+    use crate::manage::chores::perform;
     use crate::manage::subscriptions::{self, Wanted};
+    use crate::ports::Progress;
     use crate::records::Job;
     let (world, caller) = world().await;
     let emitter = deploy(&world, &caller, &component("e", json!({})), json!({})).await.unwrap();

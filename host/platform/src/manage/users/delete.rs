@@ -7,13 +7,14 @@
 use domain::ids::UserId;
 use store::{DirectoryWrite, Enqueue, Lookup, Op, Page, Tenant};
 
+use crate::invoke::Dedupe;
 use crate::manage::audit;
-use crate::manage::chores::clear_party;
+use crate::manage::chores::{clear_emitter, clear_values};
 use crate::manage::hooks::stop_timers;
 use crate::manage::sources::{change_ms, endpoints};
 use crate::records::{
-    Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Source, Stored, Subscription, User, Webhook,
-    Workflow, names, shelf,
+    Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Source, Stored, Subscription, User,
+    Webhook, Workflow, decode, names, shelf,
 };
 use crate::{Caller, Error, Noun, Platform};
 
@@ -30,8 +31,8 @@ const KINDS: [&str; 10] = [
     AutoSubscription::KIND,
     Workflow::KIND,
     DeadLetter::KIND,
-    crate::flow::ACCEPTANCE_KIND,
-    crate::flow::DEDUPE_KIND,
+    Acceptance::KIND,
+    Dedupe::KIND,
 ];
 
 pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
@@ -39,7 +40,7 @@ pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<()
     let operator = names::operator();
     let found = shelf::find::<User>(&*platform.store, &operator, Lookup::Id(id)).await?;
     let kept = found.ok_or_else(|| Error::not_found(Noun::User, id))?;
-    // As with roles: the last admin would lock everybody out.
+    // As with roles: without an admin, no account could be managed.
     if kept.record.id == caller.user.id {
         return Err(Error::OwnRole);
     }
@@ -66,12 +67,12 @@ pub(in crate::manage) async fn forget_step(
     for kind in KINDS {
         is_done &= forget_kind(platform, &tenant, kind).await?;
     }
-    is_done &= clear_party(&tenant, platform, audit::EMITTER).await?;
+    is_done &= clear_emitter(&tenant, platform, audit::EMITTER).await?;
     if !is_done {
         return Ok(false);
     }
     for key in claims {
-        // Somebody else may have the name by the time the chore is done again.
+        // Another account may have the name by the time the chore is performed again.
         if platform.store.look_up(&key).await?.is_some_and(|holder| holder == user.as_str().as_bytes()) {
             platform.store.write_directory(DirectoryWrite::Remove { key }).await?;
         }
@@ -86,7 +87,7 @@ async fn forget_sources(platform: &Platform, tenant: &Tenant) -> Result<bool, Er
         let mut batch = platform.batch(tenant);
         batch.operations.extend(stop_timers(source));
         platform.store.commit(batch).await?;
-        while !clear_party(tenant, platform, source.id.as_str()).await? {}
+        while !clear_emitter(tenant, platform, source.id.as_str()).await? {}
         endpoints::remove(platform, source.endpoint_keys()).await?;
         platform.store.commit(platform.batch(tenant).then(shelf::delete(source))).await?;
     }
@@ -108,10 +109,14 @@ async fn forget_kind(platform: &Platform, tenant: &Tenant, kind: &str) -> Result
     if listed.items.is_empty() {
         return Ok(true);
     }
-    // What actions stored is under the component's id, and what workflows emitted under theirs.
+    // What actions stored is under the component's id, what workflows emitted under theirs, what their steps stored
+    // under each step.
     if kind == Component::KIND || kind == Workflow::KIND {
         for record in &listed.items {
-            while !clear_party(tenant, platform, &record.id).await? {}
+            while !clear_emitter(tenant, platform, &record.id).await? {}
+            if kind == Workflow::KIND {
+                clear_steps(tenant, platform, &decode(&record.value)?).await?;
+            }
         }
     }
     let mut batch = platform.batch(tenant);
@@ -119,4 +124,12 @@ async fn forget_kind(platform: &Platform, tenant: &Tenant, kind: &str) -> Result
     batch.operations.extend(gone);
     platform.store.commit(batch).await?;
     Ok(false)
+}
+
+async fn clear_steps(tenant: &Tenant, platform: &Platform, workflow: &Workflow) -> Result<(), Error> {
+    for step in &workflow.steps {
+        let scope = names::db_of_step(&workflow.id, &step.name);
+        while !clear_values(tenant, platform, scope.clone()).await? {}
+    }
+    Ok(())
 }

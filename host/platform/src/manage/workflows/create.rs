@@ -4,18 +4,15 @@ use domain::component::Kind;
 use domain::ids::{EmitterId, WorkflowId};
 use domain::props;
 use serde_json::{Map, Value};
-use store::Tenant;
 
 use crate::manage::code::{self, CodeRequest, Resolved};
 use crate::manage::{configure, subscriptions};
-use crate::records::{RecordError, Step, Workflow, shelf};
-use crate::vault::Context;
-use crate::{Caller, Error, Platform};
+use crate::records::workflow::TRIGGER;
+use crate::records::{Step, Workflow, shelf};
+use crate::{Caller, Error, Platform, sealed_props};
 
 /// A run goes through all of them while its trigger waits.
 const STEPS_MAXIMUM: usize = 100;
-/// Where later steps find the event.
-pub(crate) const TRIGGER: &str = "trigger";
 
 #[derive(Clone, Debug, Default)]
 pub struct NewWorkflow {
@@ -46,14 +43,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewWorkflow) -> R
         }
         steps.push(step);
     }
-    let secrets = match secrets.is_empty() {
-        true => None,
-        false => {
-            let unwritable = |source| RecordError::Unwritable { kind: "secrets", source };
-            let text = serde_json::to_vec(&secrets).map_err(unwritable)?;
-            Some(platform.vault.seal(secrets_context(&caller.tenant, &id), &text)?)
-        }
-    };
+    let secrets = sealed_props::seal(platform, &caller.tenant, id.as_str(), &secrets)?;
     let workflow = Workflow { id, name: new.name, is_active: true, steps, secrets, created_at: now, updated_at: now };
     let emitter = EmitterId::Workflow(workflow.id.clone());
     let mut batch = platform.batch(&caller.tenant).require(shelf::absent(&workflow)).then(shelf::put(&workflow)?);
@@ -61,24 +51,6 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewWorkflow) -> R
     batch.operations.extend(subscriptions::subscribe_new_emitter(caller, platform, &emitter).await?);
     platform.store.commit(batch).await?;
     Ok(workflow)
-}
-
-/// The secret values of a workflow, by step and prop.
-pub(crate) fn secrets_of(
-    platform: &Platform,
-    tenant: &Tenant,
-    workflow: &Workflow,
-) -> Result<Map<String, Value>, Error> {
-    let Some(sealed) = &workflow.secrets else {
-        return Ok(Map::new());
-    };
-    let opened = platform.vault.open(secrets_context(tenant, &workflow.id), sealed)?;
-    let malformed = |source| RecordError::Malformed { kind: "secrets", source };
-    Ok(serde_json::from_slice(opened.expose()).map_err(malformed)?)
-}
-
-fn secrets_context<'a>(tenant: &'a Tenant, workflow: &'a WorkflowId) -> Context<'a> {
-    Context { tenant: tenant.as_str(), record: workflow.as_str(), field: "secrets" }
 }
 
 /// Names become properties of `steps`.

@@ -17,15 +17,15 @@ use crate::records::{Source, Stored, decode, names};
 const HELD: usize = 16_384;
 
 #[derive(Default)]
-pub(super) struct Sources {
+pub(crate) struct Sources {
     endpoints: Mutex<HashMap<EndpointKey, Address>>,
     sources: Mutex<HashMap<SourceId, Held>>,
 }
 
 #[derive(Clone)]
-pub(super) struct Address {
-    pub(super) tenant: Tenant,
-    pub(super) source: SourceId,
+pub(crate) struct Address {
+    pub(crate) tenant: Tenant,
+    pub(crate) source: SourceId,
 }
 
 #[derive(Clone)]
@@ -37,7 +37,7 @@ struct Held {
 // === impl Sources ===
 
 impl Sources {
-    pub(super) async fn at_endpoint(
+    pub(crate) async fn at_endpoint(
         &self,
         store: &dyn Store,
         key: &EndpointKey,
@@ -60,7 +60,7 @@ impl Sources {
         Ok(Some((address.tenant, source)))
     }
 
-    pub(super) async fn find(
+    pub(crate) async fn find(
         &self,
         store: &dyn Store,
         tenant: &Tenant,

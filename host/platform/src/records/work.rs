@@ -6,11 +6,13 @@ use domain::ids::{EmitterId, ListenerId, SourceId, WorkflowId};
 use domain::json::Json;
 use serde::{Deserialize, Serialize};
 
-use crate::records::{self, Event, RecordError, Stored, decode_as, encode_as};
+use store::{Enqueue, Op};
+
+use super::{Event, Job, RecordError, Stored, decode_as, encode_as, shelf};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "job", rename_all = "snake_case")]
-pub(super) enum Work {
+pub(crate) enum Work {
     /// Runs an accepted request whose host died before its run was committed.
     Accepted {
         acceptance: String,
@@ -18,42 +20,42 @@ pub(super) enum Work {
     Deliver(Delivery),
     Send(Sending),
     #[serde(untagged)]
-    Chore(records::Job),
+    Chore(Job),
 }
 
 /// One event for one listener. It carries the event: the stream may have moved on by the time it is delivered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Delivery {
-    pub(super) emitter: EmitterId,
-    pub(super) listener: ListenerId,
+pub(crate) struct Delivery {
+    pub(crate) emitter: EmitterId,
+    pub(crate) listener: ListenerId,
     #[serde(flatten)]
-    pub(super) cause: Cause,
-    pub(super) event: Event,
+    pub(crate) cause: Cause,
+    pub(crate) event: Event,
     /// Asked for by hand: it is tried also at a webhook that was switched off.
     #[serde(default)]
-    pub(super) is_replay: bool,
+    pub(crate) is_replay: bool,
 }
 
 /// A request that was answered before its run was committed. The batch that holds what the run did removes it, and
-/// requires that it is still there: whoever runs it a second time cannot apply it a second time.
+/// requires that it is still there, so that a second run of it cannot be applied.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Acceptance {
-    pub(super) id: String,
-    pub(super) source: SourceId,
-    pub(super) event: Json,
+pub(crate) struct Acceptance {
+    pub(crate) id: String,
+    pub(crate) source: SourceId,
+    pub(crate) event: Json,
 }
 
 /// A request that an action asked for with `$.send.http`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Sending {
+pub(crate) struct Sending {
     /// Is told when it could not be sent.
-    pub(super) workflow: WorkflowId,
-    pub(super) step: String,
-    pub(super) method: String,
-    pub(super) url: String,
-    pub(super) headers: Vec<(String, String)>,
+    pub(crate) workflow: WorkflowId,
+    pub(crate) step: String,
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
     /// In base64.
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 // === impl Work ===
@@ -62,11 +64,11 @@ impl Work {
     const KIND: &'static str = "job";
     const VERSION: u32 = 1;
 
-    pub(super) fn encode(&self) -> Result<Bytes, RecordError> {
+    pub(crate) fn encode(&self) -> Result<Bytes, RecordError> {
         encode_as(Self::KIND, Self::VERSION, self)
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
         decode_as(Self::KIND, Self::VERSION, bytes)
     }
 }
@@ -75,12 +77,12 @@ impl Work {
 
 impl Delivery {
     /// Events of one emitter reach one listener in their order.
-    pub(super) fn lane(&self) -> String {
+    pub(crate) fn lane(&self) -> String {
         format!("{}/{}", self.emitter, self.listener)
     }
 
     /// The stream, by the name one subscribes to.
-    pub(super) fn event_name(&self) -> &str {
+    pub(crate) fn event_name(&self) -> &str {
         let name = self.event.metadata.name.as_str();
         if name.is_empty() { "default" } else { name }
     }
@@ -91,5 +93,17 @@ impl Stored for Acceptance {
 
     fn id(&self) -> String {
         self.id.clone()
+    }
+}
+
+// === impl Acceptance ===
+
+impl Acceptance {
+    /// Makes the request durable and queues its run. The host that runs it at once holds the job until then, so that no
+    /// other host does.
+    pub(crate) fn accept(&self, due_ms: u64, held_until_ms: Option<u64>) -> Result<[Op; 2], RecordError> {
+        let payload = Work::Accepted { acceptance: self.id.clone() }.encode()?;
+        let run = Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms });
+        Ok([shelf::put(self)?, run])
     }
 }

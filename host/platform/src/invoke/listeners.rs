@@ -1,7 +1,7 @@
-//! Who listens: from a tenant's subscriptions to the jobs that deliver a run's events.
+//! From a tenant's subscriptions to the jobs that deliver a run's events to its listeners.
 //!
 //! Subscriptions are only ever added and removed, and places in a list are never reused: the place of the newest one
-//! and their number tell whether what is held is still everything. So a turn costs one small read, and a subscription
+//! and their number tell whether what is held is still everything. So a run costs one small read, and a subscription
 //! made on another host counts from its next event on.
 
 use std::collections::HashMap;
@@ -12,42 +12,41 @@ use domain::ids::EmitterId;
 use domain::subscriptions::{self as rules, Stream};
 use store::{Enqueue, EntryRef, Op, Page, Store, Tenant};
 
-use super::job::{Delivery, Work};
 use crate::Error;
-use crate::records::{Event, RecordError, Stored, Subscription, shelf};
+use crate::records::{Delivery, Event, RecordError, Stored, Subscription, Work, shelf};
 
 /// Tenants whose subscriptions are held; what is dropped is read again.
 const TENANTS_HELD: usize = 1024;
 
 #[derive(Default)]
-pub(super) struct Routes {
+pub(crate) struct Listeners {
     held: Mutex<HashMap<Tenant, Held>>,
 }
 
-pub(super) type Subscriptions = Arc<Vec<rules::Subscription>>;
+pub(crate) type Subscriptions = Arc<Vec<rules::Subscription>>;
 
 /// One event that was appended in the batch that delivers it.
-pub(super) struct Outgoing<'a> {
+pub(crate) struct Outgoing<'a> {
     /// Its place among the batch's appends.
-    pub(super) index: usize,
-    pub(super) stream: &'a str,
-    pub(super) event: &'a Event,
+    pub(crate) index: usize,
+    pub(crate) stream: &'a str,
+    pub(crate) event: &'a Event,
     /// When subscribers are to get it, if not at once.
-    pub(super) delivery_ms: Option<u64>,
+    pub(crate) delivery_ms: Option<u64>,
 }
 
-/// What all events of a turn have in common.
-pub(super) struct Sender<'a> {
-    pub(super) emitter: &'a EmitterId,
-    pub(super) now_ms: u64,
-    pub(super) cause: Cause,
+/// What all events of a run have in common.
+pub(crate) struct Sender<'a> {
+    pub(crate) emitter: &'a EmitterId,
+    pub(crate) now_ms: u64,
+    pub(crate) cause: Cause,
 }
 
 /// The jobs that bring events to their listeners.
-pub(super) struct Deliveries {
-    pub(super) operations: Vec<Op>,
+pub(crate) struct Deliveries {
+    pub(crate) operations: Vec<Op>,
     /// Why some are missing.
-    pub(super) dropped: Option<String>,
+    pub(crate) dropped: Option<String>,
 }
 
 struct Held {
@@ -62,7 +61,7 @@ struct Stamp {
 }
 
 /// The jobs that bring each event to its listeners, each listener once, as far as the trigger's budget goes.
-pub(super) fn deliveries<'a>(
+pub(crate) fn deliveries<'a>(
     subscriptions: &[rules::Subscription],
     sender: &Sender<'_>,
     outgoing: impl Iterator<Item = Outgoing<'a>>,
@@ -106,10 +105,10 @@ pub(super) fn deliveries<'a>(
     Ok(Deliveries { operations, dropped })
 }
 
-// === impl Routes ===
+// === impl Listeners ===
 
-impl Routes {
-    pub(super) async fn of(&self, store: &dyn Store, tenant: &Tenant) -> Result<Subscriptions, Error> {
+impl Listeners {
+    pub(crate) async fn of(&self, store: &dyn Store, tenant: &Tenant) -> Result<Subscriptions, Error> {
         let newest = store.records(tenant, Subscription::KIND, Page::newest(1)).await?;
         let stamp = Stamp { newest: newest.items.first().map(|record| record.position), total: newest.total };
         if stamp.total == 0 {
@@ -118,7 +117,7 @@ impl Routes {
         if let Some(held) = self.lock().get(tenant).filter(|held| held.stamp == stamp) {
             return Ok(held.subscriptions.clone());
         }
-        // What changes between the two reads changes the stamp as well: the next turn reads again.
+        // What changes between the two reads changes the stamp as well: the next run reads again.
         let listed = shelf::list_all::<Subscription>(store, tenant).await?;
         let subscriptions = Arc::new(listed.into_iter().map(|kept| kept.record.0).collect::<Vec<_>>());
         let mut held = self.lock();

@@ -17,7 +17,7 @@ pub(crate) struct ReplySlot {
 // === impl ReplySlot ===
 
 impl ReplySlot {
-    pub(super) fn put(&self, reply: Reply) {
+    pub(crate) fn put(&self, reply: Reply) {
         *self.lock() = Some(reply);
         self.arrived.notify_one();
     }
@@ -27,7 +27,7 @@ impl ReplySlot {
     }
 
     /// Returns when a reply is there. Cancel-safe; for one waiter.
-    pub(super) async fn arrived(&self) {
+    pub(crate) async fn arrived(&self) {
         while self.lock().is_none() {
             self.arrived.notified().await;
         }

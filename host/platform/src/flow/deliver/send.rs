@@ -8,17 +8,16 @@ use domain::retry::{Attempt, Verdict, classify};
 use serde_json::Value;
 use store::{Enqueue, Job, Lookup, Op};
 
-use super::deliver::retry_after;
-use super::handle::Flow;
-use super::job::{Sending, Work};
-use super::perform::Fate;
+use super::webhook::retry_after;
 use super::workflow::{Failure, failure_event};
 use crate::Error;
+use crate::flow::handle::Flow;
+use crate::flow::work::Completion;
 use crate::ports::Posting;
-use crate::records::{RecordError, Workflow, names, shelf};
+use crate::records::{RecordError, Sending, StreamEntry, Work, Workflow, names, shelf};
 
 /// The job that sends a request of a step.
-pub(super) fn enqueue(workflow: &Workflow, step: &str, send: HttpSend, now_ms: u64) -> Result<Op, RecordError> {
+pub(crate) fn enqueue(workflow: &Workflow, step: &str, send: HttpSend, now_ms: u64) -> Result<Op, RecordError> {
     let sending = Sending {
         workflow: workflow.id.clone(),
         step: step.to_owned(),
@@ -39,12 +38,12 @@ pub(super) fn enqueue(workflow: &Workflow, step: &str, send: HttpSend, now_ms: u
 // === impl Flow ===
 
 impl Flow {
-    pub(super) async fn send(&self, job: &Job, sending: &Sending) -> Result<Fate, Error> {
+    pub(crate) async fn send(&self, job: &Job, sending: &Sending) -> Result<Completion, Error> {
         // By tenant: what one made fail must not hold up another that sends to the same address.
         let destination = format!("{} {}", job.tenant, sending.url);
         let place = match self.destination_gate.enter(&destination, self.platform.clock.now_ms()) {
             Ok(place) => place,
-            Err(until_ms) => return Ok(Fate::HandedBack { until_ms }),
+            Err(until_ms) => return Ok(Completion::Released { until_ms }),
         };
         let malformed = |error| RecordError::Malformed { kind: "job", source: serde::de::Error::custom(error) };
         let body = STANDARD.decode(&sending.body).map_err(malformed)?;
@@ -84,7 +83,7 @@ impl Flow {
     }
 
     /// In the `$errors` of its workflow, if that is still there.
-    async fn tell_unsent(&self, job: &Job, sending: &Sending, reason: &str) -> Result<Fate, Error> {
+    async fn tell_unsent(&self, job: &Job, sending: &Sending, reason: &str) -> Result<Completion, Error> {
         let (store, id) = (&*self.platform.store, sending.workflow.as_str());
         let Some(kept) = shelf::find::<Workflow>(store, &job.tenant, Lookup::Id(id)).await? else {
             return self.acknowledge(job, Vec::new()).await;

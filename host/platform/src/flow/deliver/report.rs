@@ -1,41 +1,49 @@
 //! What the platform itself has to say in a source's `$errors`.
 
+use domain::ids::EmitId;
 use domain::json::Json;
+use domain::plan::Context;
 use domain::users::QuotaError;
 use store::{Op, Precondition, Tenant};
 
-use super::handle::Flow;
-use super::plan::About;
-use super::quota::reports_of_today;
 use crate::Error;
-use crate::records::{Source, names};
+use crate::flow::admit::reports_of_today;
+use crate::flow::handle::Flow;
+use crate::records::{Source, StreamEntry, names};
 
 /// An event of `$errors` that no run threw. It is not delivered to listeners: what it tells of is that deliveries
 /// stopped.
-pub(super) struct Report<'a> {
-    pub(super) code: &'a str,
-    pub(super) message: &'a str,
+pub(crate) struct Report<'a> {
+    pub(crate) code: &'a str,
+    pub(crate) message: &'a str,
     /// What could not be processed.
-    pub(super) original_event: Option<Json>,
+    pub(crate) original_event: Option<Json>,
 }
 
 // === impl Flow ===
 
 impl Flow {
     /// The operation that puts a report into the stream of a source.
-    pub(super) fn report(&self, source: &Source, report: Report<'_>) -> Result<Op, Error> {
-        let run_id = String::new();
+    pub(crate) fn report(&self, source: &Source, report: Report<'_>) -> Result<Op, Error> {
         let Report { code, message, original_event } = report;
-        let about =
-            About { platform: &self.platform, source, run_id: &run_id, original_event: original_event.as_ref() };
-        let event = about.report(code, "Error", message, message);
+        let platform = &self.platform;
+        let context = Context {
+            emitter_id: source.id.as_str(),
+            dedupe: None,
+            limits: &platform.config.limits,
+            run_id: "",
+            original_event: original_event.as_ref(),
+            now_ms: platform.clock.instant_ms(),
+            emit_id: &|| EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()),
+        };
+        let event = context.report(code, "Error", message, message);
         let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
         let (emitter, stream) = (source.id.to_string(), names::ERRORS.to_owned());
         Ok(Op::Append { emitter, stream, value: event.encode()?, keep })
     }
 
     /// Design: "over quota … one `$errors` event says so". Best effort: the refusal does not depend on it.
-    pub(super) async fn report_quota(&self, tenant: &Tenant, source: &Source, quota: &QuotaError) {
+    pub(crate) async fn report_quota(&self, tenant: &Tenant, source: &Source, quota: &QuotaError) {
         if let Err(error) = self.commit_quota_report(tenant, source, quota).await {
             tracing::warn!(source.id = %source.id, %error, "that a quota is used up could not be reported");
         }

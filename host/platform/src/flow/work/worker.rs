@@ -8,7 +8,7 @@ use store::{Job, LeaseRequest, Leased, Partition, Tick};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::handle::Flow;
+use crate::flow::handle::Flow;
 
 /// A pulse may be missed, and another host's is not heard: look at least this often.
 const LOOK_EVERY_MS: u64 = 1000;
@@ -19,7 +19,7 @@ const LEASED_AT_ONCE: usize = 64;
 type Performing = BoxFuture<'static, ()>;
 
 /// Works on due jobs and timers. Several hosts may each run one on the same store.
-pub struct Worker(pub(super) Arc<Flow>);
+pub struct Worker(pub(in crate::flow) Arc<Flow>);
 
 #[derive(Clone, Copy)]
 enum Kind {
@@ -51,13 +51,13 @@ impl Worker {
 
 /// Leases as much as there are places for, works on it aside, and waits for what is due next.
 async fn each_round(flow: &Arc<Flow>, kind: Kind, places: &Arc<Semaphore>, shutdown: &CancellationToken) {
-    let (mut pulse, mut handed_back) = (flow.platform.store.pulse().work(), flow.handed_back.subscribe());
+    let (mut pulse, mut released) = (flow.platform.store.pulse().work(), flow.released.subscribe());
     loop {
         let Some(first) = first_place(places, shutdown).await else {
             return;
         };
         pulse.mark_unchanged();
-        handed_back.mark_unchanged();
+        released.mark_unchanged();
         let now_ms = flow.platform.clock.now_ms();
         let mut free = vec![first];
         free.extend(std::iter::from_fn(|| places.clone().try_acquire_owned().ok()).take(LEASED_AT_ONCE - 1));
@@ -82,7 +82,7 @@ async fn each_round(flow: &Arc<Flow>, kind: Kind, places: &Arc<Semaphore>, shutd
         // All are cancel-safe: nothing is taken by waiting.
         tokio::select! {
             () = shutdown.cancelled() => return,
-            _ = handed_back.changed() => {}
+            _ = released.changed() => {}
             _ = pulse.changed() => {}
             () = flow.platform.clock.sleep_until(next_ms.max(now_ms + 1)) => {}
         }

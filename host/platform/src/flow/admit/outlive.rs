@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// Dropped before it has ended, it goes on as a task.
-pub(super) struct Outliving {
+pub(crate) struct Outliving {
     work: Option<BoxFuture<'static, ()>>,
     tasks: TaskTracker,
     /// Shutdown waits for this as it waits for a task.
@@ -22,7 +22,7 @@ pub(super) struct Outliving {
 // === impl Outliving ===
 
 impl Outliving {
-    pub(super) fn new(work: BoxFuture<'static, ()>, tasks: &TaskTracker) -> Self {
+    pub(crate) fn new(work: BoxFuture<'static, ()>, tasks: &TaskTracker) -> Self {
         Self { work: Some(work), tasks: tasks.clone(), _counted: tasks.token() }
     }
 }

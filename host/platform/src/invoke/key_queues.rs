@@ -20,7 +20,7 @@ pub(super) struct Key {
 
 /// A queue exists while a run holds its front or waits in it, so memory is bounded by the runs under way.
 #[derive(Default)]
-pub struct KeyQueues(Mutex<HashMap<Key, Queue>>);
+pub(crate) struct KeyQueues(Mutex<HashMap<Key, Queue>>);
 
 #[derive(Clone, Default)]
 struct Queue {

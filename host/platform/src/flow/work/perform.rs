@@ -4,66 +4,61 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 
-use domain::fan_out::{Cause, DEPTH_MAXIMUM};
+use domain::fan_out::DEPTH_MAXIMUM;
 use domain::ids::{ListenerId, SourceId};
 use domain::json::Json;
 use domain::users::QuotaError;
-use store::{CommitError, Job, Lease, Lookup, Op, Precondition, Tenant};
+use store::{CommitError, Job, Lease, Lookup, Op, Tenant};
 
-use super::dead_letters::Epitaph;
-use super::handle::Flow;
-use super::job::{Acceptance, Delivery, Work};
-use super::quota::resets_at_ms;
-use super::report::Report;
-use super::trigger::still_accepted;
-use super::turn::{Owner, Turn, execute};
 use crate::Error;
-use crate::manage::chores::{self, Progress};
-use crate::ports::{Call, RunLimits};
-use crate::records::{Source, shelf};
+use crate::flow::admit::{resets_at_ms, still_accepted};
+use crate::flow::deliver::{GivenUp, Report};
+use crate::flow::handle::Flow;
+use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, execute, settle};
+use crate::ports::{Call, Progress, RunLimits};
+use crate::records::{Acceptance, Delivery, Source, Work, shelf};
 
 /// After a failure of ours.
 const TRY_AGAIN_MS: u64 = 1000;
 /// The operator may raise a quota before it resets: what waits for it asks again this often.
 const QUOTA_LOOK_MS: u64 = 60_000;
 
-/// What became of a piece of work.
+/// How a job or tick ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It was settled in a batch.
-    Settled,
-    /// It is still to be done, from this time on. This was no attempt.
-    HandedBack { until_ms: u64 },
+pub(crate) enum Completion {
+    /// Its batch is committed.
+    Committed,
+    /// It is available again from this time on. This does not count as an attempt.
+    Released { until_ms: u64 },
 }
 
-/// A run to be made for a piece of work.
-pub(super) struct Commission<'a> {
-    pub(super) tenant: &'a Tenant,
-    pub(super) source: &'a Source,
-    pub(super) event: Json,
-    pub(super) cause: Cause,
-    pub(super) preconditions: Vec<Precondition>,
+/// A run of a source for a job or tick.
+pub(crate) struct QueuedRun<'a> {
+    pub(crate) tenant: &'a Tenant,
+    pub(crate) source: &'a Source,
+    pub(crate) event: Json,
+    pub(crate) frame: Frame,
 }
 
 // === impl Flow ===
 
 impl Flow {
-    pub(super) async fn perform_job(&self, job: &Job) {
+    pub(crate) async fn perform_job(&self, job: &Job) {
         let lease = Lease::from(job.lease);
         let ended = match self.tenant_gate.enter(job.tenant.as_str(), self.platform.clock.now_ms()) {
-            Err(until_ms) => Ok(Fate::HandedBack { until_ms }),
-            Ok(_place) => self.renewing(&job.tenant, &lease, self.work_on(job)).await,
+            Err(until_ms) => Ok(Completion::Released { until_ms }),
+            Ok(_place) => self.renewing_lease(&job.tenant, &lease, self.work_on(job)).await,
         };
-        self.conclude(&job.tenant, &lease, ended).await;
+        self.complete(&job.tenant, &lease, ended).await;
     }
 
-    /// Keeps the lease while the work goes on. Whoever lost it stops: somebody else is at it.
-    pub(super) async fn renewing(
+    /// Renews the lease while the work goes on, and stops when it is lost: then another host has it.
+    pub(crate) async fn renewing_lease(
         &self,
         tenant: &Tenant,
         lease: &Lease,
-        work: impl Future<Output = Result<Fate, Error>>,
-    ) -> Result<Fate, Error> {
+        work: impl Future<Output = Result<Completion, Error>>,
+    ) -> Result<Completion, Error> {
         let mut work = pin!(work);
         loop {
             let now_ms = self.platform.clock.now_ms();
@@ -82,31 +77,31 @@ impl Flow {
         }
     }
 
-    pub(super) async fn conclude(&self, tenant: &Tenant, lease: &Lease, ended: Result<Fate, Error>) {
+    pub(crate) async fn complete(&self, tenant: &Tenant, lease: &Lease, ended: Result<Completion, Error>) {
         match ended {
-            Ok(Fate::Settled) => {}
-            Ok(Fate::HandedBack { until_ms }) => self.hand_back(tenant, lease, until_ms).await,
+            Ok(Completion::Committed) => {}
+            Ok(Completion::Released { until_ms }) => self.release(tenant, lease, until_ms).await,
             Err(Error::Batch(CommitError::LeaseLost)) => tracing::debug!("work was done by another host"),
             Err(error) => {
                 tracing::warn!(%tenant, %error, "work failed and will be tried again");
-                self.hand_back(tenant, lease, self.platform.clock.now_ms() + TRY_AGAIN_MS).await;
+                self.release(tenant, lease, self.platform.clock.now_ms() + TRY_AGAIN_MS).await;
             }
         }
     }
 
-    async fn hand_back(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) {
+    async fn release(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) {
         // When this fails the lease runs out by itself.
         if let Err(error) = self.platform.store.extend(tenant, lease, until_ms).await {
             tracing::debug!(%error, "a lease could not be given back");
         }
-        self.handed_back.send_replace(());
+        self.released.send_replace(());
     }
 
-    async fn work_on(&self, job: &Job) -> Result<Fate, Error> {
+    async fn work_on(&self, job: &Job) -> Result<Completion, Error> {
         match Work::decode(&job.payload)? {
             Work::Accepted { acceptance } => self.redo(job, &acceptance).await,
             Work::Chore(chore) => {
-                while chores::perform(&job.tenant, &self.platform, &chore).await? == Progress::More {}
+                while self.chores.perform(&job.tenant, &chore).await? == Progress::More {}
                 self.acknowledge(job, Vec::new()).await
             }
             Work::Deliver(delivery) => match &delivery.listener {
@@ -118,20 +113,20 @@ impl Flow {
         }
     }
 
-    pub(super) async fn acknowledge(&self, job: &Job, operations: Vec<Op>) -> Result<Fate, Error> {
+    pub(crate) async fn acknowledge(&self, job: &Job, operations: Vec<Op>) -> Result<Completion, Error> {
         let mut batch = self.platform.batch(&job.tenant).then(Op::Acknowledge(job.lease));
         batch.operations.extend(operations);
         self.platform.store.commit(batch).await?;
-        Ok(Fate::Settled)
+        Ok(Completion::Committed)
     }
 
-    pub(super) async fn give_up(&self, job: &Job, delivery: &Delivery, epitaph: Epitaph) -> Result<Fate, Error> {
-        let operations = self.bury(&job.tenant, delivery, job.entry, epitaph).await?;
+    pub(crate) async fn give_up(&self, job: &Job, delivery: &Delivery, given_up: GivenUp) -> Result<Completion, Error> {
+        let operations = self.dead_letter(&job.tenant, delivery, job.entry, given_up).await?;
         self.acknowledge(job, operations).await
     }
 
     /// An accepted request whose run was never committed. Mostly it was, and there is nothing left to do.
-    async fn redo(&self, job: &Job, id: &str) -> Result<Fate, Error> {
+    async fn redo(&self, job: &Job, id: &str) -> Result<Completion, Error> {
         let found = shelf::find::<Acceptance>(&*self.platform.store, &job.tenant, Lookup::Id(id)).await?;
         let Some(acceptance) = found.map(|kept| kept.record) else {
             return self.acknowledge(job, Vec::new()).await;
@@ -140,19 +135,18 @@ impl Flow {
         let Some(source) = self.source(&job.tenant, &acceptance.source).await? else {
             return self.acknowledge(job, vec![removal]).await;
         };
-        let preconditions = vec![still_accepted(&acceptance)];
-        let (tenant, event) = (&job.tenant, acceptance.event);
-        let cause = self.outside();
-        let commission = Commission { tenant, source: &source, event, cause, preconditions };
+        let mut frame = Frame::outside(&self.platform);
+        frame.preconditions.push(still_accepted(&acceptance));
+        let run = QueuedRun { tenant: &job.tenant, source: &source, event: acceptance.event, frame };
         let acknowledgement = Op::Acknowledge(job.lease);
-        match self.commission(commission, |_| vec![removal, acknowledgement]).await {
+        match self.run_queued(run, |_| vec![removal, acknowledgement]).await {
             // The first host was only slow: what it did counts.
             Err(Error::Changed) => self.acknowledge(job, Vec::new()).await,
             ended => ended,
         }
     }
 
-    async fn deliver_to_source(&self, job: &Job, delivery: &Delivery, id: &SourceId) -> Result<Fate, Error> {
+    async fn deliver_to_source(&self, job: &Job, delivery: &Delivery, id: &SourceId) -> Result<Completion, Error> {
         let source = self.source(&job.tenant, id).await?;
         let Some(source) = source.filter(|source| source.is_active) else {
             return self.acknowledge(job, Vec::new()).await;
@@ -163,19 +157,19 @@ impl Flow {
             let report = Report { code: "loop", message: &message, original_event: Some(event) };
             return self.acknowledge(job, vec![self.report(&source, report)?]).await;
         }
-        let (tenant, cause) = (&job.tenant, delivery.cause.deeper());
-        let commission = Commission { tenant, source: &source, event, cause, preconditions: Vec::new() };
+        let frame = Frame::new(delivery.cause.deeper());
+        let run = QueuedRun { tenant: &job.tenant, source: &source, event, frame };
         let acknowledgement = Op::Acknowledge(job.lease);
-        self.commission(commission, |_| vec![acknowledgement]).await
+        self.run_queued(run, |_| vec![acknowledgement]).await
     }
 
-    /// Runs a source and commits what it did together with `settlement`, made from the time the run ended at.
-    pub(super) async fn commission(
+    /// Runs a source and commits what it did together with `completion`, made from the time the run ended at.
+    pub(crate) async fn run_queued(
         &self,
-        commission: Commission<'_>,
-        settlement: impl FnOnce(i64) -> Vec<Op>,
-    ) -> Result<Fate, Error> {
-        let Commission { tenant, source, event, cause, preconditions } = commission;
+        run: QueuedRun<'_>,
+        completion: impl FnOnce(i64) -> Vec<Op>,
+    ) -> Result<Completion, Error> {
+        let QueuedRun { tenant, source, event, mut frame } = run;
         let plan = match self.quota.check(&self.platform, tenant).await {
             Ok(plan) => plan,
             Err(Error::Quota(quota)) => {
@@ -184,28 +178,37 @@ impl Flow {
             }
             Err(error) => return Err(error),
         };
-        let turn = Turn {
+        let invocation = Invocation {
             owner: Owner { tenant, plan: &plan },
-            source,
+            target: Target::of_source(source),
             call: Call::Run { event },
             limits: RunLimits::background(&self.platform.config.limits),
             reply: None,
-            operations: Vec::new(),
         };
-        let executed = execute(&self.platform, &turn, turn.transaction(&self.platform)).await?;
-        let mut frame = self.frame(cause);
-        frame.preconditions = preconditions;
-        frame.operations = settlement(self.platform.clock.instant_ms());
-        self.settle(&turn, executed, frame).await?;
-        Ok(Fate::Settled)
+        let executed = execute(&self.platform, &invocation, invocation.transaction(&self.platform)).await?;
+        frame.operations = completion(self.platform.clock.instant_ms());
+        self.settle(&invocation, executed, frame).await?;
+        Ok(Completion::Committed)
     }
 
-    pub(super) fn wait_for_quota(&self, quota: &QuotaError) -> Fate {
+    /// Commits a run and counts it.
+    pub(crate) async fn settle(
+        &self,
+        invocation: &Invocation<'_>,
+        executed: Executed,
+        frame: Frame,
+    ) -> Result<Ran, Error> {
+        let ran = settle(&self.platform, invocation, executed, frame).await?;
+        self.quota.add(&self.platform, invocation.owner.tenant, &ran.outcome.usage);
+        Ok(ran)
+    }
+
+    pub(crate) fn wait_for_quota(&self, quota: &QuotaError) -> Completion {
         let look_ms = self.platform.clock.now_ms().saturating_add(QUOTA_LOOK_MS);
-        Fate::HandedBack { until_ms: resets_at_ms(quota).min(look_ms) }
+        Completion::Released { until_ms: resets_at_ms(quota).min(look_ms) }
     }
 
-    pub(super) async fn source(&self, tenant: &Tenant, id: &SourceId) -> Result<Option<Arc<Source>>, Error> {
+    pub(crate) async fn source(&self, tenant: &Tenant, id: &SourceId) -> Result<Option<Arc<Source>>, Error> {
         self.sources.find(&*self.platform.store, tenant, id).await
     }
 }

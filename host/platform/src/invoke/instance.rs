@@ -2,54 +2,44 @@
 
 use std::collections::HashMap;
 
-use domain::component::Description;
 use domain::ids::AccountId;
 use domain::props::PropType;
 use serde_json::{Map, Value, json};
 use store::{Lookup, Tenant};
 
+use super::{Target, Values};
 use crate::ports::Fault;
-use crate::records::{Account, Revision, Source, shelf};
+use crate::records::{Account, shelf};
 use crate::vault::Context;
-use crate::{Error, Platform, Secret};
+use crate::{Error, Platform, Secret, sealed_props};
 
-pub struct Instance {
+pub(super) struct Instance {
     /// With secrets in the clear: never logged, never returned.
-    pub props: Secret<Map<String, Value>>,
+    pub(super) props: Secret<Map<String, Value>>,
     /// JSON of `$auth`, by prop.
-    pub credentials: HashMap<String, Secret<String>>,
-}
-
-/// Where the secret values of a source's props are sealed.
-pub(crate) fn secrets_context<'a>(tenant: &'a Tenant, source: &'a str) -> Context<'a> {
-    Context { tenant: tenant.as_str(), record: source, field: "secrets" }
+    pub(super) credentials: HashMap<String, Secret<String>>,
 }
 
 // === impl Instance ===
 
 impl Instance {
-    pub async fn of_source(
+    /// The fault of an account that is gone is the run's, which reports it to the user, and not the host's.
+    pub(super) async fn new(
         platform: &Platform,
         tenant: &Tenant,
-        source: &Source,
+        target: &Target<'_>,
     ) -> Result<Result<Self, Fault>, Error> {
-        let values = open_props(platform, tenant, source.id.as_str(), &source.revision)?;
-        Self::new(platform, tenant, &source.revision.description, values, Some(source)).await
-    }
-
-    /// The fault of an account that is gone is one of the run, which tells it to the user, and not ours.
-    pub async fn new(
-        platform: &Platform,
-        tenant: &Tenant,
-        description: &Description,
-        mut props: Map<String, Value>,
-        endpoints: Option<&Source>,
-    ) -> Result<Result<Self, Fault>, Error> {
+        let (mut props, source) = match &target.values {
+            Values::Stored(source) => {
+                (sealed_props::open_all(platform, tenant, source.id.as_str(), &source.revision)?, Some(source))
+            }
+            Values::Given(props) => (props.clone(), None),
+        };
         let mut credentials = HashMap::new();
-        for prop in &description.props {
+        for prop in &target.description.props {
             match prop.kind {
                 PropType::Http => {
-                    if let Some(source) = endpoints {
+                    if let Some(source) = source {
                         let url = platform.endpoint_url(source.endpoint_of(&prop.name));
                         props.insert(prop.name.clone(), json!({"endpoint_url": url}));
                     }
@@ -68,23 +58,6 @@ impl Instance {
         }
         Ok(Ok(Self { props: Secret::new(props), credentials }))
     }
-}
-
-/// The values of a revision, the secret ones among them.
-pub(crate) fn open_props(
-    platform: &Platform,
-    tenant: &Tenant,
-    source: &str,
-    revision: &Revision,
-) -> Result<Map<String, Value>, Error> {
-    let mut values = revision.props.clone();
-    if let Some(sealed) = &revision.secrets {
-        let opened = platform.vault.open(secrets_context(tenant, source), sealed)?;
-        let secrets: Map<String, Value> = serde_json::from_slice(opened.expose())
-            .map_err(|source| crate::records::RecordError::Malformed { kind: "secrets", source })?;
-        values.extend(secrets);
-    }
-    Ok(values)
 }
 
 /// None when an app prop is not connected: `$auth` is then empty.

@@ -13,6 +13,7 @@
 //! a crash or a pause, makes a commit fail, never lie.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use bytes::Bytes;
 use domain::ids::EmitId;
 use domain::props::Isolation;
 use store::{Batch, CommitError, Committed, Op, Precondition, Tenant};
+use tokio::sync::Notify;
 
 use super::key_queues::{Front, Key};
 use super::services::{stored_key, write_operations};
@@ -30,9 +32,10 @@ use crate::{Error, Platform};
 /// that never reads the same keys twice gives up here.
 const ATTEMPTS_MAXIMUM: u32 = 16;
 /// A run reads at most so many keys: they are preconditions of its batch.
-pub(super) const READ_KEYS_MAXIMUM: usize = 10_000;
-/// How long locks outlive the deadline of their run: the time between its end and its commit.
-const LOCK_MARGIN: Duration = Duration::from_secs(10);
+pub(crate) const READ_KEYS_MAXIMUM: usize = 10_000;
+/// Lease duration of locks, renewed while their run is under way: what a dead host had locked is free after it. It is much
+/// longer than the time between the end of a run and its commit.
+const LOCK_LEASE_MS: u64 = 15_000;
 /// Between two looks at a lock of another host.
 const PAUSE_MS: std::ops::RangeInclusive<u64> = 1..=50;
 
@@ -47,6 +50,8 @@ pub(crate) struct Transaction {
     is_atomic: bool,
     wall_clock: Duration,
     state: Mutex<State>,
+    /// That the run holds its first lock.
+    locked: Notify,
 }
 
 /// What a run does its transaction on, and how.
@@ -68,6 +73,8 @@ struct State {
     locked: BTreeSet<String>,
     /// Also when the answer was not waited for: a run may meet its deadline while it locks.
     may_hold_locks: bool,
+    /// When the leases of the locks were renewed last.
+    renewed_ms: u64,
     fronts: Vec<Front>,
     /// Keys at which the last attempt would have had to wait.
     busy: BTreeSet<String>,
@@ -102,16 +109,12 @@ struct Refused(Refusal);
 impl Transaction {
     pub(crate) fn new(platform: &Platform, terms: Terms) -> Arc<Self> {
         let Terms { run_id, tenant, scope, isolation, is_atomic, wall_clock } = terms;
-        let (platform, state) = (platform.clone(), Mutex::default());
-        Arc::new(Self { platform, tenant, scope, run_id, isolation, is_atomic, wall_clock, state })
+        let (platform, state, locked) = (platform.clone(), Mutex::default(), Notify::new());
+        Arc::new(Self { platform, tenant, scope, run_id, isolation, is_atomic, wall_clock, state, locked })
     }
 
     pub(crate) fn run_id(&self) -> &str {
         &self.run_id
-    }
-
-    pub(crate) fn tenant(&self) -> &Tenant {
-        &self.tenant
     }
 
     pub(crate) fn scope(&self) -> &str {
@@ -128,7 +131,7 @@ impl Transaction {
     }
 
     /// A value as the run sees it: the same each time it is read.
-    pub(super) async fn read(&self, key: &str) -> Result<Option<Bytes>, ServiceError> {
+    pub(crate) async fn read(&self, key: &str) -> Result<Option<Bytes>, ServiceError> {
         let key = stored_key(key);
         if self.isolation == Isolation::None {
             return self.value(&key).await;
@@ -175,7 +178,7 @@ impl Transaction {
 
     /// Called before a request leaves: proves and locks what was read, and flushes `writes`, because the other side may
     /// call back and must find them. Answers the writes that the run has to keep.
-    pub(super) async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
+    pub(crate) async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
         let (flushed, kept) = if self.is_atomic { (Vec::new(), writes) } else { (writes, Vec::new()) };
         let unproven = self.unproven();
         if unproven.is_empty() && flushed.is_empty() {
@@ -192,7 +195,7 @@ impl Transaction {
 
     /// The same before an answer that could as well be given at the end of the run; `operations` are part of the batch.
     /// `false` when it would have to wait for another run, which may itself be waiting for the answer.
-    pub(super) async fn before_early_answer(&self, operations: Vec<Op>) -> Result<bool, ServiceError> {
+    pub(crate) async fn before_early_answer(&self, operations: Vec<Op>) -> Result<bool, ServiceError> {
         let unproven = self.unproven();
         if !self.try_fronts(&unproven) {
             return Ok(false);
@@ -264,6 +267,7 @@ impl Transaction {
     /// Waits after a commit was refused because a value is locked. Answers whether it is worth another try.
     pub(crate) async fn wait(&self, writes: &[Write], waited: &mut Waited) -> bool {
         let until_ms = waited.until_ms(self);
+        self.renew_when_due().await;
         if self.state().fronts.is_empty() {
             let keys: BTreeSet<String> = writes.iter().map(|write| stored_key(&write.key)).collect();
             return self.join_all(&keys, until_ms).await;
@@ -340,10 +344,61 @@ impl Transaction {
         if may_hold_locks {
             let unlock = self.batch(vec![Op::Unlock { scope: self.scope.clone() }]);
             if let Err(error) = self.platform.store.commit(unlock).await {
-                tracing::warn!(run.id = self.run_id, %error, "locks of a run were not released and end with its deadline");
+                tracing::warn!(run.id = self.run_id, %error, "the locks of a run were not released and end with their lease");
             }
         }
         drop(fronts);
+    }
+
+    /// Renews the leases of the locks while `work` goes on.
+    pub(crate) async fn renewing<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        // Both are cancel-safe: the work is pinned outside, and a renewal that is cut off comes with the next one.
+        tokio::select! {
+            biased;
+            done = &mut work => done,
+            () = self.renew_forever() => work.await,
+        }
+    }
+
+    async fn renew_forever(&self) {
+        while !self.state().may_hold_locks {
+            self.locked.notified().await;
+        }
+        loop {
+            let due_ms = self.state().renewed_ms.saturating_add(LOCK_LEASE_MS / 3);
+            self.platform.clock.sleep_until(due_ms).await;
+            self.renew_when_due().await;
+        }
+    }
+
+    /// A renewal that fails is tried again with the next one; should the leases end before, the commit's preconditions
+    /// still tell whether the run counts.
+    async fn renew_when_due(&self) {
+        let (now_ms, due) = (self.platform.clock.now_ms(), LOCK_LEASE_MS / 3);
+        let keys: Vec<String> = {
+            let mut state = self.state();
+            if !state.may_hold_locks || now_ms < state.renewed_ms.saturating_add(due) {
+                return;
+            }
+            state.renewed_ms = now_ms;
+            state.locked.iter().cloned().collect()
+        };
+        if keys.is_empty() {
+            return;
+        }
+        let renewal = self.batch(keys.iter().map(|key| self.lock_operation(key)).collect());
+        if let Err(error) = self.platform.store.commit(renewal).await {
+            tracing::warn!(run.id = self.run_id, %error, "the locks of a run were not renewed");
+        }
+    }
+
+    fn hold_locks(&self) {
+        let mut state = self.state();
+        if !std::mem::replace(&mut state.may_hold_locks, true) {
+            state.renewed_ms = self.platform.clock.now_ms();
+            self.locked.notify_one();
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -400,7 +455,7 @@ impl Transaction {
     /// Commits as soon as no value of the batch is locked by another run.
     async fn commit_unlocked(&self, batch: impl Fn() -> Batch, until_ms: u64) -> Result<Committed, CommitError> {
         let mut waited = Waited::default();
-        self.state().may_hold_locks = true;
+        self.hold_locks();
         loop {
             match self.platform.store.commit(batch()).await {
                 Err(CommitError::Locked { .. }) if waited.pause(&self.platform, until_ms).await => {}
@@ -417,8 +472,7 @@ impl Transaction {
     }
 
     fn lock_operation(&self, key: &str) -> Op {
-        let margin_ms = u64::try_from(LOCK_MARGIN.as_millis()).unwrap_or_default();
-        let until_ms = self.deadline_ms().saturating_add(margin_ms);
+        let until_ms = self.platform.clock.now_ms().saturating_add(LOCK_LEASE_MS);
         Op::Lock { scope: self.scope.clone(), key: key.to_owned(), until_ms }
     }
 

@@ -13,7 +13,7 @@ const NAMES_HELD: usize = 100_000;
 
 /// What is known of the channels that sources have.
 #[derive(Default)]
-pub struct Channels {
+pub(crate) struct Channels {
     known: Mutex<Known>,
 }
 
@@ -27,7 +27,7 @@ struct Known {
 
 impl Channels {
     /// Those of `wanted` that would be too many for the source.
-    pub(super) async fn beyond_limit<'a>(
+    pub(crate) async fn beyond_limit<'a>(
         &self,
         platform: &Platform,
         tenant: &Tenant,

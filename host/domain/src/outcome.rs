@@ -3,9 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use domain::json::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+use crate::json::Json;
 
 /// Everything one run did, also when it failed half-way.
 #[derive(Debug, Default)]
@@ -138,7 +139,7 @@ pub struct Thrown {
 
 impl Outcome {
     /// Of a run that did not begin.
-    pub(crate) fn failed(fault: Fault) -> Self {
+    pub fn failed(fault: Fault) -> Self {
         Self { fault: Some(fault), ..Self::default() }
     }
 }

@@ -1,4 +1,4 @@
-//! What a run finds behind the wall.
+//! The host functions of a run: what its component can reach outside of the sandbox.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -85,6 +85,6 @@ pub(crate) fn write_operations(scope: &str, writes: Vec<Write>, cap_bytes: usize
 }
 
 /// The store has no empty names, and JavaScript has.
-pub(super) fn stored_key(key: &str) -> String {
+pub(crate) fn stored_key(key: &str) -> String {
     if key.is_empty() || key.starts_with('\0') { format!("\0{key}") } else { key.to_owned() }
 }

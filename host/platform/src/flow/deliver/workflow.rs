@@ -8,29 +8,26 @@ use domain::emit::{Channel, Emit};
 use domain::fan_out::DEPTH_MAXIMUM;
 use domain::ids::{EmitId, EmitterId, WorkflowId};
 use domain::json::Json;
+use domain::plan::{Planned, iso_8601};
 use domain::users::Plan;
 use serde_json::{Map, Value, json};
 use store::{Batch, CommitError, Invalid, Job, Lookup, Op, Tenant};
 
-use super::handle::Flow;
-use super::instance::Instance;
-use super::invocation::Invocation;
-use super::job::Delivery;
-use super::perform::Fate;
-use super::plan::iso_8601;
-use super::routes::{Deliveries, Outgoing, Sender, deliveries};
 use super::send::enqueue;
-use super::services::write_operations;
-use super::transaction::{Terms, Transaction, new_run_id};
-use super::turn::{Owner, usage_operations};
-use crate::manage::workflows::{TRIGGER, secrets_of};
-use crate::ports::{Call, Outcome, RunLimits, Task, Usage};
-use crate::records::{Event, Metadata, Step, Workflow, names, shelf};
-use crate::{Error, Platform, effects};
+use crate::flow::handle::Flow;
+use crate::flow::work::Completion;
+use crate::invoke::{
+    Deliveries, Executed, Invocation, Outgoing, Owner, Sender, Target, Transaction, deliveries, execute, new_run_id,
+    usage_operations, write_operations,
+};
+use crate::ports::{Call, RunLimits, Usage};
+use crate::records::workflow::TRIGGER;
+use crate::records::{Delivery, Event, Metadata, Step, StreamEntry, Workflow, names, shelf};
+use crate::{Error, Platform, effects, sealed_props};
 
 /// How a run went so far.
 #[derive(Default)]
-struct Course {
+struct WorkflowRun {
     /// What `steps` is for the next step.
     steps: Map<String, Value>,
     emits: Vec<Emit>,
@@ -44,28 +41,21 @@ struct Course {
 }
 
 /// Why a run ended early.
-pub(super) struct Failure {
-    pub(super) step: String,
-    pub(super) code: String,
-    pub(super) stack: String,
-}
-
-/// One event of a workflow's streams.
-struct Planned {
-    stream: String,
-    event: Event,
-    delivery_ms: Option<u64>,
+pub(crate) struct Failure {
+    pub(crate) step: String,
+    pub(crate) code: String,
+    pub(crate) stack: String,
 }
 
 // === impl Flow ===
 
 impl Flow {
-    pub(super) async fn deliver_to_workflow(
+    pub(crate) async fn deliver_to_workflow(
         &self,
         job: &Job,
         delivery: &Delivery,
         id: &WorkflowId,
-    ) -> Result<Fate, Error> {
+    ) -> Result<Completion, Error> {
         let found = shelf::find::<Workflow>(&*self.platform.store, &job.tenant, Lookup::Id(id.as_str())).await?;
         let Some(workflow) = found.map(|kept| kept.record).filter(|workflow| workflow.is_active) else {
             return self.acknowledge(job, Vec::new()).await;
@@ -74,84 +64,53 @@ impl Flow {
             Err(Error::Quota(quota)) => return Ok(self.wait_for_quota(&quota)),
             checked => checked?,
         };
-        let mut course = if delivery.cause.is_loop() {
+        let mut run = if delivery.cause.is_loop() {
             let stack = format!("sources and workflows run each other in a loop: ended after {DEPTH_MAXIMUM} runs");
-            Course { failure: Some(Failure::new("", "loop", stack)), ..Course::default() }
+            WorkflowRun { failure: Some(Failure::new("", "loop", stack)), ..WorkflowRun::default() }
         } else {
-            self.run_steps(&job.tenant, &workflow, &delivery.event.event).await?
+            self.run_steps(Owner { tenant: &job.tenant, plan: &plan }, &workflow, &delivery.event.event).await?
         };
         loop {
-            let batch = self.workflow_batch(job, delivery, &workflow, &plan, &course).await?;
+            let batch = self.workflow_batch(job, delivery, &workflow, &plan, &run).await?;
             match self.platform.store.commit(batch).await {
-                Err(error) if is_too_much(&error) && course.has_output() => course.spoil(&error),
+                Err(error) if is_too_much(&error) && run.has_output() => run.fail_too_much(&error),
                 Ok(_) => break,
                 // Values that a step read have changed: the job is done again, as after a crash.
                 Err(error) => {
-                    course.release().await;
+                    run.release().await;
                     return Err(error.into());
                 }
             }
         }
-        self.quota.add(&self.platform, &job.tenant, &course.usage);
-        Ok(Fate::Settled)
+        self.quota.add(&self.platform, &job.tenant, &run.usage);
+        Ok(Completion::Committed)
     }
 
-    async fn run_steps(&self, tenant: &Tenant, workflow: &Workflow, event: &Json) -> Result<Course, Error> {
-        let mut secrets = secrets_of(&self.platform, tenant, workflow)?;
-        let (run_id, mut course) = (new_run_id(&self.platform), Course::default());
-        course.steps.insert(TRIGGER.to_owned(), json!({"event": event}));
+    async fn run_steps(&self, owner: Owner<'_>, workflow: &Workflow, event: &Json) -> Result<WorkflowRun, Error> {
+        let (platform, id) = (&self.platform, workflow.id.as_str());
+        let mut secrets = sealed_props::open(platform, owner.tenant, id, workflow.secrets.as_ref())?;
+        let (run_id, mut run) = (new_run_id(platform), WorkflowRun::default());
+        run.steps.insert(TRIGGER.to_owned(), json!({"event": event}));
         for step in &workflow.steps {
             let mut props = step.props.clone();
             if let Some(Value::Object(secret)) = secrets.remove(&step.name) {
                 props.extend(secret);
             }
-            let scope = names::db_of_step(&workflow.id, &step.name);
-            let terms = self.terms(tenant, step, scope, &run_id);
-            let (outcome, transaction) = self.run_step(step, props, terms, &course.steps).await?;
-            course.take(step, transaction, outcome, &self.platform);
-            if course.has_ended || course.failure.is_some() {
+            let invocation = Invocation {
+                owner,
+                target: Target::of_step(workflow, step, props),
+                call: Call::Action { steps: Value::Object(run.steps.clone()) },
+                limits: RunLimits::background(&platform.config.limits),
+                reply: None,
+            };
+            let transaction = invocation.transaction_of(platform, run_id.clone());
+            let executed = execute(platform, &invocation, transaction).await?;
+            run.take(step, executed, platform);
+            if run.has_ended || run.failure.is_some() {
                 break;
             }
         }
-        Ok(course)
-    }
-
-    async fn run_step(
-        &self,
-        step: &Step,
-        props: Map<String, Value>,
-        terms: Terms,
-        steps: &Map<String, Value>,
-    ) -> Result<(Outcome, Arc<Transaction>), Error> {
-        let (platform, tenant) = (&self.platform, &terms.tenant);
-        let program = platform.programs.find(&*platform.store, tenant, step.origin, &step.program).await?;
-        let instance = match Instance::new(platform, tenant, &step.description, props, None).await? {
-            Ok(instance) => instance,
-            Err(fault) => return Ok((Outcome::failed(fault), Transaction::new(platform, terms))),
-        };
-        let call = Call::Action { steps: Value::Object(steps.clone()) };
-        let call = call.to_json(step.component_id.as_str(), instance.props.expose());
-        let limits = RunLimits::background(&platform.config.limits);
-        let invocation = Invocation {
-            program,
-            task: Task { lane: tenant.to_string(), call, limits },
-            credentials: Arc::new(instance.credentials),
-            reply: None,
-            transaction: Transaction::new(platform, terms),
-        };
-        let outcome = invocation.execute(platform).await?;
-        Ok((outcome, invocation.transaction))
-    }
-
-    fn terms(&self, tenant: &Tenant, step: &Step, scope: String, run_id: &str) -> Terms {
-        Terms {
-            run_id: run_id.to_owned(),
-            tenant: tenant.clone(),
-            scope,
-            isolation: step.description.isolation(),
-            is_atomic: step.description.is_atomic,
-            wall_clock: RunLimits::background(&self.platform.config.limits).wall_clock,
-        }
+        Ok(run)
     }
 
     /// Everything a run did, and the end of the job it was done for.
@@ -161,17 +120,17 @@ impl Flow {
         delivery: &Delivery,
         workflow: &Workflow,
         plan: &Plan,
-        course: &Course,
+        run: &WorkflowRun,
     ) -> Result<Batch, Error> {
         let platform = &self.platform;
         let mut batch = platform.batch(&job.tenant);
-        let planned = course.planned(platform, &job.tenant, workflow, &delivery.event.event);
+        let planned = run.planned(platform, &job.tenant, workflow, &delivery.event.event);
         let keep = u32::try_from(platform.config.limits.events_kept).unwrap_or(u32::MAX);
         for Planned { stream, event, .. } in &planned {
             let (emitter, stream) = (workflow.id.to_string(), stream.clone());
             batch.operations.push(Op::Append { emitter, stream, value: event.encode()?, keep });
         }
-        let subscriptions = self.routes.of(&*platform.store, &job.tenant).await?;
+        let subscriptions = platform.listeners().of(&*platform.store, &job.tenant).await?;
         let emitter = EmitterId::Workflow(workflow.id.clone());
         let sender = Sender { emitter: &emitter, now_ms: batch.now_ms, cause: delivery.cause.deeper() };
         let outgoing = planned.iter().enumerate().map(|(index, Planned { stream, event, delivery_ms })| Outgoing {
@@ -188,13 +147,13 @@ impl Flow {
             let (emitter, stream) = (workflow.id.to_string(), names::ERRORS.to_owned());
             batch.operations.push(Op::Append { emitter, stream, value: event.encode()?, keep });
         }
-        for (step, send) in &course.sends {
+        for (step, send) in &run.sends {
             batch.operations.push(enqueue(workflow, step, send.clone(), batch.now_ms)?);
         }
-        batch.operations.extend_from_slice(&course.writes);
+        batch.operations.extend_from_slice(&run.writes);
         let owner = Owner { tenant: &job.tenant, plan };
-        batch.operations.extend(usage_operations(platform, owner, &course.usage, true));
-        for transaction in &course.transactions {
+        batch.operations.extend(usage_operations(platform, owner, &run.usage, true));
+        for transaction in &run.transactions {
             transaction.seal(&mut batch);
         }
         Ok(batch.then(Op::Acknowledge(job.lease)))
@@ -202,7 +161,7 @@ impl Flow {
 }
 
 /// The shape of the specification's workflow error summary.
-pub(super) fn failure_event(
+pub(crate) fn failure_event(
     platform: &Platform,
     tenant: &Tenant,
     workflow: &Workflow,
@@ -234,15 +193,16 @@ fn metadata(platform: &Platform, workflow: &Workflow, name: String) -> Metadata 
     Metadata { emit_id, name, emitter_id: workflow.id.to_string(), id: None, summary: None, ts: None }
 }
 
-/// The run's own doing, not ours.
+/// The fault of the run, not of the host.
 fn is_too_much(error: &CommitError) -> bool {
     matches!(error, CommitError::OverCap { .. } | CommitError::Invalid(Invalid::TooManyOperations { .. }))
 }
 
-// === impl Course ===
+// === impl WorkflowRun ===
 
-impl Course {
-    fn take(&mut self, step: &Step, transaction: Arc<Transaction>, outcome: Outcome, platform: &Platform) {
+impl WorkflowRun {
+    fn take(&mut self, step: &Step, executed: Executed, platform: &Platform) {
+        let Executed { transaction, outcome } = executed;
         let (limits, scope) = (&platform.config.limits, transaction.scope().to_owned());
         self.usage = self.usage.plus(outcome.usage);
         self.transactions.push(transaction);
@@ -314,8 +274,8 @@ impl Course {
         !(self.emits.is_empty() && self.sends.is_empty() && self.writes.is_empty())
     }
 
-    /// A run that did more than one batch takes did not happen, but for the error.
-    fn spoil(&mut self, error: &CommitError) {
+    /// A run that does not fit into one batch is rolled back; its error remains.
+    fn fail_too_much(&mut self, error: &CommitError) {
         let (usage, transactions) = (self.usage, std::mem::take(&mut self.transactions));
         let failure = Some(Failure::new("", "too_much_output", error.to_string()));
         *self = Self { usage, transactions, failure, ..Self::default() };

@@ -21,7 +21,7 @@ const TENANTS_HELD: usize = 4096;
 const KEPT_MS: i64 = 2 * 24 * 3600 * 1000;
 
 #[derive(Default)]
-pub(super) struct Quota {
+pub(crate) struct Quota {
     held: Mutex<HashMap<Tenant, Held>>,
 }
 
@@ -33,14 +33,14 @@ struct Held {
 }
 
 /// Counts the reports of today's refusals, of which there is to be one.
-pub(super) fn reports_of_today(platform: &Platform) -> (String, Op) {
+pub(crate) fn reports_of_today(platform: &Platform) -> (String, Op) {
     let day_ms = day_start_ms(platform.clock.instant_ms());
-    let counter = format!("quota_reported/{day_ms}");
+    let counter = names::quota_reported(day_ms);
     let expires_ms = u64::try_from(day_ms.saturating_add(KEPT_MS)).ok();
     (counter.clone(), Op::Count { counter, amount: 1, expires_ms })
 }
 
-pub(super) fn resets_at_ms(error: &QuotaError) -> u64 {
+pub(crate) fn resets_at_ms(error: &QuotaError) -> u64 {
     u64::try_from(error.resets_at_ms()).unwrap_or_default()
 }
 
@@ -48,7 +48,7 @@ pub(super) fn resets_at_ms(error: &QuotaError) -> u64 {
 
 impl Quota {
     /// The tenant's plan, when it allows one more invocation.
-    pub(super) async fn check(&self, platform: &Platform, tenant: &Tenant) -> Result<Plan, Error> {
+    pub(crate) async fn check(&self, platform: &Platform, tenant: &Tenant) -> Result<Plan, Error> {
         let (now_ms, instant_ms) = (platform.clock.now_ms(), platform.clock.instant_ms());
         let held = self.lock().get(tenant).copied();
         if let Some(held) = held.filter(|held| now_ms.saturating_sub(held.read_at_ms) < FRESH_MS)
@@ -62,7 +62,7 @@ impl Quota {
     }
 
     /// What a run of this host cost.
-    pub(super) fn add(&self, platform: &Platform, tenant: &Tenant, usage: &ports::Usage) {
+    pub(crate) fn add(&self, platform: &Platform, tenant: &Tenant, usage: &ports::Usage) {
         if let Some(held) = self.lock().get_mut(tenant) {
             held.usage = held.usage.add(platform.clock.instant_ms(), usage.compute_ms(), 1);
         }

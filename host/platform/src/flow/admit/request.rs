@@ -1,6 +1,6 @@
 //! Requests to a source's endpoint: admitted, run, answered.
 //!
-//! Nobody is told "200" before the request is durable. A run that ends within the grace is its own acceptance, one
+//! No request is answered with 200 before it is durable. A run that ends within the grace is its own acceptance, one
 //! durable write in all; a slower one is accepted first, answered, and goes on. The batch that holds what it did
 //! removes the acceptance and requires it, so that a second run after a crash cannot count twice.
 
@@ -8,24 +8,21 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use admission::{Full, Taken};
-use domain::fan_out::Cause;
 use domain::ids::{EmitId, EndpointKey};
 use domain::json::Json;
 use domain::users::{Plan, QuotaError};
 use futures_util::FutureExt;
 use serde_json::Value;
-use store::{Enqueue, Op, Precondition, Tenant};
+use store::{Precondition, Tenant};
 use tokio::sync::oneshot;
 
-use super::handle::{Flow, Handle};
-use super::job::{Acceptance, Work};
 use super::outlive::Outliving;
 use super::quota::resets_at_ms;
-use super::transaction::Transaction;
-use super::turn::{Executed, Frame, Owner, Ran, Turn, execute, settle};
 use crate::Error;
+use crate::flow::handle::{Flow, Handle};
+use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, Transaction, Values, execute};
 use crate::ports::{Call, Fault, Reply, RunLimits, SandboxError};
-use crate::records::{Source, Stored, shelf};
+use crate::records::{Acceptance, Source, Stored, shelf};
 
 /// What an overloaded host asks for; by then the queue has moved on or the client had better look elsewhere.
 const OVERLOADED_SECONDS: u64 = 1;
@@ -168,16 +165,15 @@ impl Handle {
 impl Flow {
     async fn answer(&self, admitted: Admitted, event: Json, waiting: Waiting) {
         let Admitted { tenant, source, interface, plan, memory } = admitted;
-        let turn = Turn {
+        let invocation = Invocation {
             owner: Owner { tenant: &tenant, plan: &plan },
-            source: &source,
+            target: Target::of_source(&source),
             call: Call::Run { event },
             limits: RunLimits::interactive(&self.platform.config.limits),
             reply: interface.has_custom_response.then(Arc::default),
-            operations: Vec::new(),
         };
         let mut waiting = Some(waiting);
-        if let Err(error) = self.run_request(&turn, &mut waiting).await {
+        if let Err(error) = self.run_request(&invocation, &mut waiting).await {
             match waiting.take() {
                 Some(waiting) => drop(waiting.send(Err(refusal(error)))),
                 // It was accepted: the acceptance is still there, and is run again.
@@ -187,31 +183,31 @@ impl Flow {
         drop(memory);
     }
 
-    async fn run_request(&self, turn: &Turn<'_>, waiting: &mut Option<Waiting>) -> Result<(), Error> {
-        let (executed, accepted) = self.execute_request(turn, waiting).await?;
-        let ran = self.settle_request(turn, executed, accepted).await?;
-        send(waiting, answer(turn).ok_or_else(|| unanswered(&ran)));
+    async fn run_request(&self, invocation: &Invocation<'_>, waiting: &mut Option<Waiting>) -> Result<(), Error> {
+        let (executed, accepted) = self.execute_request(invocation, waiting).await?;
+        let ran = self.settle_request(invocation, executed, accepted).await?;
+        send(waiting, answer(invocation).ok_or_else(|| unanswered(&ran)));
         Ok(())
     }
 
     /// Executes, and answers before the run has ended when that takes longer than the grace.
     async fn execute_request(
         &self,
-        turn: &Turn<'_>,
+        invocation: &Invocation<'_>,
         waiting: &mut Option<Waiting>,
     ) -> Result<(Executed, Option<Acceptance>), Error> {
-        let transaction = turn.transaction(&self.platform);
+        let transaction = invocation.transaction(&self.platform);
         loop {
-            let mut running = pin!(execute(&self.platform, turn, transaction.clone()));
+            let mut running = pin!(execute(&self.platform, invocation, transaction.clone()));
             // Both are cancel-safe: the run is pinned outside, the other only looks.
             tokio::select! {
                 biased;
                 executed = &mut running => return Ok((executed?, None)),
-                () = self.is_slow(turn) => {}
+                () = self.is_slow(invocation) => {}
             }
-            match self.accept(turn, &transaction).await? {
+            match self.accept(invocation, &transaction).await? {
                 Early::Accepted(acceptance) => {
-                    send(waiting, answer(turn).ok_or(Refusal::NoResponse));
+                    send(waiting, answer(invocation).ok_or(Refusal::NoResponse));
                     return Ok((running.await?, Some(acceptance)));
                 }
                 Early::Later => return Ok((running.await?, None)),
@@ -225,10 +221,10 @@ impl Flow {
     }
 
     /// Returns when there is an answer that should not wait for the end of the run any longer.
-    async fn is_slow(&self, turn: &Turn<'_>) {
-        match &turn.reply {
+    async fn is_slow(&self, invocation: &Invocation<'_>) {
+        match &invocation.reply {
             // What an atomic run responds counts when it has returned.
-            Some(_) if turn.source.revision.description.is_atomic => return std::future::pending().await,
+            Some(_) if invocation.target.description.is_atomic => return std::future::pending().await,
             Some(slot) => slot.arrived().await,
             None => {}
         }
@@ -238,36 +234,34 @@ impl Flow {
 
     async fn settle_request(
         &self,
-        turn: &Turn<'_>,
+        invocation: &Invocation<'_>,
         executed: Executed,
         accepted: Option<Acceptance>,
     ) -> Result<Ran, Error> {
-        let mut frame = self.frame(self.outside());
+        let mut frame = Frame::outside(&self.platform);
         if let Some(acceptance) = accepted {
             frame.preconditions.push(still_accepted(&acceptance));
             frame.operations.push(shelf::delete(&acceptance));
         }
-        self.settle(turn, executed, frame).await
+        self.settle(invocation, executed, frame).await
     }
 
     /// Makes a request durable before its run has ended.
-    async fn accept(&self, turn: &Turn<'_>, transaction: &Transaction) -> Result<Early, Error> {
+    async fn accept(&self, invocation: &Invocation<'_>, transaction: &Transaction) -> Result<Early, Error> {
         let platform = &self.platform;
-        let id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
-        let event = match &turn.call {
+        let event = match &invocation.call {
             Call::Run { event } => event.clone(),
             _ => Value::Null.into(),
         };
-        let acceptance = Acceptance { id: id.clone(), source: turn.source.id.clone(), event };
-        let deadline_ms = platform.config.limits.http_deadline_ms;
-        let due_ms = platform.clock.now_ms();
-        // This host runs it: until its run must be over, or its process has ended, nobody else does.
-        let held_until_ms = Some(due_ms.saturating_add(deadline_ms).saturating_add(REDO_AFTER_MS));
-        let payload = Work::Accepted { acceptance: id }.encode()?;
-        let redo = Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms });
-        let operations = vec![shelf::put(&acceptance)?, redo];
-        if turn.reply.is_none() {
-            let mut batch = platform.batch(turn.owner.tenant);
+        let Values::Stored(source) = &invocation.target.values else { return Ok(Early::Later) };
+        let id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
+        let acceptance = Acceptance { id, source: source.id.clone(), event };
+        // This host runs it: until its deadline is over, or its process has ended, no other host does.
+        let (due_ms, deadline_ms) = (platform.clock.now_ms(), platform.config.limits.http_deadline_ms);
+        let held_until_ms = due_ms.saturating_add(deadline_ms).saturating_add(REDO_AFTER_MS);
+        let operations = acceptance.accept(due_ms, Some(held_until_ms))?.to_vec();
+        if invocation.reply.is_none() {
+            let mut batch = platform.batch(invocation.owner.tenant);
             batch.operations = operations;
             platform.store.commit(batch).await?;
             return Ok(Early::Accepted(acceptance));
@@ -279,26 +273,10 @@ impl Flow {
             Err(error) => Err(SandboxError::Failed(error.into()).into()),
         }
     }
-
-    /// The cause of a run that is triggered from outside.
-    pub(super) fn outside(&self) -> Cause {
-        Cause::outside(self.platform.config.limits.deliveries_per_trigger)
-    }
-
-    pub(super) fn frame(&self, cause: Cause) -> Frame<'_> {
-        Frame { routes: &self.routes, cause, preconditions: Vec::new(), operations: Vec::new() }
-    }
-
-    /// Commits a run and counts it.
-    pub(super) async fn settle(&self, turn: &Turn<'_>, executed: Executed, frame: Frame<'_>) -> Result<Ran, Error> {
-        let ran = settle(&self.platform, turn, executed, frame).await?;
-        self.quota.add(&self.platform, turn.owner.tenant, &ran.usage);
-        Ok(ran)
-    }
 }
 
-/// That nobody else has run the request to its end.
-pub(super) fn still_accepted(acceptance: &Acceptance) -> Precondition {
+/// That no other host has run the request to its end.
+pub(crate) fn still_accepted(acceptance: &Acceptance) -> Precondition {
     // It is written once and never changed.
     Precondition::RecordVersion { kind: Acceptance::KIND.to_owned(), id: acceptance.id.clone(), version: 1 }
 }
@@ -311,15 +289,15 @@ fn send(waiting: &mut Option<Waiting>, answer: Result<Answer, Refusal>) {
 }
 
 /// What the client is told: that the request is durable, or what the component responded.
-fn answer(turn: &Turn<'_>) -> Option<Answer> {
-    match &turn.reply {
+fn answer(invocation: &Invocation<'_>) -> Option<Answer> {
+    match &invocation.reply {
         None => Some(Answer::Accepted),
         Some(slot) => slot.take().map(Answer::Replied),
     }
 }
 
 fn unanswered(ran: &Ran) -> Refusal {
-    match ran.fault {
+    match ran.outcome.fault {
         Some(Fault::Deadline { .. }) => Refusal::TimedOut,
         _ => Refusal::NoResponse,
     }

@@ -13,13 +13,13 @@ const PAUSE_DOUBLINGS: u32 = 6;
 /// Names held at once. Those with nothing under way only remember a pause.
 const NAMES_HELD: usize = 65_536;
 
-pub(super) struct Gate {
+pub(crate) struct Gate {
     limit: usize,
     held: Mutex<HashMap<String, Name>>,
 }
 
 /// One thing under way; leaving is dropping it.
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     gate: &'a Gate,
     name: String,
 }
@@ -34,12 +34,12 @@ struct Name {
 // === impl Gate ===
 
 impl Gate {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { limit: limit.max(1), held: Mutex::default() }
     }
 
     /// A place, or when to look again.
-    pub(super) fn enter(&self, name: &str, now_ms: u64) -> Result<Place<'_>, u64> {
+    pub(crate) fn enter(&self, name: &str, now_ms: u64) -> Result<Place<'_>, u64> {
         let mut held = self.lock();
         if held.len() >= NAMES_HELD {
             held.retain(|_, name| name.under_way > 0 || name.paused_until_ms > now_ms);
@@ -65,13 +65,13 @@ impl Gate {
 // === impl Place ===
 
 impl Place<'_> {
-    pub(super) fn succeeded(&self) {
+    pub(crate) fn succeeded(&self) {
         if let Some(name) = self.gate.lock().get_mut(&self.name) {
             name.failures = 0;
         }
     }
 
-    pub(super) fn failed(&self, now_ms: u64) {
+    pub(crate) fn failed(&self, now_ms: u64) {
         if let Some(name) = self.gate.lock().get_mut(&self.name) {
             let pause_ms = PAUSE_MS << name.failures.min(PAUSE_DOUBLINGS);
             name.failures = name.failures.saturating_add(1);

@@ -1,0 +1,13 @@
+//! What may run now, and the requests that do.
+
+mod gate;
+mod lookup;
+mod outlive;
+mod quota;
+mod request;
+
+pub(super) use gate::Gate;
+pub(super) use lookup::Sources;
+pub(super) use quota::{Quota, reports_of_today, resets_at_ms};
+pub(super) use request::still_accepted;
+pub use request::{Admitted, Answer, Refusal};

@@ -1,0 +1,135 @@
+//! Posting events to webhooks: signed, tried again on a schedule, given up in the end.
+
+use domain::ids::WebhookId;
+use domain::retry::{Attempt, Verdict, classify};
+use domain::webhooks::SigningSecret;
+use store::{Job, Lookup, Op, Place};
+
+use super::dead_letters::GivenUp;
+use crate::Error;
+use crate::flow::handle::Flow;
+use crate::flow::work::Completion;
+use crate::ports::{OutboundError, Posted, Posting};
+use crate::records::{Delivery, Kept, RecordError, Webhook, shelf};
+use crate::vault::Context;
+
+// === impl Flow ===
+
+impl Flow {
+    pub(crate) async fn deliver_to_webhook(
+        &self,
+        job: &Job,
+        delivery: &Delivery,
+        id: &WebhookId,
+    ) -> Result<Completion, Error> {
+        let found = shelf::find::<Webhook>(&*self.platform.store, &job.tenant, Lookup::Id(id.as_str())).await?;
+        let Some(kept) = found.filter(|kept| kept.record.is_active || delivery.is_replay) else {
+            return self.acknowledge(job, Vec::new()).await;
+        };
+        let place = match self.destination_gate.enter(id.as_str(), self.platform.clock.now_ms()) {
+            Ok(place) => place,
+            Err(until_ms) => return Ok(Completion::Released { until_ms }),
+        };
+        let posting = self.posting(job, delivery, &kept.record)?;
+        let posted = self.platform.outbound.post(&job.tenant, posting).await;
+        let now_ms = self.platform.clock.now_ms();
+        if posted.as_ref().is_ok_and(|posted| posted.status < 500 && posted.status != 429) {
+            place.succeeded();
+        } else {
+            place.failed(now_ms);
+        }
+        self.judge(job, delivery, &kept, posted).await
+    }
+
+    fn posting(&self, job: &Job, delivery: &Delivery, webhook: &Webhook) -> Result<Posting, Error> {
+        let (tenant, id) = (job.tenant.as_str(), webhook.id.as_str());
+        let malformed = |error| RecordError::Malformed { kind: "webhook", source: serde::de::Error::custom(error) };
+        let body = delivery.event.event.as_str().to_owned();
+        let metadata = &delivery.event.metadata;
+        let seconds = self.platform.clock.instant_ms() / 1000;
+        // Standard Webhooks: several signatures are separated by spaces, and one that fits is enough.
+        let mut signatures = Vec::new();
+        for sealed in webhook.secrets(self.platform.clock.now_seconds()) {
+            let context = Context { tenant, record: id, field: "signing_secret" };
+            let secret = self.platform.vault.open(context, sealed)?;
+            let secret = SigningSecret::parse(&String::from_utf8_lossy(secret.expose())).map_err(malformed)?;
+            signatures.push(secret.sign(&metadata.emit_id, seconds, body.as_bytes()));
+        }
+        let headers = [
+            ("content-type", "application/json".to_owned()),
+            ("webhook-id", metadata.emit_id.clone()),
+            ("webhook-timestamp", seconds.to_string()),
+            ("webhook-signature", signatures.join(" ")),
+            ("x-emitter-id", metadata.emitter_id.clone()),
+            ("x-event-name", delivery.event_name().to_owned()),
+        ];
+        Ok(Posting {
+            method: "POST".to_owned(),
+            url: webhook.url.as_str().to_owned(),
+            headers: headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            body: body.into(),
+            timeout: std::time::Duration::from_millis(self.platform.config.limits.delivery_timeout_ms),
+        })
+    }
+
+    async fn judge(
+        &self,
+        job: &Job,
+        delivery: &Delivery,
+        webhook: &Kept<Webhook>,
+        posted: Result<Posted, OutboundError>,
+    ) -> Result<Completion, Error> {
+        let attempts = job.attempt.saturating_add(1);
+        let attempt = match &posted {
+            Ok(posted) => Attempt::Answered { status: posted.status, retry_after: retry_after(posted) },
+            Err(_) => Attempt::Unanswered,
+        };
+        let random = u32::from_le_bytes(self.platform.entropy.bytes());
+        let attempts_made = usize::try_from(attempts).unwrap_or(usize::MAX);
+        let reason = match &posted {
+            Ok(posted) => format!("the receiver answered {}", posted.status),
+            Err(error) => error.to_string(),
+        };
+        match classify(attempt, attempts_made, self.platform.clock.instant_ms(), random) {
+            Verdict::Delivered if webhook.record.is_active => self.acknowledge(job, Vec::new()).await,
+            Verdict::Delivered => self.switch(job, webhook, None, Vec::new()).await,
+            Verdict::Retry { at_ms } => self.retry(job, at_ms).await,
+            Verdict::Dead => self.give_up(job, delivery, GivenUp { attempts, reason }).await,
+            Verdict::Deactivate => {
+                let given_up = GivenUp { attempts, reason: reason.clone() };
+                let burial = self.dead_letter(&job.tenant, delivery, job.entry, given_up).await?;
+                self.switch(job, webhook, Some(reason), burial).await
+            }
+        }
+    }
+
+    /// Ends a job in the batch that switches its webhook on, or off for a reason.
+    async fn switch(
+        &self,
+        job: &Job,
+        webhook: &Kept<Webhook>,
+        inactive_reason: Option<String>,
+        operations: Vec<Op>,
+    ) -> Result<Completion, Error> {
+        let now = self.platform.clock.now_seconds();
+        let is_active = inactive_reason.is_none();
+        let switched = Webhook { is_active, inactive_reason, updated_at: now, ..webhook.record.clone() };
+        let mut batch = self.platform.batch(&job.tenant).require(shelf::unchanged(webhook));
+        batch.operations = operations;
+        let batch = batch.then(shelf::put(&switched)?).then(Op::Acknowledge(job.lease));
+        self.platform.store.commit(batch).await?;
+        Ok(Completion::Committed)
+    }
+
+    /// The next event need not wait for this one: order is kept while all goes well.
+    pub(crate) async fn retry(&self, job: &Job, at_ms: i64) -> Result<Completion, Error> {
+        let due_ms = u64::try_from(at_ms).unwrap_or_default();
+        let retry = Op::Reschedule { lease: job.lease, due_ms, payload: None, place: Place::Leave };
+        self.platform.store.commit(self.platform.batch(&job.tenant).then(retry)).await?;
+        Ok(Completion::Committed)
+    }
+}
+
+pub(crate) fn retry_after(posted: &Posted) -> Option<&str> {
+    posted.headers.iter().find(|(name, _)| name == "retry-after").map(|(_, value)| value.as_str())
+}

@@ -1,0 +1,7 @@
+//! Work of the queue: leased, performed, and completed in a batch of its own.
+
+mod perform;
+mod worker;
+
+pub(super) use perform::{Completion, QueuedRun};
+pub use worker::Worker;

@@ -1,0 +1,155 @@
+//! Runs an invocation in fresh sandboxes until one attempt counts. Nothing is committed but what the component flushed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use domain::json::Json;
+use domain::limits::Limits;
+use serde_json::{Map, Value};
+use store::MAX_OPERATIONS;
+
+use super::Invocation;
+use super::instance::Instance;
+use super::reply::ReplySlot;
+use super::services::{RunContext, Services};
+use super::transaction::{READ_KEYS_MAXIMUM, Refusal, Transaction};
+use crate::ports::{Call, Emit, Fault, Outcome, Priority, Program, RunServices, Task};
+use crate::{Error, Platform, Secret};
+
+/// A run that ended, and is not committed yet.
+pub(crate) struct Executed {
+    pub(crate) transaction: Arc<Transaction>,
+    pub(crate) outcome: Outcome,
+}
+
+/// What every attempt needs.
+struct Prepared {
+    program: Arc<Program>,
+    task: Task,
+    credentials: Arc<HashMap<String, Secret<String>>>,
+    reply: Option<Arc<ReplySlot>>,
+    transaction: Arc<Transaction>,
+}
+
+pub(crate) async fn execute(
+    platform: &Platform,
+    invocation: &Invocation<'_>,
+    transaction: Arc<Transaction>,
+) -> Result<Executed, Error> {
+    let description = invocation.target.description;
+    let mut outcome = match &invocation.call {
+        // Design: "a source without `run` but with a timer emits the tick itself".
+        Call::Run { event } if !description.has_run => emit_unchanged(event),
+        _ => match prepare(platform, invocation, transaction.clone()).await? {
+            Ok(prepared) => prepared.execute(platform).await?,
+            Err(fault) => Outcome::failed(fault),
+        },
+    };
+    if description.is_atomic && outcome.fault.is_some() {
+        discard(&mut outcome);
+        if let Some(slot) = &invocation.reply {
+            slot.take();
+        }
+    }
+    Ok(Executed { transaction, outcome })
+}
+
+fn emit_unchanged(event: &Json) -> Outcome {
+    let metadata = Value::Object(Map::new());
+    Outcome { emits: vec![Emit { event: event.clone(), metadata }], ..Outcome::default() }
+}
+
+/// Ready to run, or why it cannot be.
+async fn prepare(
+    platform: &Platform,
+    invocation: &Invocation<'_>,
+    transaction: Arc<Transaction>,
+) -> Result<Result<Prepared, Fault>, Error> {
+    let Invocation { owner, target, call, limits, reply } = invocation;
+    let program = platform.programs.find(&*platform.store, owner.tenant, target.origin, target.program).await?;
+    let instance = match Instance::new(platform, owner.tenant, target).await? {
+        Ok(instance) => instance,
+        Err(fault) => return Ok(Err(fault)),
+    };
+    let call = call.to_json(target.id, instance.props.expose());
+    let task = Task { lane: owner.tenant.to_string(), call, limits: *limits };
+    let credentials = Arc::new(instance.credentials);
+    Ok(Ok(Prepared { program, task, credentials, reply: reply.clone(), transaction }))
+}
+
+// === impl Prepared ===
+
+impl Prepared {
+    /// Runs again in a fresh sandbox while what was read proves stale before the run had an effect.
+    async fn execute(&self, platform: &Platform) -> Result<Outcome, Error> {
+        loop {
+            let ran = self.attempt(platform).await;
+            let limits = &platform.config.limits;
+            match self.transaction.refusal() {
+                None if ran.is_err() => self.transaction.release().await,
+                None => {}
+                Some(Refusal::Full) => return Ok(over_db_limit(limits)),
+                Some(Refusal::TooManyReads) => return Ok(over_reads()),
+                Some(Refusal::Busy) if self.transaction.queue_up().await? => continue,
+                Some(Refusal::Stale) if self.transaction.begin_again(&[]).await? => continue,
+                Some(Refusal::Busy | Refusal::Stale) => {
+                    self.transaction.release().await;
+                    return Err(Error::Contended);
+                }
+            }
+            return ran;
+        }
+    }
+
+    async fn attempt(&self, platform: &Platform) -> Result<Outcome, Error> {
+        let context = RunContext {
+            transaction: self.transaction.clone(),
+            credentials: self.credentials.clone(),
+            reply: self.reply.clone(),
+        };
+        let services: Arc<dyn RunServices> = Arc::new(Services::new(platform, context));
+        let priority = if self.transaction.is_waited_for() { Priority::Urgent } else { Priority::Normal };
+        let running = platform.sandbox.run(&self.program, &self.task, priority, services);
+        Ok(self.transaction.renewing(running).await?)
+    }
+}
+
+fn over_db_limit(limits: &Limits) -> Outcome {
+    let mut outcome = Outcome::default();
+    over_cap(&mut outcome, limits.db_source_bytes as u64);
+    outcome
+}
+
+fn over_reads() -> Outcome {
+    let mut outcome = Outcome::default();
+    fail(&mut outcome, "keys of `db` read in one run", READ_KEYS_MAXIMUM);
+    outcome
+}
+
+/// A run whose state outgrew its store is rolled back; its error remains.
+pub(super) fn over_cap(outcome: &mut Outcome, cap_bytes: u64) {
+    let limit = usize::try_from(cap_bytes).unwrap_or(usize::MAX);
+    fail(outcome, "bytes stored by one source", limit);
+}
+
+/// As is one whose events have too many listeners for one batch.
+pub(super) fn over_operations(outcome: &mut Outcome) {
+    outcome.logs.clear();
+    fail(outcome, "events, log lines, writes and deliveries of one run", MAX_OPERATIONS);
+}
+
+fn fail(outcome: &mut Outcome, what: &str, limit: usize) {
+    outcome.fault = Some(Fault::TooMuchOutput { what: what.to_owned(), limit });
+    discard(outcome);
+}
+
+/// Drops the run's effects; its cost, log and error remain.
+pub(super) fn discard(outcome: &mut Outcome) {
+    *outcome = Outcome {
+        logs: std::mem::take(&mut outcome.logs),
+        usage: outcome.usage,
+        has_replied: outcome.has_replied,
+        fault: outcome.fault.take(),
+        ..Outcome::default()
+    };
+}

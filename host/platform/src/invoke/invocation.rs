@@ -1,0 +1,116 @@
+//! What is invoked, as data.
+
+use std::sync::Arc;
+
+use domain::component::Description;
+use domain::users::Plan;
+use serde_json::{Map, Value};
+use store::Tenant;
+
+use super::reply::ReplySlot;
+use super::transaction::{Terms, Transaction, new_run_id};
+use crate::Platform;
+use crate::ports::{Call, RunLimits};
+use crate::records::{Component, Origin, Source, Step, Workflow, names};
+
+/// The account that is charged.
+#[derive(Clone, Copy)]
+pub(crate) struct Owner<'a> {
+    pub(crate) tenant: &'a Tenant,
+    pub(crate) plan: &'a Plan,
+}
+
+/// One invocation, over all its attempts.
+pub(crate) struct Invocation<'a> {
+    pub(crate) owner: Owner<'a>,
+    pub(crate) target: Target<'a>,
+    pub(crate) call: Call,
+    pub(crate) limits: RunLimits,
+    /// Where `respond` is waited for, when there is a request to answer.
+    pub(crate) reply: Option<Arc<ReplySlot>>,
+}
+
+/// The component that runs, and where its state lies.
+pub(crate) struct Target<'a> {
+    /// What the guest knows itself as.
+    pub(crate) id: &'a str,
+    pub(crate) description: &'a Description,
+    pub(crate) origin: Origin,
+    pub(crate) program: &'a str,
+    pub(crate) values: Values<'a>,
+    /// Where `$.service.db` keeps its values.
+    pub(crate) scope: String,
+}
+
+/// The values of its props.
+pub(crate) enum Values<'a> {
+    /// Of a source; the secret ones are sealed, and its endpoints have URLs.
+    Stored(&'a Source),
+    /// With secrets in the clear.
+    Given(Map<String, Value>),
+}
+
+// === impl Invocation ===
+
+impl Invocation<'_> {
+    pub(crate) fn transaction(&self, platform: &Platform) -> Arc<Transaction> {
+        self.transaction_of(platform, new_run_id(platform))
+    }
+
+    /// Steps of one workflow run share its id.
+    pub(crate) fn transaction_of(&self, platform: &Platform, run_id: String) -> Arc<Transaction> {
+        let terms = Terms {
+            run_id,
+            tenant: self.owner.tenant.clone(),
+            scope: self.target.scope.clone(),
+            isolation: self.target.description.isolation(),
+            is_atomic: self.target.description.is_atomic,
+            wall_clock: self.limits.wall_clock,
+        };
+        Transaction::new(platform, terms)
+    }
+
+    /// Hooks and options are part of managing a source, and are charged by their time alone.
+    pub(super) fn counts_as_invocation(&self) -> bool {
+        matches!(self.call, Call::Run { .. } | Call::Action { .. })
+    }
+}
+
+// === impl Target ===
+
+impl<'a> Target<'a> {
+    pub(crate) fn of_source(source: &'a Source) -> Self {
+        let revision = &source.revision;
+        Self {
+            id: source.id.as_str(),
+            description: &revision.description,
+            origin: revision.origin,
+            program: &revision.program,
+            values: Values::Stored(source),
+            scope: names::db(&source.id),
+        }
+    }
+
+    /// A saved component that is run by hand.
+    pub(crate) fn of_component(component: &'a Component, origin: Origin, props: Map<String, Value>) -> Self {
+        Self {
+            id: component.id.as_str(),
+            description: &component.description,
+            origin,
+            program: &component.program,
+            values: Values::Given(props),
+            scope: names::db_of_component(&component.id),
+        }
+    }
+
+    pub(crate) fn of_step(workflow: &Workflow, step: &'a Step, props: Map<String, Value>) -> Self {
+        Self {
+            id: step.component_id.as_str(),
+            description: &step.description,
+            origin: step.origin,
+            program: &step.program,
+            values: Values::Given(props),
+            scope: names::db_of_step(&workflow.id, &step.name),
+        }
+    }
+}
