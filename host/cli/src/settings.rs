@@ -90,6 +90,9 @@ pub(crate) struct Tuning {
     /// Log lines kept for each source
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_LOGS", help_heading = LIMITS)]
     keep_logs: Option<usize>,
+    /// Records of runs kept for each source, workflow and component; 0 keeps none
+    #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_RUNS", help_heading = LIMITS)]
+    keep_runs: Option<usize>,
     /// Entries of the audit log kept for each account; ten times as many are kept for the operator
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_AUDIT", help_heading = LIMITS)]
     keep_audit: Option<u32>,
@@ -206,6 +209,7 @@ pub(crate) struct Settings {
     pub(crate) isolate_groups: Option<usize>,
     keep_events: usize,
     keep_logs: usize,
+    keep_runs: usize,
     keep_audit: u32,
     keep_audit_days: u32,
     body_bytes: usize,
@@ -278,6 +282,7 @@ impl Settings {
             interval_seconds_minimum: self.interval_seconds_minimum,
             events_kept: self.keep_events,
             logs_kept: self.keep_logs,
+            runs_kept: self.keep_runs,
             delivery_timeout_ms: self.delivery_timeout_ms,
         }
     }
@@ -327,6 +332,7 @@ impl Default for Settings {
             isolate_groups: None,
             keep_events: limits.events_kept,
             keep_logs: limits.logs_kept,
+            keep_runs: limits.runs_kept,
             keep_audit: AuditLimits::default().entries_per_account,
             keep_audit_days: u32::try_from(AuditLimits::default().age_ms / DAY_MS).unwrap_or(u32::MAX),
             body_bytes: limits.body_bytes,

@@ -10,3 +10,4 @@ mod own;
 pub(crate) mod packages;
 pub(crate) mod sandboxing;
 pub(crate) mod sending;
+mod traffic;

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::trace::TraceId;
+
 /// Sources and workflows that run each other; a chain this long is a loop.
 pub const DEPTH_MAXIMUM: u32 = 16;
 
@@ -16,6 +18,9 @@ pub struct Cause {
     /// Deliveries that may still come of this one.
     #[serde(default = "unknown_budget")]
     pub budget: u32,
+    /// Of the trigger that all this goes back to.
+    #[serde(default, skip_serializing_if = "TraceId::is_none")]
+    pub trace_id: TraceId,
 }
 
 /// The deliveries of one run.
@@ -31,8 +36,8 @@ pub struct Split {
 
 impl Cause {
     /// A trigger from outside.
-    pub fn outside(budget: usize) -> Self {
-        Self { depth: 0, budget: u32::try_from(budget).unwrap_or(u32::MAX) }
+    pub fn outside(budget: usize, trace_id: TraceId) -> Self {
+        Self { depth: 0, budget: u32::try_from(budget).unwrap_or(u32::MAX), trace_id }
     }
 
     pub fn is_loop(self) -> bool {
@@ -66,7 +71,7 @@ mod tests {
     use super::*;
 
     fn cause(budget: u32) -> Cause {
-        Cause { depth: 3, budget }
+        Cause { depth: 3, budget, trace_id: TraceId::default() }
     }
 
     #[test]
@@ -81,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_chain_ends_by_its_depth_and_not_by_its_budget() {
-        let mut cause = Cause::outside(100_000);
+        let mut cause = Cause::outside(100_000, TraceId::default());
         let mut runs = 0;
         while !cause.is_loop() {
             cause = cause.split(1).each.deeper();
@@ -95,7 +100,7 @@ mod tests {
     fn deliveries_of_an_older_version_are_read() {
         let read: Cause = serde_json::from_str(r#"{"depth": 2}"#).unwrap();
 
-        assert_eq!(read, Cause { depth: 2, budget: 1000 });
+        assert_eq!(read, Cause { depth: 2, budget: 1000, trace_id: TraceId::default() });
     }
 
     /// All deliveries that come of a cause when each run makes as many as `wanted` says.
@@ -111,7 +116,7 @@ mod tests {
             budget in 0_usize..1_000_000,
             wanted in proptest::collection::vec(0_usize..2000, 0..16),
         ) {
-            prop_assert!(total(Cause::outside(budget), &wanted) <= budget);
+            prop_assert!(total(Cause::outside(budget, TraceId::default()), &wanted) <= budget);
         }
     }
 }

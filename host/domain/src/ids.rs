@@ -7,6 +7,7 @@ mod text;
 
 mod emit_id;
 mod parties;
+mod run_id;
 
 use std::fmt;
 
@@ -16,6 +17,7 @@ use crate::base62;
 
 pub use emit_id::EmitId;
 pub use parties::{EmitterId, ListenerId};
+pub use run_id::RunId;
 
 /// Characters after the prefix. 62^12 is about 2^71: no collision to be expected within one installation.
 const RANDOM_CHARACTERS: usize = 12;

@@ -33,6 +33,8 @@ pub mod emit;
 pub mod event;
 pub mod outcome;
 pub mod plan;
+pub mod runs;
+pub mod trace;
 
 pub mod event_id;
 pub mod fan_out;

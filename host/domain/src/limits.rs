@@ -66,6 +66,8 @@ pub struct Limits {
     pub events_kept: usize,
     /// Log lines kept for each source.
     pub logs_kept: usize,
+    /// Records of runs kept for each source, component and workflow; none when 0.
+    pub runs_kept: usize,
     /// How long a webhook's receiver may take.
     pub delivery_timeout_ms: u64,
 }
@@ -102,6 +104,7 @@ impl Default for Limits {
             interval_seconds_minimum: 1,
             events_kept: 100,
             logs_kept: 1000,
+            runs_kept: 200,
             delivery_timeout_ms: 15_000,
         }
     }

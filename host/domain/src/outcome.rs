@@ -19,6 +19,7 @@ pub struct Outcome {
     pub logs: Vec<LogLine>,
     pub effects: Vec<Effect>,
     pub has_replied: bool,
+    pub traffic: Traffic,
     pub usage: Usage,
     pub fault: Option<Fault>,
 }
@@ -71,6 +72,31 @@ pub enum EffectKind {
     SendS3,
     SendEmit,
     SendSse,
+}
+
+/// The requests a run made, without their bodies.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traffic {
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
+    pub requests_made: usize,
+    /// The first of them, in the order they were started.
+    pub requests: Vec<RequestMade>,
+}
+
+/// One request, without query and headers: they may hold secrets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestMade {
+    pub method: String,
+    pub host: String,
+    pub path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Why there was no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Until the head of the answer, or the failure.
+    pub ms: u64,
 }
 
 /// What a run cost.

@@ -179,7 +179,8 @@ impl Context<'_> {
 
     fn metadata(&self, name: String) -> Metadata {
         let emit_id = (self.emit_id)().to_string();
-        Metadata { emit_id, name, emitter_id: self.emitter_id.to_owned(), id: None, summary: None, ts: None }
+        let run_id = (!self.run_id.is_empty()).then(|| self.run_id.to_owned());
+        Metadata { emit_id, name, emitter_id: self.emitter_id.to_owned(), id: None, summary: None, ts: None, run_id }
     }
 
     fn log(&self, level: Level, message: &str) -> LogEntry {

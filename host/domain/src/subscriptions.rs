@@ -27,6 +27,8 @@ pub enum Stream {
     Errors,
     /// `$logs`: what sources wrote to their log.
     Logs,
+    /// `$runs`: records of runs. It can be listed and followed, and not subscribed to.
+    Runs,
 }
 
 /// The `event_name` of a subscription as it was given: the empty string and `default` are shown apart, and mean the
@@ -169,6 +171,7 @@ impl Stream {
         match name {
             "$errors" => Ok(Self::Errors),
             "$logs" => Ok(Self::Logs),
+            "$runs" => Ok(Self::Runs),
             name => Channel::parse(name).map(Self::Events),
         }
     }
@@ -178,6 +181,7 @@ impl Stream {
             Self::Events(channel) => channel.as_str(),
             Self::Errors => "$errors",
             Self::Logs => "$logs",
+            Self::Runs => "$runs",
         }
     }
 
@@ -194,7 +198,10 @@ impl Stream {
 
 impl EventName {
     pub fn parse(text: &str) -> Result<Self, ChannelError> {
-        Ok(Self { given: text.to_owned(), stream: Stream::parse(text)? })
+        match Stream::parse(text)? {
+            Stream::Runs => Err(ChannelError::Reserved { name: text.to_owned() }),
+            stream => Ok(Self { given: text.to_owned(), stream }),
+        }
     }
 
     /// As given; empty when no name was given.

@@ -21,7 +21,7 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-pub use admit::{Admitted, Answer, Refusal};
+pub use admit::{Admitted, Answer, Answered, Refusal};
 pub use follow::{End, Follower, Following, Gap, Next};
 pub use handle::{Config, Flow, Handle};
 pub use work::Worker;

@@ -24,6 +24,7 @@ mod channels;
 mod commit;
 mod dedupe;
 mod listeners;
+mod record;
 mod usage;
 
 pub(crate) use channels::Channels;
@@ -34,6 +35,7 @@ pub(crate) use invocation::{Invocation, Owner, Target, Values};
 pub(crate) use key_queues::KeyQueues;
 pub(crate) use listeners::Listeners;
 pub(crate) use listeners::{Deliveries, Outgoing, Sender, deliveries};
+pub(crate) use record::append_record;
 pub(crate) use reply::ReplySlot;
 pub(crate) use services::write_operations;
 pub(crate) use transaction::{Transaction, new_run_id};

@@ -25,6 +25,7 @@ pub mod sources;
 
 pub mod events;
 pub mod logs;
+pub mod runs;
 pub mod subscriptions;
 pub mod webhooks;
 pub mod workflows;

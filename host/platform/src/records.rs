@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub use account::{Account, App, AuthType};
 pub use audit::{AuditEntry, Via};
 pub use component::Component;
-pub use event::{Event, LogEntry, Metadata, StreamEntry};
+pub use event::{Event, LogEntry, Metadata, RunRecord, StreamEntry};
 pub use job::{DeadLetter, Job, Timer};
 pub use shelf::Kept;
 pub use source::{Origin, Phase, Revision, Source};

@@ -15,6 +15,7 @@ mod login;
 mod logs;
 mod publish;
 pub mod run;
+mod runs;
 mod subscribe;
 mod update;
 mod webhooks;
@@ -55,6 +56,8 @@ pub enum Command {
     Events(events::Arguments),
     /// Show the log of a source, and follow it
     Logs(logs::Arguments),
+    /// Show what ran, what it did and how it ended, and follow it
+    Runs(runs::Arguments),
     /// Save a component, to deploy or run it later
     Publish(publish::PublishArguments),
     /// Take a component out of the registry
@@ -94,6 +97,7 @@ impl Command {
             Self::Describe(arguments) => arguments.connection.json,
             Self::Events(arguments) => arguments.connection.json,
             Self::Logs(arguments) => arguments.connection.json,
+            Self::Runs(arguments) => arguments.connection.json,
             Self::Publish(arguments) => arguments.connection.json,
             Self::Unpublish(arguments) => arguments.connection.json,
             Self::Components(arguments) => arguments.connection.json,
@@ -122,6 +126,7 @@ impl Command {
             Self::Describe(arguments) => describe::run(&arguments).await,
             Self::Events(arguments) => events::run(&arguments).await,
             Self::Logs(arguments) => logs::run(&arguments).await,
+            Self::Runs(arguments) => runs::run(&arguments).await,
             Self::Publish(arguments) => publish::publish(&arguments).await,
             Self::Unpublish(arguments) => publish::unpublish(&arguments).await,
             Self::Components(arguments) => components::run(&arguments).await,

@@ -10,6 +10,7 @@ pub(crate) mod audit;
 pub(crate) mod components;
 pub(crate) mod events;
 pub(crate) mod operations;
+pub(crate) mod runs;
 pub(crate) mod sources;
 pub(crate) mod subscriptions;
 pub(crate) mod users;

@@ -12,8 +12,9 @@ use async_trait::async_trait;
 use domain::http_event;
 use domain::json::Json;
 use domain::respond::Origin;
+use domain::trace::TraceId;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST};
-use hyper::http::request;
+use hyper::http::{HeaderName, request};
 use hyper::{Method, Request, Response};
 use platform::flow::{Admitted, Handle};
 use platform::{Caller, Platform};
@@ -26,6 +27,9 @@ use crate::route::Access;
 
 pub(crate) use client::client_ip;
 pub use client::{ProxyError, TrustedProxy};
+
+/// W3C Trace Context: the request belongs to a trace of the sender.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 pub struct Ingress {
     platform: Platform,
@@ -96,6 +100,10 @@ impl Ingress {
         // Design: "OPTIONS answers CORS unless the component handles it".
         if head.method == Method::OPTIONS && !admitted.has_custom_response() {
             return Ok(answer::preflight(&head.headers));
+        }
+        let traceparent = head.headers.get(TRACEPARENT).and_then(|value| value.to_str().ok());
+        if let Some(trace_id) = traceparent.and_then(TraceId::of_traceparent) {
+            admitted.continue_trace(trace_id);
         }
         let content = self.read(head, body, &mut admitted).await.map_err(|refusal| self.refuse(refusal))?;
         let event = self.event(head, &target, &content, admitted.interface());

@@ -8,7 +8,7 @@ use hyper::Method;
 use serde_json::json;
 
 use crate::api::{
-    accounts, admin, audit, components, events, operations, sources, subscriptions, users, webhooks, workflows,
+    accounts, admin, audit, components, events, operations, runs, sources, subscriptions, users, webhooks, workflows,
 };
 use crate::docs;
 use crate::route::Access::{self, Public};
@@ -32,6 +32,7 @@ pub(crate) fn table() -> Vec<Route> {
     [
         components_routes(),
         sources_routes(),
+        runs_routes(),
         events_routes(),
         subscriptions_routes(),
         webhooks_routes(),
@@ -88,6 +89,19 @@ fn sources_routes() -> Vec<Route> {
             .example(json!({"method": "POST", "body": {"hello": "world"}})),
         route(GET, "/v1/sources/{id}/logs", READ, events::logs)
             .says("Sources", "Read the log of a source, newest first").query(&EVENT_PAGING).answers(Page("LogLine")).refuses(&[404]),
+    ]
+}
+
+/// What ran, and how it went.
+#[rustfmt::skip]
+fn runs_routes() -> Vec<Route> {
+    vec![
+        route(GET, "/v1/sources/{id}/runs", READ, runs::of_source)
+            .says("Runs", "List the last runs of a source, newest first").query(&RUNS).answers(Page("Run")).refuses(&[404]),
+        route(GET, "/v1/runs", READ, runs::list)
+            .says("Runs", "List the last runs of all your sources, workflows and components, newest first").query(&RUNS).answers(Page("Run")),
+        route(GET, "/v1/runs/{id}", READ, runs::find)
+            .says("Runs", "Read what a run did, what it cost and how it ended").answers(One("Run")).refuses(&[404]),
     ]
 }
 

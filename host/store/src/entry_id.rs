@@ -53,6 +53,14 @@ impl EntryId {
         Self::new(self.ms + 1, 0)
     }
 
+    /// The greatest id less than this one: reading "before" an id ends here. None before the first of all.
+    pub fn predecessor(self) -> Option<Self> {
+        match self.sequence.checked_sub(1) {
+            Some(sequence) => Some(Self { ms: self.ms, sequence }),
+            None => self.ms.checked_sub(1).map(|ms| Self { ms, sequence: LAST_SEQUENCE }),
+        }
+    }
+
     pub(crate) fn packed(self) -> i64 {
         let packed = (self.ms << SEQUENCE_BITS) | u64::from(self.sequence);
         i64::try_from(packed).unwrap_or(i64::MAX)

@@ -12,6 +12,7 @@ use platform::ports::{self, Load, LoadFailure, Loaded, RunServices, SandboxError
 use sandbox::{FetchError, FetchRequest, FetchResponse, Image, Limits, LoadError, Sandbox, Services};
 
 use super::fetching;
+use super::traffic::Meter;
 
 /// Images the platform's programs lead to at once; the sandbox keeps its own, larger set by content.
 const HELD_IMAGES: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
@@ -113,7 +114,9 @@ impl ports::Sandbox for Sandboxing {
             // It loaded when it was deployed; now it does not. Its author sees it as any exception.
             Err(failure) => return Ok(ports::Outcome { usage: usage(building), ..failed_to_load(failure) }),
         };
-        let services = Arc::new(Bridge { services, outbound: self.outbound.of_tenant(&task.lane) });
+        let meter = Meter::default();
+        let outbound = self.outbound.of_tenant(&task.lane);
+        let services = Arc::new(Bridge { services, outbound, meter: meter.clone() });
         let limits = limits(&task.limits);
         let task = sandbox::Task {
             lane: &task.lane,
@@ -123,7 +126,7 @@ impl ports::Sandbox for Sandboxing {
         };
         let mut ran = self.sandbox.run(&image, task, services).await.map_err(failed)?;
         ran.usage = ran.usage.plus(building);
-        Ok(translate_outcome(ran))
+        Ok(ports::Outcome { traffic: meter.take(), ..translate_outcome(ran) })
     }
 }
 
@@ -131,6 +134,7 @@ impl ports::Sandbox for Sandboxing {
 struct Bridge {
     services: Arc<dyn RunServices>,
     outbound: Outbound,
+    meter: Meter,
 }
 
 #[async_trait]
@@ -168,7 +172,8 @@ impl Services for Bridge {
     }
 
     async fn fetch(&self, request: FetchRequest) -> Result<FetchResponse, FetchError> {
-        fetching::fetch(&self.outbound, request).await
+        let metered = self.meter.start(&request);
+        metered.finish(fetching::fetch(&self.outbound, request).await)
     }
 }
 
@@ -241,6 +246,7 @@ fn translate_outcome(ran: sandbox::Outcome) -> ports::Outcome {
         logs: ran.logs.iter().map(log_line).collect(),
         effects: ran.effects.into_iter().map(effect).collect(),
         has_replied: ran.has_replied,
+        traffic: domain::outcome::Traffic::default(),
         usage: usage(ran.usage),
         fault: ran.fault.map(fault),
     }

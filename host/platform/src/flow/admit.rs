@@ -10,4 +10,4 @@ pub(super) use gate::Gate;
 pub(super) use lookup::Sources;
 pub(super) use quota::{Quota, reports_of_today, resets_at_ms};
 pub(super) use request::still_accepted;
-pub use request::{Admitted, Answer, Refusal};
+pub use request::{Admitted, Answer, Answered, Refusal};

@@ -3,6 +3,7 @@
 //! A leased tick is not leased again, so a timer never overlaps itself. The next one is
 //! counted from when the run ended: what was missed meanwhile, or while everything was down, is made up for once.
 
+use domain::runs::{Trigger, TriggerKind};
 use domain::timers::Schedule;
 use store::{Lease, Op, Tick};
 
@@ -32,7 +33,14 @@ impl Flow {
             return self.end_timer(tick).await;
         };
         let event = schedule.event(self.platform.clock.instant_ms()).into();
-        let run = QueuedRun { tenant: &tick.tenant, source: &source, event, frame: Frame::outside(&self.platform) };
+        let run = QueuedRun {
+            tenant: &tick.tenant,
+            source: &source,
+            event,
+            trigger: Trigger { kind: TriggerKind::Timer, id: Some(timer.prop) },
+            queued_at_ms: tick.due_ms,
+            frame: Frame::outside(&self.platform),
+        };
         let due_ms = i64::try_from(tick.due_ms).unwrap_or(i64::MAX);
         self.run_queued(run, |now_ms| {
             let next_due_ms = schedule.following(due_ms, now_ms).and_then(|at_ms| u64::try_from(at_ms).ok());

@@ -4,6 +4,7 @@ mod crash;
 mod deliver;
 mod follow;
 mod recover;
+mod runs;
 mod schedule;
 mod transaction;
 mod trigger;
@@ -75,7 +76,7 @@ impl Stage {
 
     async fn post(&self, source: &Source, event: Value) -> Result<Answer, Refusal> {
         let admitted = self.handle.admit(source.endpoint_key.as_str()).await?;
-        self.handle.trigger(admitted, event).await
+        self.handle.trigger(admitted, event).await.map(|answered| answered.answer)
     }
 
     /// The same from a task of its own, for runs that are held.
@@ -83,7 +84,7 @@ impl Stage {
         let (handle, key) = (self.handle.clone(), source.endpoint_key.clone());
         tokio::spawn(async move {
             let admitted = handle.admit(key.as_str()).await?;
-            handle.trigger(admitted, event).await
+            handle.trigger(admitted, event).await.map(|answered| answered.answer)
         })
     }
 

@@ -44,7 +44,7 @@ impl Channels {
             return Ok(HashSet::new());
         }
         let streams = platform.store.streams(tenant, source).await?;
-        let is_own = |name: &str| [names::DEFAULT, names::ERRORS, names::LOGS].contains(&name);
+        let is_own = |name: &str| [names::DEFAULT, names::ERRORS, names::LOGS, names::RUNS].contains(&name);
         let mut has: HashSet<String> =
             streams.into_iter().map(|stream| stream.name).filter(|name| !is_own(name)).collect();
         unknown.dedup();

@@ -7,13 +7,15 @@
 use std::collections::HashSet;
 
 use domain::fan_out::Cause;
-use domain::ids::{EmitId, EmitterId};
+use domain::ids::{EmitId, EmitterId, RunId};
 use domain::plan::{Context, Plan};
+use domain::trace::TraceId;
 use store::{At, Batch, CommitError, Committed, EntryId, Invalid, Op, Precondition};
 
 use super::dedupe::Dedupe;
 use super::execute::{Executed, execute, over_cap, over_operations};
 use super::listeners::{Deliveries, Outgoing, Sender, deliveries};
+use super::record::record_operation;
 use super::services::write_operations;
 use super::transaction::{Transaction, Waited};
 use super::usage::usage_operations;
@@ -28,7 +30,7 @@ const COMMIT_TRIES: usize = 64;
 /// A run that was committed.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    pub(crate) run_id: String,
+    pub(crate) run_id: RunId,
     pub(crate) emitted: Vec<Emitted>,
     pub(crate) logs: Vec<LogEntry>,
     pub(crate) outcome: Outcome,
@@ -149,6 +151,7 @@ async fn commit(
         };
         let values = batch.preconditions.len();
         add_writes(platform, invocation, outcome.writes.clone(), &mut batch);
+        batch.operations.extend(record_operation(platform, invocation, transaction, (outcome, &plan), frame)?);
         batch.operations.extend_from_slice(&frame.operations);
         let is_counted = invocation.counts_as_invocation();
         batch.operations.extend(usage_operations(platform, invocation.owner, &outcome.usage, is_counted));
@@ -186,7 +189,7 @@ async fn add_emits(
         emitter_id: source.id.as_str(),
         dedupe: source.revision.description.dedupe,
         limits: &platform.config.limits,
-        run_id: transaction.run_id(),
+        run_id: transaction.run_id().as_str(),
         original_event: match &invocation.call {
             Call::Run { event } => Some(event),
             _ => None,
@@ -287,9 +290,14 @@ impl Frame {
         Self { cause, preconditions: Vec::new(), operations: Vec::new() }
     }
 
+    /// The same within a trace that began elsewhere.
+    pub(crate) fn traced(platform: &Platform, trace_id: TraceId) -> Self {
+        Self::new(Cause::outside(platform.config.limits.deliveries_per_trigger, trace_id))
+    }
+
     /// Of a run that was triggered from outside.
     pub(crate) fn outside(platform: &Platform) -> Self {
-        Self::new(Cause::outside(platform.config.limits.deliveries_per_trigger))
+        Self::traced(platform, TraceId::from_random(platform.entropy.bytes()))
     }
 }
 
@@ -300,6 +308,6 @@ impl Ran {
         let Executed { transaction, outcome } = executed;
         let emitted = plan.events.into_iter().zip(committed.entries);
         let emitted = emitted.map(|(planned, id)| Emitted { id, event: planned.event });
-        Self { run_id: transaction.run_id().to_owned(), emitted: emitted.collect(), logs: plan.logs, outcome }
+        Self { run_id: transaction.run_id().clone(), emitted: emitted.collect(), logs: plan.logs, outcome }
     }
 }

@@ -65,7 +65,7 @@ async fn prepare(
     invocation: &Invocation<'_>,
     transaction: Arc<Transaction>,
 ) -> Result<Result<Prepared, Fault>, Error> {
-    let Invocation { owner, target, call, limits, reply } = invocation;
+    let Invocation { owner, target, call, limits, reply, .. } = invocation;
     let program = platform.programs.find(&*platform.store, owner.tenant, target.origin, target.program).await?;
     let instance = match Instance::new(platform, owner.tenant, target).await? {
         Ok(instance) => instance,

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use domain::component::Description;
+use domain::ids::RunId;
+use domain::runs::Trigger;
 use domain::users::Plan;
 use serde_json::{Map, Value};
 use store::Tenant;
@@ -26,6 +28,9 @@ pub(crate) struct Invocation<'a> {
     pub(crate) target: Target<'a>,
     pub(crate) call: Call,
     pub(crate) limits: RunLimits,
+    pub(crate) trigger: Trigger,
+    /// When it was triggered.
+    pub(crate) queued_at_ms: u64,
     /// Where `respond` is waited for, when there is a request to answer.
     pub(crate) reply: Option<Arc<ReplySlot>>,
 }
@@ -54,11 +59,11 @@ pub(crate) enum Values<'a> {
 
 impl Invocation<'_> {
     pub(crate) fn transaction(&self, platform: &Platform) -> Arc<Transaction> {
-        self.transaction_of(platform, new_run_id(platform))
+        self.transaction_of(platform, new_run_id(platform, self.target.id))
     }
 
     /// Steps of one workflow run share its id.
-    pub(crate) fn transaction_of(&self, platform: &Platform, run_id: String) -> Arc<Transaction> {
+    pub(crate) fn transaction_of(&self, platform: &Platform, run_id: RunId) -> Arc<Transaction> {
         let terms = Terms {
             run_id,
             tenant: self.owner.tenant.clone(),

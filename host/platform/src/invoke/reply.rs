@@ -2,6 +2,7 @@
 //!
 //! A run that is executed again responds again: the slot holds the answer of the last attempt until it is taken.
 
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -12,14 +13,24 @@ use crate::ports::Reply;
 pub(crate) struct ReplySlot {
     reply: Mutex<Option<Reply>>,
     arrived: Notify,
+    status: AtomicU16,
 }
 
 // === impl ReplySlot ===
 
 impl ReplySlot {
     pub(crate) fn put(&self, reply: Reply) {
+        self.status.store(reply.status, Ordering::Relaxed);
         *self.lock() = Some(reply);
         self.arrived.notify_one();
+    }
+
+    /// Of the reply, also after it was taken.
+    pub(crate) fn status(&self) -> Option<u16> {
+        match self.status.load(Ordering::Relaxed) {
+            0 => None,
+            status => Some(status),
+        }
     }
 
     pub(crate) fn take(&self) -> Option<Reply> {

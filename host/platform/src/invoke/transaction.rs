@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::ids::EmitId;
+use domain::ids::RunId;
 use domain::props::Isolation;
 use store::{Batch, CommitError, Committed, Op, Precondition, Tenant};
 use tokio::sync::Notify;
@@ -44,7 +44,7 @@ pub(crate) struct Transaction {
     platform: Platform,
     tenant: Tenant,
     scope: String,
-    run_id: String,
+    run_id: RunId,
     isolation: Isolation,
     /// Nothing counts unless the run returns, so nothing is flushed before.
     is_atomic: bool,
@@ -57,7 +57,7 @@ pub(crate) struct Transaction {
 /// What a run does its transaction on, and how.
 pub(crate) struct Terms {
     /// Owns the locks; steps of one workflow run share it.
-    pub(crate) run_id: String,
+    pub(crate) run_id: RunId,
     pub(crate) tenant: Tenant,
     /// Where `$.service.db` keeps its values.
     pub(crate) scope: String,
@@ -95,9 +95,9 @@ pub(crate) enum Refusal {
     TooManyReads,
 }
 
-/// Ids of runs sort by the time they began.
-pub(crate) fn new_run_id(platform: &Platform) -> String {
-    EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string()
+/// Ids of runs sort by the time they began, and name what runs.
+pub(crate) fn new_run_id(platform: &Platform, emitter: &str) -> RunId {
+    RunId::new(platform.clock.instant_ms(), emitter, platform.entropy.bytes())
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -113,7 +113,7 @@ impl Transaction {
         Arc::new(Self { platform, tenant, scope, run_id, isolation, is_atomic, wall_clock, state, locked })
     }
 
-    pub(crate) fn run_id(&self) -> &str {
+    pub(crate) fn run_id(&self) -> &RunId {
         &self.run_id
     }
 
@@ -259,7 +259,7 @@ impl Transaction {
         let state = self.state();
         batch.preconditions.extend(state.reads.iter().map(|(key, value)| self.value_is(key, value)));
         if state.may_hold_locks {
-            batch.lock_owner = Some(self.run_id.clone());
+            batch.lock_owner = Some(self.run_id.to_string());
             batch.operations.push(Op::Unlock { scope: self.scope.clone() });
         }
     }
@@ -344,7 +344,7 @@ impl Transaction {
         if may_hold_locks {
             let unlock = self.batch(vec![Op::Unlock { scope: self.scope.clone() }]);
             if let Err(error) = self.platform.store.commit(unlock).await {
-                tracing::warn!(run.id = self.run_id, %error, "the locks of a run were not released and end with their lease");
+                tracing::warn!(run.id = %self.run_id, %error, "the locks of a run were not released and end with their lease");
             }
         }
         drop(fronts);
@@ -389,7 +389,7 @@ impl Transaction {
         }
         let renewal = self.batch(keys.iter().map(|key| self.lock_operation(key)).collect());
         if let Err(error) = self.platform.store.commit(renewal).await {
-            tracing::warn!(run.id = self.run_id, %error, "the locks of a run were not renewed");
+            tracing::warn!(run.id = %self.run_id, %error, "the locks of a run were not renewed");
         }
     }
 
@@ -466,7 +466,7 @@ impl Transaction {
 
     fn batch(&self, operations: Vec<Op>) -> Batch {
         let mut batch = self.platform.batch(&self.tenant);
-        batch.lock_owner = Some(self.run_id.clone());
+        batch.lock_owner = Some(self.run_id.to_string());
         batch.operations = operations;
         batch
     }

@@ -2,6 +2,8 @@
 
 use domain::ids::EmitId;
 use domain::props::{PropDefinition, PropType};
+use domain::runs::TriggerKind;
+use domain::trace::TraceId;
 use serde_json::Value;
 
 use super::apps::find_app;
@@ -29,11 +31,19 @@ pub async fn publish(
     let sources = sources.into_iter().map(|kept| kept.record);
     let listening: Vec<Source> =
         sources.filter(|source| source.is_active && listens(source, name_slug, event_name)).collect();
+    let trace_id = TraceId::from_random(platform.entropy.bytes());
     for some in listening.chunks(AT_ONCE) {
         let mut batch = platform.batch(&caller.tenant);
         for source in some {
             let id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
-            let acceptance = Acceptance { id, source: source.id.clone(), event: event.clone().into() };
+            let acceptance = Acceptance {
+                id,
+                source: source.id.clone(),
+                event: event.clone().into(),
+                kind: TriggerKind::Event,
+                accepted_at_ms: batch.now_ms,
+                trace_id,
+            };
             batch.operations.extend(acceptance.accept(batch.now_ms, None)?);
         }
         platform.store.commit(batch).await?;

@@ -8,6 +8,7 @@ use domain::ids::ComponentId;
 use domain::paging::PageQuery;
 use domain::problem::Problem;
 use domain::props::configurable_props;
+use domain::runs::{Trigger, TriggerKind};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -158,16 +159,22 @@ async fn run_once(
     call: Call,
     props: Map<String, Value>,
 ) -> Result<Once, Error> {
+    let trigger = match &call {
+        Call::Options { prop, .. } => Trigger { kind: TriggerKind::Options, id: Some(prop.clone()) },
+        _ => Trigger::of(TriggerKind::Manual),
+    };
     let replied = Arc::<ReplySlot>::default();
     let invocation = Invocation {
         owner: Owner { tenant: &caller.tenant, plan: &caller.user.plan },
         target: Target::of_component(&resolved.component, resolved.origin, props),
         call,
         limits: RunLimits::interactive(&platform.config.limits),
+        trigger,
+        queued_at_ms: platform.clock.now_ms(),
         reply: Some(replied.clone()),
     };
     let Ran { run_id, outcome, .. } = invoke::run(platform, &invocation).await?;
-    Ok(Once { run_id, outcome, reply: replied.take() })
+    Ok(Once { run_id: run_id.to_string(), outcome, reply: replied.take() })
 }
 
 /// What `error` of a run holds.

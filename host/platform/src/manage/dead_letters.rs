@@ -3,6 +3,7 @@
 use domain::fan_out::Cause;
 use domain::ids::{EmitterId, ListenerId};
 use domain::paging::PageQuery;
+use domain::trace::TraceId;
 use store::{Enqueue, Lookup, Op};
 
 use crate::paging::{PageOf, page};
@@ -18,7 +19,10 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 pub async fn replay(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
     let found = shelf::find::<DeadLetter>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let kept = found.ok_or_else(|| Error::not_found(Noun::DeadLetter, id))?;
-    let delivery = delivery(&kept.record, Cause::outside(platform.config.limits.deliveries_per_trigger))?;
+    let delivery = delivery(
+        &kept.record,
+        Cause::outside(platform.config.limits.deliveries_per_trigger, TraceId::from_random(platform.entropy.bytes())),
+    )?;
     let job = Enqueue {
         lane: Some(delivery.lane()),
         due_ms: platform.clock.now_ms(),

@@ -11,7 +11,7 @@ use store::{Entry, EntryId, EntryQuery, LiveEntry, Order, StreamInfo, Tenant};
 
 use super::sources;
 use crate::paging::PageOf;
-use crate::records::{Event, LogEntry, Metadata, StreamEntry, names};
+use crate::records::{Event, LogEntry, Metadata, RunRecord, StreamEntry, names};
 use crate::streams::streams_of;
 use crate::{Caller, Error, Platform};
 
@@ -77,7 +77,10 @@ pub async fn streams(caller: &Caller, platform: &Platform, id: &str) -> Result<V
         StreamView { name: name.to_owned(), events: count }
     });
     let [default, errors, logs] = of_every_source.clone();
-    let channels = written.into_iter().filter(|stream| of_every_source.iter().all(|known| known.name != stream.name));
+    let is_channel = |stream: &StreamInfo| {
+        stream.name != names::RUNS && of_every_source.iter().all(|known| known.name != stream.name)
+    };
+    let channels = written.into_iter().filter(is_channel);
     let channels = channels.map(|StreamInfo { name, count }| StreamView { name, events: count });
     Ok([default].into_iter().chain(channels.take(CHANNELS_LISTED)).chain([errors, logs]).collect())
 }
@@ -141,7 +144,11 @@ impl EventSummary {
     }
 
     pub(crate) fn of_entry(stream: &str, emitter: &str, entry: &Entry, is_expanded: bool) -> Result<Self, Error> {
-        let event = if stream == names::LOGS { log_event(emitter, entry)? } else { Event::decode(&entry.value)? };
+        let event = match stream {
+            names::LOGS => log_event(emitter, entry)?,
+            names::RUNS => run_event(entry)?,
+            _ => Event::decode(&entry.value)?,
+        };
         let mut summary = Self::whole(entry.id, event);
         if !is_expanded {
             let truncated = truncate(&summary.event);
@@ -162,8 +169,24 @@ fn log_event(emitter: &str, entry: &Entry) -> Result<Event, Error> {
         id: None,
         summary: None,
         ts: None,
+        run_id: Some(line.run_id.clone()),
     };
     Ok(Event { event: json!(line).into(), metadata })
+}
+
+/// The same for a record of a run.
+fn run_event(entry: &Entry) -> Result<Event, Error> {
+    let record = RunRecord::decode(&entry.value)?;
+    let metadata = Metadata {
+        emit_id: record.id.to_string(),
+        name: names::RUNS.to_owned(),
+        emitter_id: record.emitter_id.clone(),
+        id: None,
+        summary: None,
+        ts: None,
+        run_id: Some(record.id.to_string()),
+    };
+    Ok(Event { event: json!(record).into(), metadata })
 }
 
 pub(super) fn entry_id(name: &'static str, text: &str) -> Result<EntryId, Error> {

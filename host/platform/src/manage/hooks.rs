@@ -1,6 +1,7 @@
 //! Running a source's hooks, and switching its timers with them.
 
 use domain::component::Hook;
+use domain::runs::{Trigger, TriggerKind};
 use domain::timers::Schedule;
 use store::Op;
 
@@ -20,6 +21,8 @@ pub(super) async fn run(caller: &Caller, platform: &Platform, source: &Source, h
         target: Target::of_source(source),
         call: Call::Hook { hook },
         limits: RunLimits::background(&platform.config.limits),
+        trigger: Trigger { kind: TriggerKind::Hook, id: Some(hook.as_str().to_owned()) },
+        queued_at_ms: platform.clock.now_ms(),
         reply: None,
     };
     match invoke::run(platform, &invocation).await?.outcome.fault {

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use super::{RecordError, decode_as, encode_as};
 
 pub use domain::event::{Event, LogEntry, Metadata};
+pub use domain::runs::RunRecord;
 
 const VERSION: u32 = 1;
 
@@ -29,4 +30,8 @@ impl StreamEntry for Event {
 
 impl StreamEntry for LogEntry {
     const KIND: &'static str = "log";
+}
+
+impl StreamEntry for RunRecord {
+    const KIND: &'static str = "run";
 }

@@ -4,6 +4,8 @@ use bytes::Bytes;
 use domain::fan_out::Cause;
 use domain::ids::{EmitterId, ListenerId, SourceId, WorkflowId};
 use domain::json::Json;
+use domain::runs::TriggerKind;
+use domain::trace::TraceId;
 use serde::{Deserialize, Serialize};
 
 use store::{Enqueue, Op};
@@ -43,6 +45,12 @@ pub(crate) struct Acceptance {
     pub(crate) id: String,
     pub(crate) source: SourceId,
     pub(crate) event: Json,
+    #[serde(default = "http")]
+    pub(crate) kind: TriggerKind,
+    #[serde(default)]
+    pub(crate) accepted_at_ms: u64,
+    #[serde(default, skip_serializing_if = "TraceId::is_none")]
+    pub(crate) trace_id: TraceId,
 }
 
 /// A request that an action asked for with `$.send.http`.
@@ -106,4 +114,9 @@ impl Acceptance {
         let run = Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms });
         Ok([shelf::put(self)?, run])
     }
+}
+
+/// Of acceptances that an older version wrote.
+fn http() -> TriggerKind {
+    TriggerKind::Http
 }

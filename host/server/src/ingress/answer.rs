@@ -8,18 +8,23 @@ use hyper::header::{
     ACCESS_CONTROL_REQUEST_HEADERS, HeaderMap, HeaderValue, RETRY_AFTER, VARY,
 };
 use hyper::http::{HeaderName, StatusCode};
-use platform::flow::{Answer, Refusal};
+use platform::flow::{Answer, Answered, Refusal};
 use platform::ports::Reply;
 use serde_json::{Value, json};
 
 use crate::api::{envelope, full_details, full_status, json_response, refuse, set};
 use crate::body::{Body, empty, full};
 
-pub(super) fn answered(answer: Answer, origin: Origin) -> Response<Body> {
-    match answer {
+/// Names the run that answered, so that its record can be looked up.
+const RUN: HeaderName = HeaderName::from_static("x-wellspring-run");
+
+pub(super) fn answered(answered: Answered, origin: Origin) -> Response<Body> {
+    let mut response = match answered.answer {
         Answer::Accepted => readable_by_pages(json_response(StatusCode::OK, &json!({"success": true}))),
         Answer::Replied(reply) => replied(reply, origin),
-    }
+    };
+    set(&mut response, RUN, answered.run_id.as_str());
+    response
 }
 
 /// Pages of any origin may post to an endpoint, and see how that went: its key is what protects it.
@@ -58,8 +63,8 @@ pub(super) fn refused(refusal: Refusal, now_ms: u64) -> Response<Body> {
         Refusal::Overloaded { retry_after_seconds } => {
             (StatusCode::SERVICE_UNAVAILABLE, "overloaded", Some(*retry_after_seconds))
         }
-        Refusal::NoResponse => (StatusCode::INTERNAL_SERVER_ERROR, "no_response", None),
-        Refusal::TimedOut => (StatusCode::GATEWAY_TIMEOUT, "timed_out", None),
+        Refusal::NoResponse { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "no_response", None),
+        Refusal::TimedOut { .. } => (StatusCode::GATEWAY_TIMEOUT, "timed_out", None),
         Refusal::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", Some(1)),
     };
     let message = refusal.to_string();
@@ -68,6 +73,9 @@ pub(super) fn refused(refusal: Refusal, now_ms: u64) -> Response<Body> {
     }
     let details = if let Refusal::Full(full) = refusal { full_details(full) } else { Value::Null };
     let mut response = envelope(status, &message, code, details);
+    if let Refusal::NoResponse { run_id } | Refusal::TimedOut { run_id } = &refusal {
+        set(&mut response, RUN, run_id.as_str());
+    }
     if let Some(seconds) = retry_after_seconds {
         set(&mut response, RETRY_AFTER, &seconds.to_string());
     }

@@ -8,7 +8,9 @@ const LISTENER_ID: &str = "^(dc|p|wh)_[0-9A-Za-z]{12}$";
 const EMITTER_ID: &str = "^(dc_\\*|p_\\*|(dc|p)_[0-9A-Za-z]{12})$";
 const URL: &str = "^https?://[^/?#\\\\\\s]+";
 /// An own channel, or one of the platform's streams.
-const EVENT_NAME: &str = "^(\\$errors|\\$logs|[^$][\\s\\S]{0,127})$";
+const EVENT_NAME: &str = "^(\\$errors|\\$logs|\\$runs|[^$][\\s\\S]{0,127})$";
+/// The same without records of runs, which cannot be subscribed to.
+const SUBSCRIBED_NAME: &str = "^(\\$errors|\\$logs|[^$][\\s\\S]{0,127})$";
 const EVENT_ID: &str = "^(0|[1-9][0-9]*)-(0|[1-9][0-9]*)$";
 
 const PAGE_SIZE: Parameter = optional("limit", Limit, "How many, 1 to 100; 10 when absent");
@@ -17,7 +19,7 @@ const BEFORE: Parameter = optional("before", Pattern("^[0-9A-Za-z_-]+$"), "A cur
 const AFTER_EVENT: Parameter = optional("after", Pattern(EVENT_ID), "An event id: events older than it");
 const BEFORE_EVENT: Parameter = optional("before", Pattern(EVENT_ID), "An event id: events newer than it");
 const EVENT_NAME_OF: Parameter =
-    optional("event_name", Pattern(EVENT_NAME), "A stream: `default`, `$errors`, `$logs` or a channel");
+    optional("event_name", Pattern(EVENT_NAME), "A stream: `default`, `$errors`, `$logs`, `$runs` or a channel");
 pub(super) const IGNORE_HOOK_ERRORS: Parameter =
     optional("ignore_hook_errors", Boolean, "Go on when the deactivate hook fails");
 
@@ -41,6 +43,14 @@ pub(super) const EVENTS: [Parameter; 5] = [
     BEFORE_EVENT,
     optional("expand", OneOf(&["event"]), "`event` returns events whole, however large"),
     EVENT_NAME_OF,
+];
+pub(super) const RUNS: [Parameter; 6] = [
+    PAGE_SIZE,
+    optional("after", Pattern("^[0-9A-Za-z]{27}$"), "The id of a run: runs that began before it"),
+    optional("state", OneOf(&["success", "error"]), "How they ended"),
+    optional("trace_id", Pattern("^[0-9a-f]{32}$"), "Everything that one trigger from outside caused"),
+    optional("since_ms", Integer, "Runs that began at this time or later, in milliseconds since 1970"),
+    optional("until_ms", Integer, "Runs that began before this time"),
 ];
 pub(super) const EVENT_RANGE: [Parameter; 3] = [
     optional("start_id", Pattern(EVENT_ID), "The oldest event to delete; the first one when absent"),
@@ -89,17 +99,17 @@ pub(super) const ACTION: [Parameter; 2] = [PROPS, optional("steps", Object, "Wha
 const LISTENER: Parameter = required("listener_id", Pattern(LISTENER_ID), "A source, workflow or webhook");
 pub(super) const SUBSCRIPTION: [Parameter; 3] = [
     required("emitter_id", Pattern(EMITTER_ID), "A source or workflow, or `dc_*` or `p_*` for all of them"),
-    optional("event_name", Pattern(EVENT_NAME), "A stream; the default one when absent"),
+    optional("event_name", Pattern(SUBSCRIBED_NAME), "A stream; the default one when absent"),
     LISTENER,
 ];
 /// Spec: "`event_name` is passed as an empty value when the subscription was created without one".
 pub(super) const ENDED_SUBSCRIPTION: [Parameter; 3] = [
     required("emitter_id", Pattern(EMITTER_ID), "As it was given"),
-    optional("event_name", Pattern(EVENT_NAME), "As it was given; empty when none was").or_empty(),
+    optional("event_name", Pattern(SUBSCRIBED_NAME), "As it was given; empty when none was").or_empty(),
     LISTENER,
 ];
 pub(super) const AUTO_SUBSCRIPTION: [Parameter; 2] =
-    [required("event_name", Pattern(EVENT_NAME), "A stream"), LISTENER];
+    [required("event_name", Pattern(SUBSCRIBED_NAME), "A stream"), LISTENER];
 
 pub(super) const WEBHOOK: [Parameter; 3] = [
     required(

@@ -153,6 +153,7 @@ async fn a_workflow_has_summaries_of_its_events_and_errors() {
             id: None,
             summary: None,
             ts: None,
+            run_id: None,
         };
         Event { event: event.into(), metadata }.encode().unwrap()
     };

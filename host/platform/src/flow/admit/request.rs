@@ -8,8 +8,10 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use admission::{Full, Taken};
-use domain::ids::{EmitId, EndpointKey};
+use domain::ids::{EmitId, EndpointKey, RunId};
 use domain::json::Json;
+use domain::runs::{Trigger, TriggerKind};
+use domain::trace::TraceId;
 use domain::users::{Plan, QuotaError};
 use futures_util::FutureExt;
 use serde_json::Value;
@@ -37,6 +39,7 @@ pub struct Admitted {
     interface: Interface,
     plan: Plan,
     memory: Taken,
+    trace_id: Option<TraceId>,
 }
 
 /// What the component declared of the HTTP interface that a request came to.
@@ -44,6 +47,13 @@ struct Interface {
     name: String,
     has_custom_response: bool,
     keeps_encoding: bool,
+}
+
+/// What a client is told, and by which run.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Answered {
+    pub answer: Answer,
+    pub run_id: RunId,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -68,9 +78,9 @@ pub enum Refusal {
     #[error("the server is overloaded, retry after {retry_after_seconds} s")]
     Overloaded { retry_after_seconds: u64 },
     #[error("the source did not respond")]
-    NoResponse,
+    NoResponse { run_id: RunId },
     #[error("the source did not respond in time")]
-    TimedOut,
+    TimedOut { run_id: RunId },
     #[error("the request could not be accepted")]
     Unavailable(#[source] Error),
 }
@@ -84,7 +94,14 @@ enum Early {
     Stale,
 }
 
-type Waiting = oneshot::Sender<Result<Answer, Refusal>>;
+/// A request while it runs.
+struct Request<'a> {
+    invocation: Invocation<'a>,
+    transaction: Arc<Transaction>,
+    trace_id: TraceId,
+}
+
+type Waiting = oneshot::Sender<Result<Answered, Refusal>>;
 
 // === impl Admitted ===
 
@@ -104,9 +121,35 @@ impl Admitted {
         self.interface.keeps_encoding
     }
 
+    /// That the request belongs to a trace which began elsewhere.
+    pub fn continue_trace(&mut self, trace_id: TraceId) {
+        self.trace_id = Some(trace_id);
+    }
+
     /// What its body is counted against while it is read.
     pub fn memory(&mut self) -> &mut Taken {
         &mut self.memory
+    }
+}
+
+// === impl Request ===
+
+impl Request<'_> {
+    /// What the client is told: that the request is durable, or what the component responded.
+    fn answer(&self) -> Option<Answered> {
+        let answer = match &self.invocation.reply {
+            None => Answer::Accepted,
+            Some(slot) => Answer::Replied(slot.take()?),
+        };
+        Some(Answered { answer, run_id: self.transaction.run_id().clone() })
+    }
+
+    fn unanswered(&self, fault: Option<&Fault>) -> Refusal {
+        let run_id = self.transaction.run_id().clone();
+        match fault {
+            Some(Fault::Deadline { .. }) => Refusal::TimedOut { run_id },
+            _ => Refusal::NoResponse { run_id },
+        }
     }
 }
 
@@ -136,11 +179,11 @@ impl Handle {
             Err(error) => return Err(refusal(error)),
         };
         let memory = self.platform.pools().request_bytes(tenant.as_str()).map_err(Refusal::Full)?;
-        Ok(Admitted { tenant, source, interface, plan, memory })
+        Ok(Admitted { tenant, source, interface, plan, memory, trace_id: None })
     }
 
     /// Runs an admitted request. Returns when the client can be answered; the run goes on by itself.
-    pub async fn trigger(&self, admitted: Admitted, event: impl Into<Json>) -> Result<Answer, Refusal> {
+    pub async fn trigger(&self, admitted: Admitted, event: impl Into<Json>) -> Result<Answered, Refusal> {
         // Taken when the body is there, so that slow clients hold no place, and left when the request is answered: the
         // run goes on without it, among the runs of its tenant.
         let _place = self.platform.pools().request(admitted.tenant.as_str()).map_err(Refusal::Full)?;
@@ -164,16 +207,21 @@ impl Handle {
 
 impl Flow {
     async fn answer(&self, admitted: Admitted, event: Json, waiting: Waiting) {
-        let Admitted { tenant, source, interface, plan, memory } = admitted;
+        let Admitted { tenant, source, interface, plan, memory, trace_id } = admitted;
+        let trace_id = trace_id.unwrap_or_else(|| TraceId::from_random(self.platform.entropy.bytes()));
         let invocation = Invocation {
             owner: Owner { tenant: &tenant, plan: &plan },
             target: Target::of_source(&source),
             call: Call::Run { event },
             limits: RunLimits::interactive(&self.platform.config.limits),
+            trigger: Trigger::of(TriggerKind::Http),
+            queued_at_ms: self.platform.clock.now_ms(),
             reply: interface.has_custom_response.then(Arc::default),
         };
+        let transaction = invocation.transaction(&self.platform);
+        let request = Request { invocation, transaction, trace_id };
         let mut waiting = Some(waiting);
-        if let Err(error) = self.run_request(&invocation, &mut waiting).await {
+        if let Err(error) = self.run_request(&request, &mut waiting).await {
             match waiting.take() {
                 Some(waiting) => drop(waiting.send(Err(refusal(error)))),
                 // It was accepted: the acceptance is still there, and is run again.
@@ -183,20 +231,20 @@ impl Flow {
         drop(memory);
     }
 
-    async fn run_request(&self, invocation: &Invocation<'_>, waiting: &mut Option<Waiting>) -> Result<(), Error> {
-        let (executed, accepted) = self.execute_request(invocation, waiting).await?;
-        let ran = self.settle_request(invocation, executed, accepted).await?;
-        send(waiting, answer(invocation).ok_or_else(|| unanswered(&ran)));
+    async fn run_request(&self, request: &Request<'_>, waiting: &mut Option<Waiting>) -> Result<(), Error> {
+        let (executed, accepted) = self.execute_request(request, waiting).await?;
+        let ran = self.settle_request(request, executed, accepted).await?;
+        send(waiting, request.answer().ok_or_else(|| request.unanswered(ran.outcome.fault.as_ref())));
         Ok(())
     }
 
     /// Executes, and answers before the run has ended when that takes longer than the grace.
     async fn execute_request(
         &self,
-        invocation: &Invocation<'_>,
+        request: &Request<'_>,
         waiting: &mut Option<Waiting>,
     ) -> Result<(Executed, Option<Acceptance>), Error> {
-        let transaction = invocation.transaction(&self.platform);
+        let Request { invocation, transaction, .. } = request;
         loop {
             let mut running = pin!(execute(&self.platform, invocation, transaction.clone()));
             // Both are cancel-safe: the run is pinned outside, the other only looks.
@@ -205,9 +253,9 @@ impl Flow {
                 executed = &mut running => return Ok((executed?, None)),
                 () = self.is_slow(invocation) => {}
             }
-            match self.accept(invocation, &transaction).await? {
+            match self.accept(request).await? {
                 Early::Accepted(acceptance) => {
-                    send(waiting, answer(invocation).ok_or(Refusal::NoResponse));
+                    send(waiting, request.answer().ok_or_else(|| request.unanswered(None)));
                     return Ok((running.await?, Some(acceptance)));
                 }
                 Early::Later => return Ok((running.await?, None)),
@@ -234,20 +282,21 @@ impl Flow {
 
     async fn settle_request(
         &self,
-        invocation: &Invocation<'_>,
+        request: &Request<'_>,
         executed: Executed,
         accepted: Option<Acceptance>,
     ) -> Result<Ran, Error> {
-        let mut frame = Frame::outside(&self.platform);
+        let mut frame = Frame::traced(&self.platform, request.trace_id);
         if let Some(acceptance) = accepted {
             frame.preconditions.push(still_accepted(&acceptance));
             frame.operations.push(shelf::delete(&acceptance));
         }
-        self.settle(invocation, executed, frame).await
+        self.settle(&request.invocation, executed, frame).await
     }
 
     /// Makes a request durable before its run has ended.
-    async fn accept(&self, invocation: &Invocation<'_>, transaction: &Transaction) -> Result<Early, Error> {
+    async fn accept(&self, request: &Request<'_>) -> Result<Early, Error> {
+        let Request { invocation, transaction, trace_id } = request;
         let platform = &self.platform;
         let event = match &invocation.call {
             Call::Run { event } => event.clone(),
@@ -255,7 +304,14 @@ impl Flow {
         };
         let Values::Stored(source) = &invocation.target.values else { return Ok(Early::Later) };
         let id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
-        let acceptance = Acceptance { id, source: source.id.clone(), event };
+        let acceptance = Acceptance {
+            id,
+            source: source.id.clone(),
+            event,
+            kind: TriggerKind::Http,
+            accepted_at_ms: invocation.queued_at_ms,
+            trace_id: *trace_id,
+        };
         // This host runs it: until its deadline is over, or its process has ended, no other host does.
         let (due_ms, deadline_ms) = (platform.clock.now_ms(), platform.config.limits.http_deadline_ms);
         let held_until_ms = due_ms.saturating_add(deadline_ms).saturating_add(REDO_AFTER_MS);
@@ -282,24 +338,9 @@ pub(crate) fn still_accepted(acceptance: &Acceptance) -> Precondition {
 }
 
 /// A client that went away does not concern the run.
-fn send(waiting: &mut Option<Waiting>, answer: Result<Answer, Refusal>) {
+fn send(waiting: &mut Option<Waiting>, answer: Result<Answered, Refusal>) {
     if let Some(waiting) = waiting.take() {
         drop(waiting.send(answer));
-    }
-}
-
-/// What the client is told: that the request is durable, or what the component responded.
-fn answer(invocation: &Invocation<'_>) -> Option<Answer> {
-    match &invocation.reply {
-        None => Some(Answer::Accepted),
-        Some(slot) => slot.take().map(Answer::Replied),
-    }
-}
-
-fn unanswered(ran: &Ran) -> Refusal {
-    match ran.outcome.fault {
-        Some(Fault::Deadline { .. }) => Refusal::TimedOut,
-        _ => Refusal::NoResponse,
     }
 }
 

@@ -6,23 +6,24 @@ use std::sync::Arc;
 use domain::actions::{Effect, HttpSend};
 use domain::emit::{Channel, Emit};
 use domain::fan_out::DEPTH_MAXIMUM;
-use domain::ids::{EmitId, EmitterId, WorkflowId};
+use domain::ids::{EmitId, EmitterId, RunId, WorkflowId};
 use domain::json::Json;
 use domain::plan::{Planned, iso_8601};
+use domain::runs::{Facts, Recording, Trigger, TriggerKind};
 use domain::users::Plan;
 use serde_json::{Map, Value, json};
 use store::{Batch, CommitError, Invalid, Job, Lookup, Op, Tenant};
 
 use super::send::enqueue;
 use crate::flow::handle::Flow;
-use crate::flow::work::Completion;
+use crate::flow::work::{Completion, emitted_at_ms};
 use crate::invoke::{
-    Deliveries, Executed, Invocation, Outgoing, Owner, Sender, Target, Transaction, deliveries, execute, new_run_id,
-    usage_operations, write_operations,
+    Deliveries, Executed, Invocation, Outgoing, Owner, Sender, Target, Transaction, append_record, deliveries, execute,
+    new_run_id, usage_operations, write_operations,
 };
-use crate::ports::{Call, RunLimits, Usage};
+use crate::ports::{Call, Fault, Outcome, RunLimits, Thrown, Usage};
 use crate::records::workflow::TRIGGER;
-use crate::records::{Delivery, Event, Metadata, Step, StreamEntry, Workflow, names, shelf};
+use crate::records::{Delivery, Event, Metadata, RunRecord, Step, StreamEntry, Workflow, names, shelf};
 use crate::{Error, Platform, effects, sealed_props};
 
 /// How a run went so far.
@@ -38,6 +39,7 @@ struct WorkflowRun {
     usage: Usage,
     has_ended: bool,
     failure: Option<Failure>,
+    id: Option<RunId>,
 }
 
 /// Why a run ended early.
@@ -89,7 +91,8 @@ impl Flow {
     async fn run_steps(&self, owner: Owner<'_>, workflow: &Workflow, event: &Json) -> Result<WorkflowRun, Error> {
         let (platform, id) = (&self.platform, workflow.id.as_str());
         let mut secrets = sealed_props::open(platform, owner.tenant, id, workflow.secrets.as_ref())?;
-        let (run_id, mut run) = (new_run_id(platform), WorkflowRun::default());
+        let (run_id, mut run) = (new_run_id(platform, id), WorkflowRun::default());
+        run.id = Some(run_id.clone());
         run.steps.insert(TRIGGER.to_owned(), json!({"event": event}));
         for step in &workflow.steps {
             let mut props = step.props.clone();
@@ -101,6 +104,8 @@ impl Flow {
                 target: Target::of_step(workflow, step, props),
                 call: Call::Action { steps: Value::Object(run.steps.clone()) },
                 limits: RunLimits::background(&platform.config.limits),
+                trigger: Trigger::of(TriggerKind::Event),
+                queued_at_ms: platform.clock.now_ms(),
                 reply: None,
             };
             let transaction = invocation.transaction_of(platform, run_id.clone());
@@ -151,6 +156,7 @@ impl Flow {
             batch.operations.push(enqueue(workflow, step, send.clone(), batch.now_ms)?);
         }
         batch.operations.extend_from_slice(&run.writes);
+        batch.operations.extend(append_record(platform, &run.record(job, delivery, workflow, platform, &planned))?);
         let owner = Owner { tenant: &job.tenant, plan };
         batch.operations.extend(usage_operations(platform, owner, &run.usage, true));
         for transaction in &run.transactions {
@@ -190,7 +196,7 @@ pub(crate) fn failure_event(
 
 fn metadata(platform: &Platform, workflow: &Workflow, name: String) -> Metadata {
     let emit_id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
-    Metadata { emit_id, name, emitter_id: workflow.id.to_string(), id: None, summary: None, ts: None }
+    Metadata { emit_id, name, emitter_id: workflow.id.to_string(), id: None, summary: None, ts: None, run_id: None }
 }
 
 /// The fault of the run, not of the host.
@@ -270,15 +276,44 @@ impl WorkflowRun {
         planned
     }
 
+    fn record(
+        &self,
+        job: &Job,
+        delivery: &Delivery,
+        workflow: &Workflow,
+        platform: &Platform,
+        planned: &[Planned],
+    ) -> RunRecord {
+        let fault = self.failure.as_ref().map(|failure| {
+            let (name, message) = (failure.code.clone(), format!("step {}: {}", failure.step, failure.stack));
+            Fault::Threw(Thrown { name, message, stack: failure.stack.clone(), ..Thrown::default() })
+        });
+        let facts = Facts {
+            id: self.id.clone().unwrap_or_else(|| new_run_id(platform, workflow.id.as_str())),
+            emitter_id: workflow.id.as_str(),
+            version: &workflow.deployment_id(),
+            trigger: Trigger { kind: TriggerKind::Event, id: job.entry.map(|id| id.to_string()) },
+            trace_id: delivery.cause.trace_id,
+            queued_at_ms: emitted_at_ms(delivery, platform.clock.now_ms()),
+            ended_at_ms: platform.clock.now_ms(),
+            reply_status: None,
+            recording: Recording::None,
+        };
+        let emitted = planned.iter().filter(|planned| planned.stream != names::ERRORS);
+        let emit_ids: Vec<String> = emitted.map(|planned| planned.event.metadata.emit_id.clone()).collect();
+        let outcome = Outcome { usage: self.usage, fault, ..Outcome::default() };
+        RunRecord::new(facts, &outcome, emit_ids.into_iter())
+    }
+
     fn has_output(&self) -> bool {
         !(self.emits.is_empty() && self.sends.is_empty() && self.writes.is_empty())
     }
 
     /// A run that does not fit into one batch is rolled back; its error remains.
     fn fail_too_much(&mut self, error: &CommitError) {
-        let (usage, transactions) = (self.usage, std::mem::take(&mut self.transactions));
+        let (usage, transactions, id) = (self.usage, std::mem::take(&mut self.transactions), self.id.take());
         let failure = Some(Failure::new("", "too_much_output", error.to_string()));
-        *self = Self { usage, transactions, failure, ..Self::default() };
+        *self = Self { usage, transactions, failure, id, ..Self::default() };
     }
 
     async fn release(&self) {

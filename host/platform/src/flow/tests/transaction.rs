@@ -265,7 +265,7 @@ async fn an_atomic_run_that_throws_leaves_only_its_error() {
 
     let answer = stage.post(&source, json!({})).await;
 
-    assert!(matches!(answer, Err(Refusal::NoResponse)), "{answer:?}");
+    assert!(matches!(answer, Err(Refusal::NoResponse { .. })), "{answer:?}");
     assert_eq!(stage.stream(&source, "default").await, Vec::<Value>::new());
     assert_eq!((stored(&stage, &source, "before").await, stored(&stage, &source, "after").await), (None, None));
     assert_eq!(stage.stream(&source, names::ERRORS).await.len(), 1);

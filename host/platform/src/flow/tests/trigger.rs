@@ -53,7 +53,7 @@ async fn each_interface_answers_in_its_own_way() {
     let post = async |prop: &str| {
         let admitted = stage.handle.admit(source.endpoint_of(prop).as_str()).await.unwrap();
         assert_eq!(admitted.interface(), prop);
-        stage.handle.trigger(admitted, json!(null)).await.unwrap()
+        stage.handle.trigger(admitted, json!(null)).await.unwrap().answer
     };
 
     assert_eq!(post("accepts").await, Answer::Accepted);
@@ -140,8 +140,8 @@ async fn a_run_that_ends_without_a_response_is_an_error_and_a_deadline_another()
 
     let (thrown, timed_out) = (stage.post(&throws, json!({})).await, stage.post(&late, json!({})).await);
 
-    assert!(matches!(thrown, Err(Refusal::NoResponse)));
-    assert!(matches!(timed_out, Err(Refusal::TimedOut)));
+    assert!(matches!(thrown, Err(Refusal::NoResponse { .. })));
+    assert!(matches!(timed_out, Err(Refusal::TimedOut { .. })));
     assert_eq!(stage.stream(&throws, "$errors").await[0]["error"]["message"], "Error: no");
 }
 

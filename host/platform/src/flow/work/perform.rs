@@ -5,8 +5,9 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use domain::fan_out::DEPTH_MAXIMUM;
-use domain::ids::{ListenerId, SourceId};
+use domain::ids::{EmitId, ListenerId, SourceId};
 use domain::json::Json;
+use domain::runs::{Trigger, TriggerKind};
 use domain::users::QuotaError;
 use store::{CommitError, Job, Lease, Lookup, Op, Tenant};
 
@@ -37,6 +38,8 @@ pub(crate) struct QueuedRun<'a> {
     pub(crate) tenant: &'a Tenant,
     pub(crate) source: &'a Source,
     pub(crate) event: Json,
+    pub(crate) trigger: Trigger,
+    pub(crate) queued_at_ms: u64,
     pub(crate) frame: Frame,
 }
 
@@ -135,9 +138,16 @@ impl Flow {
         let Some(source) = self.source(&job.tenant, &acceptance.source).await? else {
             return self.acknowledge(job, vec![removal]).await;
         };
-        let mut frame = Frame::outside(&self.platform);
+        let mut frame = Frame::traced(&self.platform, acceptance.trace_id);
         frame.preconditions.push(still_accepted(&acceptance));
-        let run = QueuedRun { tenant: &job.tenant, source: &source, event: acceptance.event, frame };
+        let run = QueuedRun {
+            tenant: &job.tenant,
+            source: &source,
+            event: acceptance.event,
+            trigger: Trigger { kind: acceptance.kind, id: Some(acceptance.id) },
+            queued_at_ms: acceptance.accepted_at_ms,
+            frame,
+        };
         let acknowledgement = Op::Acknowledge(job.lease);
         match self.run_queued(run, |_| vec![removal, acknowledgement]).await {
             // The first host was only slow: what it did counts.
@@ -158,7 +168,15 @@ impl Flow {
             return self.acknowledge(job, vec![self.report(&source, report)?]).await;
         }
         let frame = Frame::new(delivery.cause.deeper());
-        let run = QueuedRun { tenant: &job.tenant, source: &source, event, frame };
+        let id = job.entry.map(|id| id.to_string());
+        let run = QueuedRun {
+            tenant: &job.tenant,
+            source: &source,
+            event,
+            trigger: Trigger { kind: TriggerKind::Event, id },
+            queued_at_ms: emitted_at_ms(delivery, self.platform.clock.now_ms()),
+            frame,
+        };
         let acknowledgement = Op::Acknowledge(job.lease);
         self.run_queued(run, |_| vec![acknowledgement]).await
     }
@@ -169,7 +187,7 @@ impl Flow {
         run: QueuedRun<'_>,
         completion: impl FnOnce(i64) -> Vec<Op>,
     ) -> Result<Completion, Error> {
-        let QueuedRun { tenant, source, event, mut frame } = run;
+        let QueuedRun { tenant, source, event, trigger, queued_at_ms, mut frame } = run;
         let plan = match self.quota.check(&self.platform, tenant).await {
             Ok(plan) => plan,
             Err(Error::Quota(quota)) => {
@@ -183,6 +201,8 @@ impl Flow {
             target: Target::of_source(source),
             call: Call::Run { event },
             limits: RunLimits::background(&self.platform.config.limits),
+            trigger,
+            queued_at_ms,
             reply: None,
         };
         let executed = execute(&self.platform, &invocation, invocation.transaction(&self.platform)).await?;
@@ -211,4 +231,10 @@ impl Flow {
     pub(crate) async fn source(&self, tenant: &Tenant, id: &SourceId) -> Result<Option<Arc<Source>>, Error> {
         self.sources.find(&*self.platform.store, tenant, id).await
     }
+}
+
+/// When the event came into being, by its id.
+pub(crate) fn emitted_at_ms(delivery: &Delivery, now_ms: u64) -> u64 {
+    let id = EmitId::parse(&delivery.event.metadata.emit_id);
+    id.ok().and_then(|id| u64::try_from(id.emitted_at_ms()).ok()).unwrap_or(now_ms)
 }

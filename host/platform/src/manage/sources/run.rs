@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use domain::runs::{Trigger, TriggerKind};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -44,6 +45,8 @@ pub async fn run(caller: &Caller, platform: &Platform, id: &str, event: Value) -
         target: Target::of_source(&source),
         call: Call::Run { event: event.into() },
         limits: RunLimits::interactive(&platform.config.limits),
+        trigger: Trigger::of(TriggerKind::Manual),
+        queued_at_ms: platform.clock.now_ms(),
         reply: Some(replied.clone()),
     };
     let ran = invoke::run(platform, &invocation).await?;
@@ -51,7 +54,7 @@ pub async fn run(caller: &Caller, platform: &Platform, id: &str, event: Value) -
     let emitted_count = ran.emitted.len();
     let shown = ran.emitted.into_iter().take(EMITTED_SHOWN);
     Ok(SourceRun {
-        run_id: ran.run_id,
+        run_id: ran.run_id.to_string(),
         ok: outcome.fault.is_none(),
         emitted: shown.map(|emitted| EventSummary::whole(emitted.id, emitted.event)).collect(),
         emitted_count,

@@ -1,0 +1,146 @@
+//! Records of runs: of one source, of everything, and one by its id.
+//!
+//! They lie in the stream `$runs` of what ran. An id names its emitter, so one is found without an index; lists read what
+//! is kept, which is bounded for each emitter.
+
+use domain::ids::RunId;
+use domain::paging::{Limit, PageInfo};
+use domain::runs::State;
+use domain::trace::TraceId;
+use serde::Serialize;
+use store::{Entry, EntryQuery, Page, Tenant};
+
+use super::sources;
+use crate::paging::PageOf;
+use crate::records::{Component, RunRecord, Source, Stored, StreamEntry, Workflow, names};
+use crate::{Caller, Error, Noun, Platform};
+
+/// Emitters of one kind whose runs are listed together, the newest ones. Beyond them runs are listed by source.
+const EMITTERS_MERGED: u32 = 500;
+/// Entries read from the store at once.
+const READ_AT_ONCE: u32 = 100;
+
+/// Which runs; newest first.
+#[derive(Clone, Debug, Default)]
+pub struct RunQuery {
+    pub limit: Limit,
+    /// Runs that began before this one.
+    pub after: Option<RunId>,
+    pub state: Option<State>,
+    pub trace_id: Option<TraceId>,
+    /// Runs that began in this time, in milliseconds since 1970.
+    pub since_ms: Option<u64>,
+    pub until_ms: Option<u64>,
+}
+
+/// A run as the API shows it.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunView {
+    #[serde(flatten)]
+    pub record: RunRecord,
+    pub committed_at_ms: u64,
+}
+
+pub async fn of_source(
+    caller: &Caller,
+    platform: &Platform,
+    id: &str,
+    query: &RunQuery,
+) -> Result<PageOf<RunView>, Error> {
+    let source = sources::find(caller, platform, id).await?;
+    let mut found = Vec::new();
+    read(platform, &caller.tenant, source.id.as_str(), query, &mut found).await?;
+    Ok(page(found, query))
+}
+
+/// Of sources, workflows, and components that were run by hand.
+pub async fn of_all(caller: &Caller, platform: &Platform, query: &RunQuery) -> Result<PageOf<RunView>, Error> {
+    let mut found = Vec::new();
+    for kind in [Source::KIND, Workflow::KIND, Component::KIND] {
+        let listed = platform.store.records(&caller.tenant, kind, Page::newest(EMITTERS_MERGED)).await?;
+        for record in listed.items {
+            read(platform, &caller.tenant, &record.id, query, &mut found).await?;
+            keep_newest(&mut found, query.limit.get() + 1);
+        }
+    }
+    Ok(page(found, query))
+}
+
+pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<RunView, Error> {
+    let unknown = || Error::not_found(Noun::Run, id);
+    let run_id = RunId::parse(id).map_err(|_| unknown())?;
+    let emitter = run_id.emitter().ok_or_else(unknown)?;
+    let mut last = None;
+    loop {
+        let query = EntryQuery { last, ..EntryQuery::newest(READ_AT_ONCE) };
+        let entries = platform.store.entries(&caller.tenant, &emitter, names::RUNS, query).await?;
+        for entry in &entries {
+            let view = view(entry)?;
+            if view.record.id == run_id {
+                return Ok(view);
+            }
+        }
+        let oldest = entries.last().and_then(|entry| entry.id.predecessor());
+        match oldest.filter(|_| entries.len() == READ_AT_ONCE as usize) {
+            Some(oldest) => last = Some(oldest),
+            None => return Err(unknown()),
+        }
+    }
+}
+
+/// What an emitter has for the page.
+async fn read(
+    platform: &Platform,
+    tenant: &Tenant,
+    emitter: &str,
+    query: &RunQuery,
+    found: &mut Vec<RunView>,
+) -> Result<(), Error> {
+    let (mut last, mut missing) = (None, query.limit.get() + 1);
+    loop {
+        let entries = EntryQuery { last, ..EntryQuery::newest(READ_AT_ONCE) };
+        let entries = platform.store.entries(tenant, emitter, names::RUNS, entries).await?;
+        for entry in &entries {
+            let view = view(entry)?;
+            if query.wants(&view.record) && missing > 0 {
+                missing -= 1;
+                found.push(view);
+            }
+        }
+        let oldest = entries.last().and_then(|entry| entry.id.predecessor());
+        match oldest.filter(|_| missing > 0 && entries.len() == READ_AT_ONCE as usize) {
+            Some(oldest) => last = Some(oldest),
+            None => return Ok(()),
+        }
+    }
+}
+
+fn view(entry: &Entry) -> Result<RunView, Error> {
+    Ok(RunView { record: RunRecord::decode(&entry.value)?, committed_at_ms: entry.id.ms() })
+}
+
+fn keep_newest(found: &mut Vec<RunView>, count: usize) {
+    found.sort_by(|one, other| other.record.id.cmp(&one.record.id));
+    found.truncate(count);
+}
+
+fn page(mut found: Vec<RunView>, query: &RunQuery) -> PageOf<RunView> {
+    let limit = query.limit.get();
+    keep_newest(&mut found, limit + 1);
+    let total = found.len();
+    found.truncate(limit);
+    let cursors: Vec<String> = found.iter().map(|view| view.record.id.to_string()).collect();
+    PageOf { info: PageInfo::new(total, &cursors), items: found }
+}
+
+// === impl RunQuery ===
+
+impl RunQuery {
+    fn wants(&self, record: &RunRecord) -> bool {
+        self.after.as_ref().is_none_or(|after| record.id < *after)
+            && self.state.is_none_or(|state| record.state == state)
+            && self.trace_id.is_none_or(|trace_id| record.trace_id == trace_id)
+            && self.since_ms.is_none_or(|since_ms| record.started_at_ms >= since_ms)
+            && self.until_ms.is_none_or(|until_ms| record.started_at_ms < until_ms)
+    }
+}

@@ -1,0 +1,195 @@
+//! `runs`: what ran, what it did and how it ended; one of them in full; and whatever comes.
+
+use console::{Color, Style};
+use jiff::Timestamp;
+
+use super::{events, list};
+use crate::client::Query;
+use crate::error::Error;
+use crate::find;
+use crate::models::{EventSummary, Page, RunRecord, Source};
+use crate::output::table::{text, whole};
+use crate::output::{Fields, Output, Table, clock_time, plain};
+use crate::session::{Connection, Session};
+use crate::spans::Span;
+
+/// As many as the API gives at once.
+const RUNS_MAXIMUM: u64 = 100;
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    wanted: Wanted,
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Show everything that is known of a run
+    Show {
+        /// The id of a run: in `runs`, in the metadata of an event, in the `x-wellspring-run` of an answer
+        id: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Wanted {
+    /// The id, slug or name of a source; without it the runs of everything
+    source: Option<String>,
+    /// How many to show
+    #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=RUNS_MAXIMUM))]
+    number: u64,
+    /// Only those that ended like this
+    #[arg(long, value_parser = ["success", "error"])]
+    state: Option<String>,
+    /// Only what one trigger from outside caused, across sources and workflows
+    #[arg(long, value_name = "TRACE_ID")]
+    trace: Option<String>,
+    /// Only what is not older: `90s`, `15m`, `12h`, `30d`
+    #[arg(long, value_name = "TIME")]
+    since: Option<Span>,
+    /// Go on showing the runs of the source as they end, until Ctrl-C
+    #[arg(short, long, requires = "source")]
+    follow: bool,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
+    let session = arguments.connection.open()?;
+    match &arguments.command {
+        Some(Command::Show { id }) => show(&session, id).await,
+        None => list_runs(&session, &arguments.wanted).await,
+    }
+}
+
+async fn list_runs(session: &Session, wanted: &Wanted) -> Result<(), Error> {
+    let source = match &wanted.source {
+        Some(name) => Some(find::source(&session.client, name).await?),
+        None => None,
+    };
+    let runs = if wanted.number == 0 { Vec::new() } else { wanted.read(session, source.as_ref()).await? };
+    match &source {
+        Some(source) if wanted.follow => {
+            for run in runs.iter().rev() {
+                print_line(&session.output, run)?;
+            }
+            let following = events::Following { stream: Some("$runs"), last_id: None, missing: None };
+            events::follow(session, source, following, print_event).await
+        }
+        _ => print_table(&session.output, &runs),
+    }
+}
+
+fn print_table(output: &Output, runs: &[RunRecord]) -> Result<(), Error> {
+    let mut table = Table::new([
+        whole("ID"),
+        whole("TIME"),
+        whole("STATE"),
+        text("TRIGGER"),
+        whole("EMITTER"),
+        whole("MS"),
+        whole("EMITS"),
+        text("ERROR"),
+    ]);
+    for run in runs {
+        table.row([
+            run.id.clone(),
+            clock_time(run.started_at_ms),
+            run.state.clone(),
+            run.trigger.shown(),
+            run.emitter_id.clone(),
+            run.duration_ms().to_string(),
+            run.emits.count.to_string(),
+            run.error.as_ref().map(|error| error.message.clone()).unwrap_or_default(),
+        ]);
+    }
+    list::print(output, runs, &table, "nothing ran, or nothing is kept")
+}
+
+fn print_event(output: &Output, event: &EventSummary) -> Result<(), Error> {
+    match serde_json::from_value::<RunRecord>(event.event.clone()) {
+        Ok(run) => print_line(output, &run),
+        Err(_) => events::print_event(output, event),
+    }
+}
+
+/// `14:03:27  success  http  12 ms  1 event  <id>`
+fn print_line(output: &Output, run: &RunRecord) -> Result<(), Error> {
+    if output.is_json {
+        return output.json_line(run);
+    }
+    let style = if run.state == "error" { Style::new().fg(Color::Red) } else { Style::new().fg(Color::Green) };
+    let time = output.paint(&Style::new().dim(), &clock_time(run.started_at_ms));
+    let state = output.paint(&style, &format!("{:7}", run.state));
+    let what = run
+        .error
+        .as_ref()
+        .map_or_else(|| format!("{} emitted", run.emits.count), |error| format!("{}: {}", error.name, error.message));
+    let (trigger, ms, id) = (run.trigger.shown(), run.duration_ms(), &run.id);
+    output.line(&format!("{time}  {state}  {trigger}  {ms} ms  {}  {id}", plain(&what)))
+}
+
+async fn show(session: &Session, id: &str) -> Result<(), Error> {
+    let run: RunRecord = session.client.get(&format!("runs/{id}")).await?;
+    if session.output.is_json {
+        return session.output.json(&run);
+    }
+    let time = |at_ms: i64| Timestamp::from_millisecond(at_ms).map_or_else(|_| at_ms.to_string(), |at| at.to_string());
+    let error = run.error.as_ref();
+    let traffic =
+        (run.requests.count > 0).then(|| format!("{} B sent, {} B received", run.sent_bytes, run.received_bytes));
+    let mut fields = Fields::default()
+        .field("id", &run.id)
+        .field("state", &run.state)
+        .field("emitter", &run.emitter_id)
+        .field("version", &run.version)
+        .field("trigger", run.trigger.shown())
+        .field_if("trace", run.trace_id.clone())
+        .field("started", time(run.started_at_ms))
+        .field("waited", format!("{} ms", run.started_at_ms.saturating_sub(run.queued_at_ms)))
+        .field("took", format!("{} ms, {} µs of CPU, {} fuel", run.duration_ms(), run.cpu_us, run.fuel))
+        .field("memory", format!("{} KiB at most", run.peak_memory_bytes / 1024))
+        .field_if("answered", run.reply_status.map(|status| status.to_string()))
+        .field_if("traffic", traffic);
+    for request in &run.requests.first {
+        let ended =
+            request.status.map_or_else(|| request.error.clone().unwrap_or_default(), |status| status.to_string());
+        let line = format!("{} {}{} → {ended}, {} ms", request.method, request.host, request.path, request.ms);
+        fields = fields.field("request", line);
+    }
+    for emit in &run.emits.first {
+        fields = fields.field("emitted", emit);
+    }
+    for key in &run.writes.first {
+        fields = fields.field("wrote", key);
+    }
+    fields = fields.field_if("error", error.map(|error| format!("{}: {}", error.name, error.message)));
+    let causes = std::iter::successors(error.and_then(|error| error.cause.as_deref()), |cause| cause.cause.as_deref());
+    for cause in causes {
+        fields = fields.field("caused by", format!("{}: {}", cause.name, cause.message));
+    }
+    fields.field_if("recording", run.recording.clone()).print(&session.output)
+}
+
+// === impl Wanted ===
+
+impl Wanted {
+    async fn read(&self, session: &Session, source: Option<&Source>) -> Result<Vec<RunRecord>, Error> {
+        let path = source.map_or_else(|| "runs".to_owned(), |source| format!("sources/{}/runs", source.id));
+        let since = self.since.map(|since| {
+            let seconds = Timestamp::now().as_second().saturating_sub(since.seconds());
+            seconds.saturating_mul(1000).to_string()
+        });
+        let state = self.state.as_deref().map(|state| ("state", state));
+        let trace = self.trace.as_deref().map(|trace| ("trace_id", trace));
+        let since = since.as_deref().map(|since| ("since_ms", since));
+        let query: Vec<Query<'_>> = [state, trace, since].into_iter().flatten().collect();
+        let number = usize::try_from(self.number).unwrap_or(usize::MAX);
+        let page: Page<RunRecord> = session.client.page(&path, &query, number).await?;
+        Ok(page.data)
+    }
+}
