@@ -25,31 +25,31 @@ async fn image(sandbox: &Sandbox, body: &str) -> Image {
     sandbox.build(program, Limits::default()).await.unwrap().image
 }
 
-async fn run(sandbox: &Sandbox, lane: &str, image: &Image, stage: &Arc<Stage>) -> Result<Outcome, Error> {
+async fn run(sandbox: &Sandbox, tenant: &str, image: &Image, stage: &Arc<Stage>) -> Result<Outcome, Error> {
     let limits = Limits { wall_clock: Duration::from_secs(60), ..Limits::default() };
-    sandbox.run(image, Task { lane, call: CALL, limits, is_urgent: false }, stage.clone()).await
+    sandbox.run(image, Task { tenant, call: CALL, limits, is_urgent: false }, stage.clone()).await
 }
 
 fn logs(outcome: &Outcome) -> Vec<&str> {
     outcome.logs.iter().map(|line| line.message.as_str()).collect()
 }
 
-/// Two lanes of different groups, both with a worker, and their processes.
+/// Two tenants of different groups, both with a worker, and their processes.
 async fn two_groups(sandbox: &Sandbox) -> [(String, u32); 2] {
     let trivial = image(sandbox, "").await;
-    let mut lanes: Vec<(String, u32)> = Vec::new();
+    let mut tenants: Vec<(String, u32)> = Vec::new();
     for number in 0.. {
-        let lane = format!("tenant {number}");
-        run(sandbox, &lane, &trivial, &Arc::default()).await.unwrap();
-        let process = sandbox.worker_process(&lane).unwrap();
-        if lanes.iter().all(|(_, other)| *other != process) {
-            lanes.push((lane, process));
+        let tenant = format!("tenant {number}");
+        run(sandbox, &tenant, &trivial, &Arc::default()).await.unwrap();
+        let process = sandbox.worker_process(&tenant).unwrap();
+        if tenants.iter().all(|(_, other)| *other != process) {
+            tenants.push((tenant, process));
         }
-        if lanes.len() == 2 {
+        if tenants.len() == 2 {
             break;
         }
     }
-    lanes.try_into().unwrap()
+    tenants.try_into().unwrap()
 }
 
 fn signal(process: u32, signal: &str) {
@@ -152,7 +152,7 @@ async fn a_worker_that_does_not_answer_is_killed_after_the_deadline() {
     signal(process, "-STOP");
 
     let limits = Limits { wall_clock: Duration::from_millis(200), ..Limits::default() };
-    let task = Task { lane: &stopped, call: CALL, limits, is_urgent: false };
+    let task = Task { tenant: &stopped, call: CALL, limits, is_urgent: false };
     let overdue = sandbox.run(&trivial, task, Arc::new(Stage::default())).await;
 
     assert!(matches!(overdue, Err(Error::Worker(sandbox::WorkerEnded::Overdue))), "{overdue:?}");

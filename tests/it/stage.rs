@@ -78,7 +78,7 @@ pub(crate) async fn run_image(image: &Image, limits: Limits, services: Arc<Stage
 }
 
 pub(crate) async fn run_call(image: &Image, call: &str, limits: Limits, services: Arc<Stage>) -> Outcome {
-    let task = Task { lane: "test", call, limits, is_urgent: false };
+    let task = Task { tenant: "test", call, limits, is_urgent: false };
     sandbox().await.run(image, task, services).await.expect("the host does not fail")
 }
 

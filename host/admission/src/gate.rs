@@ -1,7 +1,7 @@
-//! A resource that is waited for: a bounded number of places, and turns taken fairly between tenants.
+//! A fair semaphore: a bounded number of permits, granted round robin between tenants that wait.
 //!
-//! Waiting tenants are served round robin, so a tenant with a backlog of thousands waits behind its own backlog and delays
-//! no other. No tenant may hold every place, or fill the waiting room.
+//! A tenant with a backlog of thousands waits behind its own backlog and delays no other. No tenant may hold every permit,
+//! or fill the queue.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,24 +24,24 @@ pub struct Bounds {
     pub waiting: Share,
 }
 
-/// One place; given back when dropped.
+/// Returned when dropped.
 pub struct Permit {
     gate: Gate,
-    lane: Arc<str>,
+    tenant: Arc<str>,
 }
 
 struct State {
     bounds: Bounds,
     running: u64,
     waiting: u64,
-    lanes: HashMap<Arc<str>, Lane>,
+    tenants: HashMap<Arc<str>, TenantState>,
     /// Tenants that wait, in the order of their turns.
     turns: VecDeque<Arc<str>>,
 }
 
 /// One tenant.
 #[derive(Default)]
-struct Lane {
+struct TenantState {
     running: u64,
     waiting: VecDeque<oneshot::Sender<Permit>>,
 }
@@ -50,11 +50,11 @@ struct Lane {
 
 impl Gate {
     pub fn new(what: &'static str, bounds: Bounds) -> Self {
-        let state = State { bounds, running: 0, waiting: 0, lanes: HashMap::new(), turns: VecDeque::new() };
+        let state = State { bounds, running: 0, waiting: 0, tenants: HashMap::new(), turns: VecDeque::new() };
         Self { what, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Waits for a place. Cancel-safe: a place granted to a caller that left is passed on.
+    /// Waits for a permit. Cancel-safe: a permit granted to a cancelled caller goes to the next.
     pub async fn enter(&self, tenant: &str) -> Result<Permit, Full> {
         let full = |scope| Full { what: self.what, scope };
         let entry = self.lock().enter(self, tenant).map_err(full)?;
@@ -64,12 +64,15 @@ impl Gate {
         }
     }
 
-    /// A place, if there is one at once.
+    /// A permit, if one is free now.
     pub fn try_enter(&self, tenant: &str) -> Option<Permit> {
         let mut state = self.lock();
         let places = state.bounds.places;
         let is_free = state.running < places.total
-            && state.lanes.get(tenant).is_none_or(|lane| lane.running < places.per_tenant && lane.waiting.is_empty());
+            && state
+                .tenants
+                .get(tenant)
+                .is_none_or(|tenant| tenant.running < places.per_tenant && tenant.waiting.is_empty());
         match is_free.then(|| state.enter(self, tenant)) {
             Some(Ok(Entry::Admitted(permit))) => Some(permit),
             _ => None,
@@ -91,17 +94,17 @@ impl Gate {
     /// Whose bound keeps a tenant waiting.
     pub fn short_of(&self, tenant: &str) -> Scope {
         let state = self.lock();
-        let is_own = state.lanes.get(tenant).is_some_and(|lane| lane.running >= state.bounds.places.per_tenant);
+        let is_own = state.tenants.get(tenant).is_some_and(|tenant| tenant.running >= state.bounds.places.per_tenant);
         if is_own { Scope::Tenant } else { Scope::Host }
     }
 
-    /// Whether a tenant would get a place at once.
+    /// Whether a tenant would get a permit at once.
     pub fn has_room(&self, tenant: &str) -> bool {
         let state = self.lock();
         let places = state.bounds.places;
-        let lane = state.lanes.get(tenant);
+        let tenant = state.tenants.get(tenant);
         state.running < places.total
-            && lane.is_none_or(|lane| lane.running < places.per_tenant && lane.waiting.is_empty())
+            && tenant.is_none_or(|tenant| tenant.running < places.per_tenant && tenant.waiting.is_empty())
     }
 
     /// How many are in, and how many wait.
@@ -115,8 +118,8 @@ impl Gate {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn permit(&self, lane: &Arc<str>) -> Permit {
-        Permit { gate: self.clone(), lane: lane.clone() }
+    fn permit(&self, tenant: &Arc<str>) -> Permit {
+        Permit { gate: self.clone(), tenant: tenant.clone() }
     }
 }
 
@@ -129,66 +132,66 @@ enum Entry {
 
 impl State {
     fn enter(&mut self, gate: &Gate, name: &str) -> Result<Entry, Scope> {
-        let name: Arc<str> = match self.lanes.get_key_value(name) {
+        let name: Arc<str> = match self.tenants.get_key_value(name) {
             Some((name, _)) => name.clone(),
             None => name.into(),
         };
-        let lane = self.lanes.entry(name.clone()).or_default();
+        let tenant = self.tenants.entry(name.clone()).or_default();
         let Bounds { places, waiting } = self.bounds;
-        if self.running < places.total && lane.running < places.per_tenant && lane.waiting.is_empty() {
+        if self.running < places.total && tenant.running < places.per_tenant && tenant.waiting.is_empty() {
             self.running += 1;
-            lane.running += 1;
+            tenant.running += 1;
             return Ok(Entry::Admitted(gate.permit(&name)));
         }
-        if lane.waiting.len() as u64 >= waiting.per_tenant {
-            let before = lane.waiting.len();
-            lane.waiting.retain(|grant| !grant.is_closed());
-            self.waiting -= (before - lane.waiting.len()) as u64;
-            if lane.waiting.len() as u64 >= waiting.per_tenant {
+        if tenant.waiting.len() as u64 >= waiting.per_tenant {
+            let before = tenant.waiting.len();
+            tenant.waiting.retain(|grant| !grant.is_closed());
+            self.waiting -= (before - tenant.waiting.len()) as u64;
+            if tenant.waiting.len() as u64 >= waiting.per_tenant {
                 return Err(Scope::Tenant);
             }
         }
         if self.waiting >= waiting.total {
-            if lane.running == 0 && lane.waiting.is_empty() {
-                self.lanes.remove(&name);
+            if tenant.running == 0 && tenant.waiting.is_empty() {
+                self.tenants.remove(&name);
             }
             return Err(Scope::Host);
         }
         let (grant, granted) = oneshot::channel();
-        if lane.waiting.is_empty() {
+        if tenant.waiting.is_empty() {
             self.turns.push_back(name);
         }
-        lane.waiting.push_back(grant);
+        tenant.waiting.push_back(grant);
         self.waiting += 1;
         Ok(Entry::Waiting(granted))
     }
 
     fn enter_urgently(&mut self, gate: &Gate, tenant: &str) -> Option<Permit> {
         let Share { total, per_tenant } = self.bounds.places;
-        let name: Arc<str> = match self.lanes.get_key_value(tenant) {
+        let name: Arc<str> = match self.tenants.get_key_value(tenant) {
             Some((name, _)) => name.clone(),
             None => tenant.into(),
         };
         if self.running >= total.saturating_mul(2) {
             return None;
         }
-        let lane = self.lanes.entry(name.clone()).or_default();
-        if lane.running >= per_tenant.saturating_mul(2) {
+        let tenant = self.tenants.entry(name.clone()).or_default();
+        if tenant.running >= per_tenant.saturating_mul(2) {
             return None;
         }
         self.running += 1;
-        lane.running += 1;
+        tenant.running += 1;
         Some(gate.permit(&name))
     }
 
-    /// Takes back a place. Granting it to the next happens outside of the lock, because a grant that is not taken drops
+    /// Takes back a permit. Granting it to the next happens outside of the lock, because a grant that is not taken drops
     /// its permit and comes back here.
-    fn leave(&mut self, lane: &Arc<str>) {
+    fn leave(&mut self, tenant: &Arc<str>) {
         self.running -= 1;
-        if let Some(left) = self.lanes.get_mut(lane) {
+        if let Some(left) = self.tenants.get_mut(tenant) {
             left.running -= 1;
             if left.running == 0 && left.waiting.is_empty() {
-                self.lanes.remove(lane);
+                self.tenants.remove(tenant);
             }
         }
     }
@@ -200,21 +203,21 @@ impl State {
         }
         for _ in 0..self.turns.len() {
             let name = self.turns.pop_front()?;
-            let Some(lane) = self.lanes.get_mut(&name) else { continue };
-            if lane.running >= per_tenant {
+            let Some(tenant) = self.tenants.get_mut(&name) else { continue };
+            if tenant.running >= per_tenant {
                 self.turns.push_back(name);
                 continue;
             }
-            // Callers that left are passed over here: each would cost a level of recursion in `Permit::drop`.
-            let Some(grant) = next_waiting(lane, &mut self.waiting) else {
-                if lane.running == 0 {
-                    self.lanes.remove(&name);
+            // Cancelled callers are skipped here: each would cost a level of recursion in `Permit::drop`.
+            let Some(grant) = next_waiting(tenant, &mut self.waiting) else {
+                if tenant.running == 0 {
+                    self.tenants.remove(&name);
                 }
                 continue;
             };
             self.running += 1;
-            lane.running += 1;
-            if !lane.waiting.is_empty() {
+            tenant.running += 1;
+            if !tenant.waiting.is_empty() {
                 self.turns.push_back(name.clone());
             }
             return Some((grant, gate.permit(&name)));
@@ -223,9 +226,9 @@ impl State {
     }
 }
 
-fn next_waiting(lane: &mut Lane, waiting: &mut u64) -> Option<oneshot::Sender<Permit>> {
+fn next_waiting(tenant: &mut TenantState, waiting: &mut u64) -> Option<oneshot::Sender<Permit>> {
     loop {
-        let grant = lane.waiting.pop_front()?;
+        let grant = tenant.waiting.pop_front()?;
         *waiting -= 1;
         if !grant.is_closed() {
             return Some(grant);
@@ -237,7 +240,7 @@ fn next_waiting(lane: &mut Lane, waiting: &mut u64) -> Option<oneshot::Sender<Pe
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.gate.lock().leave(&self.lane);
+        self.gate.lock().leave(&self.tenant);
         loop {
             let next = self.gate.lock().next_grant(&self.gate);
             let Some((grant, permit)) = next else { return };

@@ -15,7 +15,7 @@ use crate::{
     progress::{Progress, ProgressFn},
     registry::{Client, Files, Packument, Spec},
     requirements::Requirements,
-    tree::{Plan, Planned, Shelf, edge_specs, plan},
+    tree::{Packuments, Plan, Planned, edge_specs, plan},
 };
 
 /// Requests to the registry at a time.
@@ -31,13 +31,19 @@ pub(crate) async fn resolve(
     requirements: &Requirements,
     progress: ProgressFn<'_>,
 ) -> Result<Plan, LinkError> {
-    let mut crawl =
-        Crawl { config, shelf: Shelf::new(), waiting: HashMap::new(), seen: HashSet::new(), queue: VecDeque::new() };
+    let mut crawl = Crawl {
+        config,
+        packuments: Packuments::new(),
+        waiting: HashMap::new(),
+        seen: HashSet::new(),
+        queue: VecDeque::new(),
+    };
     requirements.all().for_each(|(folder, text)| crawl.want(folder, text));
     loop {
         crawl.run(client, progress).await?;
-        let (shelf, planned) = plan_off_thread(std::mem::take(&mut crawl.shelf), requirements, config).await?;
-        crawl.shelf = shelf;
+        let (packuments, planned) =
+            plan_off_thread(std::mem::take(&mut crawl.packuments), requirements, config).await?;
+        crawl.packuments = packuments;
         match planned? {
             Planned::Done(plan) => return Ok(plan),
             Planned::Need(names) => crawl.queue.extend(names),
@@ -47,15 +53,15 @@ pub(crate) async fn resolve(
 
 /// Large trees take a while, and the threads that serve requests should not.
 async fn plan_off_thread(
-    shelf: Shelf,
+    packuments: Packuments,
     requirements: &Requirements,
     config: &Config,
-) -> Result<(Shelf, Result<Planned, LinkError>), LinkError> {
+) -> Result<(Packuments, Result<Planned, LinkError>), LinkError> {
     let (requirements, node_version) = (requirements.clone(), config.node_version.clone());
     let package_limit = config.limits.package_count;
     let planned = spawn_blocking(move || {
-        let planned = plan(&requirements, &shelf, &node_version, package_limit);
-        (shelf, planned)
+        let planned = plan(&requirements, &packuments, &node_version, package_limit);
+        (packuments, planned)
     });
     planned.await.map_err(|_| LinkError::Interrupted)
 }
@@ -64,7 +70,7 @@ async fn plan_off_thread(
 /// in one go, and the registry is asked for many things at a time.
 struct Crawl<'c> {
     config: &'c Config,
-    shelf: Shelf,
+    packuments: Packuments,
     /// From a package to what is wanted of it.
     waiting: HashMap<String, Vec<Spec>>,
     seen: HashSet<(String, String)>,
@@ -80,7 +86,7 @@ impl Crawl<'_> {
         if !self.seen.insert((name.to_owned(), text.to_owned())) {
             return;
         }
-        if let Some(packument) = self.shelf.get(&spec.package).cloned() {
+        if let Some(packument) = self.packuments.get(&spec.package).cloned() {
             self.follow(&spec, packument.as_deref());
             return;
         }
@@ -108,8 +114,8 @@ impl Crawl<'_> {
             }
             let Some((packument, name)) = running.next().await else { return Ok(()) };
             let packument = packument?.map(Arc::new);
-            self.shelf.insert(name.clone(), packument.clone());
-            if self.shelf.len() > self.config.limits.package_count {
+            self.packuments.insert(name.clone(), packument.clone());
+            if self.packuments.len() > self.config.limits.package_count {
                 let limit = self.config.limits.package_count as u64;
                 let subject = "the component's tree of packages".to_owned();
                 return Err(LinkError::OverLimit { kind: LimitKind::Packages, subject, limit });
@@ -117,7 +123,7 @@ impl Crawl<'_> {
             for spec in self.waiting.remove(&name).unwrap_or_default() {
                 self.follow(&spec, packument.as_deref());
             }
-            progress(Progress::Resolving { packages: self.shelf.len() });
+            progress(Progress::Resolving { packages: self.packuments.len() });
         }
     }
 }
@@ -146,7 +152,8 @@ pub(crate) async fn download(
     let of = places.len();
     let mut acquired = Acquired { packages: Packages::new(), warnings: Vec::new() };
     let (mut bytes, mut count) = (0, 0);
-    // Boxed at once: a stream that makes futures of borrowed wishes is not seen to be `Send` by those who spawn a link.
+    // Boxed at once: the compiler does not see that a stream which makes futures of borrowed wishes is `Send`, and a link
+    // is spawned.
     let mut pending = Vec::with_capacity(of);
     for wishes in places.into_values() {
         pending.push(async move { (deliver(client, &wishes).await, wishes) }.boxed());

@@ -20,7 +20,7 @@ pub struct Entry {
 /// where both the component and Node's rules find them.
 pub(crate) const OWN_FOLDER: &str = "/component";
 
-/// Stands for a folder above the entry whose name nobody told.
+/// The name of a folder above the entry when the upload did not include it.
 pub(crate) const UNNAMED_FOLDER: &str = "parent";
 
 const EXTENSIONS: [&str; 7] = ["js", "mjs", "cjs", "ts", "mts", "cts", "json"];

@@ -51,12 +51,12 @@ pub enum LinkError {
     Interrupted,
     /// What the component's own files ask for, and where they do.
     #[error("{source}")]
-    Placed { place: Place, source: Box<LinkError> },
+    Located { location: SourceLocation, source: Box<LinkError> },
 }
 
-/// A place in the component's own files, by their path in the table of modules; lines and columns from 1.
+/// A location in the component's own files, by their path in the table of modules; lines and columns from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     pub path: String,
     pub line: Option<u32>,
     /// Not told for TypeScript, whose types are taken out first.
@@ -154,23 +154,23 @@ impl LinkError {
             Self::RegistryStatus { .. } => "registry_status",
             Self::RegistryAnswer { .. } => "registry_answer",
             Self::Interrupted => "interrupted",
-            Self::Placed { source, .. } => source.code(),
+            Self::Located { source, .. } => source.code(),
         }
     }
 
     /// Where in the component's own files, when it can be told.
-    pub fn place(&self) -> Option<Place> {
-        let place = |path: &String, line, column| Place { path: path.clone(), line, column };
+    pub fn location(&self) -> Option<SourceLocation> {
+        let location = |path: &String, line, column| SourceLocation { path: path.clone(), line, column };
         match self {
-            Self::Placed { place, .. } => Some(place.clone()),
-            Self::Syntax { path, line, column, .. } => Some(place(path, Some(*line), Some(*column))),
-            Self::NestingTooDeep { path, .. } => Some(place(path, None, None)),
+            Self::Located { location, .. } => Some(location.clone()),
+            Self::Syntax { path, line, column, .. } => Some(location(path, Some(*line), Some(*column))),
+            Self::NestingTooDeep { path, .. } => Some(location(path, None, None)),
             _ => None,
         }
     }
 
-    pub(crate) fn at(self, place: Place) -> Self {
-        Self::Placed { place, source: Box::new(self) }
+    pub(crate) fn at(self, location: SourceLocation) -> Self {
+        Self::Located { location, source: Box::new(self) }
     }
 
     pub fn blame(&self) -> Blame {
@@ -181,7 +181,7 @@ impl LinkError {
             | Self::RegistryStatus { .. }
             | Self::RegistryAnswer { .. }
             | Self::Interrupted => Blame::Unavailable,
-            Self::Placed { source, .. } => source.blame(),
+            Self::Located { source, .. } => source.blame(),
             _ => Blame::Author,
         }
     }
@@ -228,7 +228,7 @@ impl LinkError {
                 "the operator can check that the registry in .npmrc or NPM_CONFIG_REGISTRY is an npm registry"
             }
             Self::Interrupted => "try again",
-            Self::Placed { source, .. } => source.hint(),
+            Self::Located { source, .. } => source.hint(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How the linker reaches the network: one trait, implemented by whoever owns the way out.
+//! How the linker reaches the network: one trait, implemented by the host on its egress client.
 
 use async_trait::async_trait;
 use bytes::Bytes;

@@ -16,9 +16,11 @@ use std::{
 use crate::{
     config::{EsModules, Limits},
     entry::OWN_FOLDER,
-    error::{LimitKind, LinkError, Place},
+    error::{LimitKind, LinkError, SourceLocation},
     linked::{Module, ModuleKind, Warning},
-    modules::{self, Fault, Format, Found, HELPER_PATH, HELPER_SOURCE, HELPER_SPECIFIER, Options, Parsed, Position},
+    modules::{
+        self, Format, Found, HELPER_PATH, HELPER_SOURCE, HELPER_SPECIFIER, Options, ParseError, Parsed, Position,
+    },
     registry::NATIVE_BUILD_FILE,
     requirements::Requirements,
     specifier::{self, Specifier},
@@ -34,7 +36,7 @@ pub(crate) type ParsedFiles = HashMap<String, Arc<Parsed>>;
 pub(crate) struct Terms {
     pub(crate) es_modules: EsModules,
     pub(crate) limits: Limits,
-    /// Set when nobody waits for the result any more.
+    /// Set when the caller was cancelled.
     pub(crate) is_cancelled: Arc<AtomicBool>,
 }
 
@@ -57,7 +59,9 @@ pub(crate) struct Walk<'t> {
 /// With the place of the request that led to the error, which is known for the component's own files.
 fn placed(error: LinkError, importer: &str, position: Option<Position>) -> LinkError {
     match position {
-        Some(Position { line, column }) => error.at(Place { path: importer.to_owned(), line: Some(line), column }),
+        Some(Position { line, column }) => {
+            error.at(SourceLocation { path: importer.to_owned(), line: Some(line), column })
+        }
         None => error,
     }
 }
@@ -152,9 +156,9 @@ impl Walk<'_> {
         })
     }
 
-    /// A package's file that cannot be read as JavaScript stops nobody who does not load it.
-    fn refuse(&mut self, path: &str, source: &str, fault: Fault) -> Result<Module, LinkError> {
-        let error = fault.into_error(path);
+    /// A file of a package that does not parse is a warning, because it fails only components that load it.
+    fn refuse(&mut self, path: &str, source: &str, error: ParseError) -> Result<Module, LinkError> {
+        let error = error.into_error(path);
         if is_own(path) {
             return Err(error);
         }
@@ -238,9 +242,9 @@ impl Walk<'_> {
     }
 }
 
-// === impl Fault ===
+// === impl ParseError ===
 
-impl Fault {
+impl ParseError {
     fn into_error(self, path: &str) -> LinkError {
         let path = path.to_owned();
         match self {
@@ -282,7 +286,7 @@ fn load_json(path: &str, source: &str) -> Result<Module, LinkError> {
     Ok(module(ModuleKind::Json, source))
 }
 
-fn parse(volume: &Volume, path: &str, source: &str, terms: &Terms, imports_async: bool) -> Result<Parsed, Fault> {
+fn parse(volume: &Volume, path: &str, source: &str, terms: &Terms, imports_async: bool) -> Result<Parsed, ParseError> {
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     let format = match extension {
         "mjs" | "mts" => Format::Esm,

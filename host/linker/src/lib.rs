@@ -43,7 +43,7 @@ mod testing;
 
 pub use config::{Config, EsModules, Limits};
 pub use entry::Entry;
-pub use error::{ArchiveFault, Blame, LimitKind, LinkError, NameFault, Place};
+pub use error::{ArchiveFault, Blame, LimitKind, LinkError, NameFault, SourceLocation};
 pub use fetch::{Fetch, FetchError, FetchResponse};
 pub use link::Linker;
 pub use linked::{Dependency, Linked, Module, ModuleKind, Warning};

@@ -35,7 +35,7 @@ pub struct Linker {
     tenant: Arc<str>,
 }
 
-/// Tells the thread that links when nobody waits for it any more.
+/// Tells the linking thread that its caller was cancelled.
 struct CancelOnDrop(Arc<AtomicBool>);
 
 // === impl Linker ===
@@ -57,7 +57,7 @@ impl Linker {
     pub async fn link(&self, entry: &Entry, progress: ProgressFn<'_>) -> Result<Linked, LinkError> {
         let job = self.begin(entry).await?;
         let plan = acquire::resolve(&job.client, &self.config, &job.requirements, progress).await;
-        let plan = plan.map_err(|error| job.survey.place(error))?;
+        let plan = plan.map_err(|error| job.survey.locate(error))?;
         let wishes = wishes_of(&plan);
         self.complete(job, wishes, plan.warnings, progress).await
     }
@@ -66,7 +66,7 @@ impl Linker {
     pub async fn resolve(&self, entry: &Entry, progress: ProgressFn<'_>) -> Result<Vec<Dependency>, LinkError> {
         let job = self.begin(entry).await?;
         let plan = acquire::resolve(&job.client, &self.config, &job.requirements, progress).await;
-        let plan = plan.map_err(|error| job.survey.place(error))?;
+        let plan = plan.map_err(|error| job.survey.locate(error))?;
         Ok(wishes_of(&plan).into_iter().map(|wish| wish.dependency).collect())
     }
 

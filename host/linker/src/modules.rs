@@ -13,7 +13,7 @@ pub(crate) mod stack;
 mod typescript;
 
 pub(crate) use nesting::NESTING_LIMIT;
-pub(crate) use parse::{Fault, Format, Options, Parsed, Position, parse};
+pub(crate) use parse::{Format, Options, ParseError, Parsed, Position, parse};
 pub(crate) use scan::{Found, RequestKind};
 
 /// The module that lowered modules stand on, and the specifier they require it with.

@@ -13,7 +13,7 @@ mod peers;
 mod place;
 mod plan;
 
-pub(crate) use plan::{Plan, Planned, PlannedPackage, Shelf, edge_specs, plan};
+pub(crate) use plan::{Packuments, Plan, Planned, PlannedPackage, edge_specs, plan};
 
 #[cfg(test)]
 mod tests;

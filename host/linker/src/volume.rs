@@ -193,8 +193,8 @@ impl Resolver {
         found
     }
 
-    /// Other readings of a relative path, where nobody told the names of the folders above the entry: a file up there that
-    /// asks for `./sources/x` knows the name of a folder that we only know as the one the entry is in.
+    /// Other readings of a relative path, for when the names of the folders above the entry are unknown: a file up there
+    /// that asks for `./sources/x` names the folder that is known here only as the one the entry is in.
     fn through_unnamed_folders(&self, importer: &str, specifier: &str) -> impl Iterator<Item = String> {
         let mut parts: Vec<&str> = importer.split('/').skip(2).collect();
         parts.pop();

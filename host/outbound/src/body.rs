@@ -19,7 +19,7 @@ use crate::{
     config::LONGEST_TIMEOUT,
     decode::{self, Coding},
     error::{Cause, Error, Phase},
-    request::Fault,
+    request::BodyError,
 };
 
 /// Bytes on the wire that may come on top of the limit for decoded bytes: a body that does not
@@ -48,7 +48,7 @@ pub(crate) struct Deadline {
 /// For telling what went wrong while reading.
 pub(crate) struct Origin {
     pub(crate) host: String,
-    pub(crate) fault: Fault,
+    pub(crate) body_error: BodyError,
 }
 
 // === impl Deadline ===
@@ -182,8 +182,8 @@ impl Stream for Limited {
 
 fn read_error(origin: &Origin, error: hyper::Error) -> Error {
     // The request body may still be on its way while the response is read.
-    if let Some(fault) = origin.fault.get() {
-        return fault.clone();
+    if let Some(error) = origin.body_error.get() {
+        return error.clone();
     }
     Error::Protocol { host: origin.host.clone(), cause: Cause::new(error) }
 }

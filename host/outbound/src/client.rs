@@ -23,12 +23,12 @@ use url::{Position, Url};
 use crate::{
     body::{Deadline, Origin, ResponseBody},
     config::Config,
-    connect::{self, Connector, Dial, Door, TcpDial},
+    connect::{self, Connector, Dial, Egress, TcpDial},
     decode,
     error::{Cause, Error, HeaderFault, Phase, UrlFault},
     headers,
     redirect::{self, Hop},
-    request::{Fault, Payload, Redirect, Request},
+    request::{BodyError, Payload, Redirect, Request},
     tasks::Tasks,
 };
 
@@ -65,7 +65,7 @@ pub struct Response {
 struct Inner {
     config: Config,
     user_agent: HeaderValue,
-    door: Arc<Door>,
+    egress: Arc<Egress>,
     /// Each with connections of its own.
     clients: Mutex<LruCache<Arc<str>, Client<Connector, Payload>>>,
     tasks: Tasks,
@@ -92,9 +92,9 @@ impl Outbound {
         let user_agent = HeaderValue::try_from(&config.user_agent)
             .map_err(|_| Error::InvalidHeader { name: "user-agent".to_owned(), fault: HeaderFault::Value })?;
         let tasks = Tasks::default();
-        let door = Door::new(&config, dial)?;
+        let egress = Egress::new(&config, dial)?;
         let clients = Mutex::new(LruCache::new(TENANTS_HELD));
-        Ok(Self { inner: Arc::new(Inner { config, user_agent, door, clients, tasks }), tenant: "".into() })
+        Ok(Self { inner: Arc::new(Inner { config, user_agent, egress, clients, tasks }), tenant: "".into() })
     }
 
     /// The way out of a tenant.
@@ -157,7 +157,7 @@ impl Outbound {
         let Inner { config, user_agent, .. } = &*self.inner;
         let mut headers = headers::prepare(&given, &url, user_agent, decompress, config.max_header_bytes)?;
         headers::take_credentials(&mut url, &mut headers, false);
-        Ok(Hop { method, url, headers, body, fault: Fault::default() })
+        Ok(Hop { method, url, headers, body, body_error: BodyError::default() })
     }
 
     async fn follow(&self, mut hop: Hop, terms: &Terms) -> Result<Response, Error> {
@@ -204,14 +204,15 @@ impl Inner {
     /// in the way of a new one.
     fn client(&self, tenant: &Arc<str>) -> Client<Connector, Payload> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        if !self.door.has_room(tenant) {
-            match self.door.short_of(tenant) {
+        if !self.egress.has_room(tenant) {
+            match self.egress.short_of(tenant) {
                 // Dropping a client closes what it does not use; exchanges under way go on.
                 Scope::Tenant => drop(clients.pop(tenant)),
                 Scope::Host => clients.clear(),
             }
         }
-        let new = || build_client(&self.config, Connector::new(self.door.clone(), tenant.clone()), self.tasks.clone());
+        let new =
+            || build_client(&self.config, Connector::new(self.egress.clone(), tenant.clone()), self.tasks.clone());
         clients.get_or_insert(tenant.clone(), new).clone()
     }
 }
@@ -228,7 +229,7 @@ fn build_client(config: &Config, connector: Connector, tasks: Tasks) -> Client<C
 }
 
 fn wire_request(hop: &mut Hop, max_request_bytes: u64) -> Result<http::Request<Payload>, Error> {
-    let payload = hop.body.payload(max_request_bytes, &hop.fault)?;
+    let payload = hop.body.payload(max_request_bytes, &hop.body_error)?;
     let mut headers = hop.headers.clone();
     // Servers answer 411 to these without a length, and hyper writes none for nothing.
     let wants_length = [Method::POST, Method::PUT, Method::PATCH].contains(&hop.method);
@@ -249,7 +250,7 @@ fn finish(response: http::Response<Incoming>, hop: Hop, is_redirected: bool, ter
     let (head, incoming) = response.into_parts();
     let codings = if terms.decompress { decode::codings(&head.headers) } else { Vec::new() };
     let limit_bytes = terms.max_response_bytes;
-    let origin = Origin { host: host_of(&hop.url), fault: hop.fault };
+    let origin = Origin { host: host_of(&hop.url), body_error: hop.body_error };
     Response {
         status: head.status,
         status_text: status_text(&head),
@@ -285,7 +286,7 @@ fn request_uri(url: &Url) -> Result<Uri, Error> {
 }
 
 fn exchange_error(hop: &Hop, error: legacy::Error, limit_bytes: usize) -> Error {
-    if let Some(own) = hop.fault.get().or_else(|| Error::find_in(&error)) {
+    if let Some(own) = hop.body_error.get().or_else(|| Error::find_in(&error)) {
         return own.clone();
     }
     if hyper_error(&error).is_some_and(hyper::Error::is_parse_too_large) {

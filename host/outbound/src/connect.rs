@@ -53,12 +53,12 @@ pub(crate) struct TcpDial;
 /// hyper's view: a URI in, a connection out, counted as one of its tenant's.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    door: Arc<Door>,
+    egress: Arc<Egress>,
     tenant: Arc<str>,
 }
 
-/// What all connectors open connections by.
-pub(crate) struct Door {
+/// What all connectors share: the policy, the bounds, the resolver and TLS.
+pub(crate) struct Egress {
     allows_private_networks: bool,
     overrides: Vec<HostOverride>,
     policy: Policy,
@@ -109,8 +109,8 @@ pub(crate) fn check_written(config: &Config, tenant: &str, url: &Url) -> Result<
 // === impl Connector ===
 
 impl Connector {
-    pub(crate) fn new(door: Arc<Door>, tenant: Arc<str>) -> Self {
-        Self { door, tenant }
+    pub(crate) fn new(egress: Arc<Egress>, tenant: Arc<str>) -> Self {
+        Self { egress, tenant }
     }
 }
 
@@ -124,17 +124,17 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let Self { door, tenant } = self.clone();
+        let Self { egress, tenant } = self.clone();
         Box::pin(async move {
             let target = Target::parse(&uri)?;
-            door.open(&target, &tenant).await.map(TokioIo::new)
+            egress.open(&target, &tenant).await.map(TokioIo::new)
         })
     }
 }
 
-// === impl Door ===
+// === impl Egress ===
 
-impl Door {
+impl Egress {
     pub(crate) fn new(config: &Config, dial: Arc<dyn Dial>) -> Result<Arc<Self>, Error> {
         Ok(Arc::new(Self {
             allows_private_networks: config.dangerous_allow_private_networks,
@@ -150,7 +150,7 @@ impl Door {
         }))
     }
 
-    /// Whose bound keeps it from that.
+    /// Whose bound a tenant waits for.
     pub(crate) fn short_of(&self, tenant: &str) -> Scope {
         self.connections.short_of(tenant)
     }

@@ -1,7 +1,7 @@
 //! Everything that can go wrong with an outgoing request.
 //!
 //! Messages are complete sentences for the author of a component or the operator: they say what
-//! happened and, where someone can act, what to do. They hold the cause's text already, so they are
+//! happened and, where that helps, what to do. They hold the cause's text already, so they are
 //! shown alone. `code()` is stable and is what programs match on.
 
 use std::{error::Error as StdError, fmt, net::IpAddr, sync::Arc, time::Duration};

@@ -3,7 +3,7 @@
 //! A component is foreign code inside the operator's network, so it may talk to the public internet
 //! and to nothing else. IPv4 lists what is refused (the IANA special-purpose registry). IPv6 is the
 //! other way round: only global unicast (2000::/3) passes, less the ranges inside it that are not
-//! the internet, so a range nobody has thought of yet is refused.
+//! the internet, so a range that is assigned later is refused.
 //!
 //! Addresses that carry an IPv4 address (mapped, NAT64) are judged by that address, because that is
 //! where the packet ends up. Tunnels whose far end we cannot judge (6to4, Teredo) are refused.

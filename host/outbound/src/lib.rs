@@ -1,4 +1,4 @@
-//! The one door for every HTTP request that leaves Wellspring: the `fetch` of components,
+//! The egress client, for every HTTP request that leaves Wellspring: the `fetch` of components,
 //! `component_url`, the npm registry and webhooks.
 //!
 //! What it keeps, whatever the caller asks for:

@@ -12,7 +12,7 @@ use url::Url;
 use crate::{
     error::Error,
     headers::take_credentials,
-    request::{Body, Fault, parse_url},
+    request::{Body, BodyError, parse_url},
 };
 
 /// One request on the wire.
@@ -22,7 +22,7 @@ pub(crate) struct Hop {
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
-    pub(crate) fault: Fault,
+    pub(crate) body_error: BodyError,
 }
 
 /// They prove who the caller is to one origin and are no other's business.

@@ -64,7 +64,7 @@ pub(crate) type Payload = UnsyncBoxBody<Bytes, Error>;
 
 /// Why a streamed body broke off. hyper keeps the reason on some paths and loses it on others (HTTP/2,
 /// an answer that came early), so it is noted here.
-pub(crate) type Fault = Arc<OnceLock<Error>>;
+pub(crate) type BodyError = Arc<OnceLock<Error>>;
 
 // === impl Request ===
 
@@ -115,11 +115,11 @@ impl Body {
     }
 
     /// The payload of one hop. A stream is handed over and cannot be sent again.
-    pub(crate) fn payload(&mut self, limit_bytes: u64, fault: &Fault) -> Result<Payload, Error> {
+    pub(crate) fn payload(&mut self, limit_bytes: u64, body_error: &BodyError) -> Result<Payload, Error> {
         match std::mem::replace(&mut self.0, Content::Spent) {
             Content::Stream(stream) => {
-                let fault = Arc::clone(fault);
-                let note = move |error: &Error| drop(fault.set(error.clone()));
+                let body_error = Arc::clone(body_error);
+                let note = move |error: &Error| drop(body_error.set(error.clone()));
                 let frames = limit_stream(stream, limit_bytes).inspect_err(note).map_ok(Frame::data);
                 Ok(StreamBody::new(frames).boxed_unsync())
             }

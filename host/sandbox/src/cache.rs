@@ -2,7 +2,7 @@
 //!
 //! Files are written beside their name and renamed, so a reader sees a whole file or none. Each ends in a hash keyed with a
 //! secret of the server, which is checked whenever the file is opened: one that does not match is made again. The time of
-//! modification is that of the last use; when images take more room than they may, those unused for longest go.
+//! modification is that of the last use; over the quota, the least recently used images are removed.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,9 +15,9 @@ use wasmtime::{Engine, Module};
 use crate::region::MACHINE_PAGE_BYTES;
 use crate::snapshot::{self, Snapshot};
 
-mod room;
+mod disk_quota;
 
-use room::Room;
+use disk_quota::DiskQuota;
 
 /// Follows the content of a file. Code is an ELF object, whose readers do not mind what comes after.
 const TRAILER_MAGIC: &[u8; 8] = b"wellspr\x02";
@@ -34,7 +34,7 @@ pub(crate) const IMAGES: &str = "images";
 pub(crate) struct Cache {
     folder: Option<PathBuf>,
     key: [u8; 32],
-    room: Arc<Room>,
+    disk_quota: Arc<DiskQuota>,
 }
 
 /// A snapshot that can be used, and kept once it has proven itself.
@@ -42,13 +42,13 @@ pub(crate) struct Draft {
     pub(crate) snapshot: Arc<Snapshot>,
     /// With the name it will have.
     file: Option<(tempfile::NamedTempFile, PathBuf)>,
-    room: Arc<Room>,
+    disk_quota: Arc<DiskQuota>,
 }
 
 // === impl Cache ===
 
 impl Cache {
-    /// `key` is known to this server alone; `images_bytes` is the room for images. A folder that cannot be written is not
+    /// `key` is known to this server alone; `images_bytes` bounds the images. A folder that cannot be written is not
     /// used: everything is then made again at the next start.
     pub(crate) fn new(folder: Option<PathBuf>, key: [u8; 32], images_bytes: u64) -> Self {
         let folder = folder.filter(|folder| {
@@ -57,11 +57,11 @@ impl Cache {
         });
         if let Some(folder) = &folder {
             for kind in [CODE, IMAGES, "base"] {
-                room::sweep(&folder.join(kind));
+                disk_quota::sweep(&folder.join(kind));
             }
         }
-        let room = Arc::new(Room::new(folder.as_ref().map(|folder| folder.join(IMAGES)), images_bytes));
-        Self { folder, key, room }
+        let disk_quota = Arc::new(DiskQuota::new(folder.as_ref().map(|folder| folder.join(IMAGES)), images_bytes));
+        Self { folder, key, disk_quota }
     }
 
     /// The code under this name, if a whole file of it is there and it was compiled for this engine.
@@ -106,16 +106,16 @@ impl Cache {
     /// Memory as a snapshot that is not kept yet. A file that cannot be written is an error: what would take its place,
     /// elsewhere and without a bound, would fill another disk.
     pub(crate) fn draft(&self, kind: &'static str, key: &[u8; 32], memory: &[u8]) -> io::Result<Draft> {
-        let room = self.room.clone();
+        let disk_quota = self.disk_quota.clone();
         let Some(path) = self.path(kind, key) else {
-            return Ok(Draft { snapshot: Snapshot::unnamed(memory)?, file: None, room });
+            return Ok(Draft { snapshot: Snapshot::unnamed(memory)?, file: None, disk_quota });
         };
         if kind == IMAGES {
-            room.make(snapshot::stored_bytes(memory) as u64);
+            disk_quota.make_room(snapshot::stored_bytes(memory) as u64);
         }
         let file = self.write(&path, memory, |file| snapshot::write(file, memory))?;
         let snapshot = Snapshot::map(file.as_file().try_clone()?, memory.len())?;
-        Ok(Draft { snapshot, file: Some((file, path)), room })
+        Ok(Draft { snapshot, file: Some((file, path)), disk_quota })
     }
 
     /// Removes the image under this name. Runs that have it mapped go on.
@@ -123,7 +123,7 @@ impl Cache {
         if let Some(path) = self.path(IMAGES, key)
             && fs::remove_file(&path).is_ok()
         {
-            self.room.measure();
+            self.disk_quota.measure();
         }
     }
 
@@ -168,7 +168,7 @@ impl Cache {
         let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
         fs::create_dir_all(folder)?;
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
-        room::allocate(file.as_file(), content.len() + TRAILER_BYTES)?;
+        disk_quota::allocate(file.as_file(), content.len() + TRAILER_BYTES)?;
         write(file.as_file_mut())?;
         file.seek(SeekFrom::Start(content.len() as u64))?;
         file.write_all(TRAILER_MAGIC)?;
@@ -190,7 +190,7 @@ impl Draft {
         {
             warn(&path, &error);
         }
-        self.room.measure();
+        self.disk_quota.measure();
         self.snapshot
     }
 }

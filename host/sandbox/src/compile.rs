@@ -23,7 +23,8 @@ pub(crate) struct Compiler {
 enum State {
     Waiting,
     Started(Box<Started>),
-    /// A limit or a trap ended it. Whoever loads compiles the rest itself, and meets the same end in its own name.
+    /// A limit or a trap ended it. The loading instance compiles the rest itself, and meets the same limit, which is then
+    /// reported as its own.
     Ended,
 }
 

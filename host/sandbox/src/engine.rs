@@ -1,4 +1,4 @@
-//! QuickJS, compiled once and shared by everyone.
+//! QuickJS, compiled once and shared by all instances.
 
 mod rewrite;
 

@@ -148,7 +148,7 @@ impl Workers {
         task: &Task<'_>,
         services: Arc<dyn Services>,
     ) -> Result<Outcome, Error> {
-        let group = self.group(task.lane);
+        let group = self.group(task.tenant);
         let now_ms = services.now_ms();
         let beginning = Beginning { image, now_ms, limits: &task.limits, call: task.call };
         let connection = match group.current() {
@@ -210,13 +210,13 @@ impl Workers {
         self.shared.supervisor.failures()
     }
 
-    /// The process of a lane's group, if it has one.
-    pub(crate) fn process_id(&self, lane: &str) -> Option<u32> {
-        self.group(lane).current().map(|connection| connection.process_id())
+    /// The process of a tenant's group, if it has one.
+    pub(crate) fn process_id(&self, tenant: &str) -> Option<u32> {
+        self.group(tenant).current().map(|connection| connection.process_id())
     }
 
-    fn group(&self, lane: &str) -> &Arc<Group> {
-        let index = self.hasher.hash_one(lane) as usize % self.groups.len();
+    fn group(&self, tenant: &str) -> &Arc<Group> {
+        let index = self.hasher.hash_one(tenant) as usize % self.groups.len();
         // There is at least one, and the remainder is less than their number.
         #[expect(clippy::indexing_slicing, reason = "as above")]
         &self.groups[index]

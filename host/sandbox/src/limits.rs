@@ -1,4 +1,4 @@
-//! The bounds of one run. Whoever crosses one ends there, with a fault that names it.
+//! The bounds of one run. A run that exceeds one ends, with a fault that names it.
 
 use std::time::Duration;
 

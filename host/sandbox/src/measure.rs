@@ -56,7 +56,7 @@ impl Warm {
 
     /// Runs one call on what the last one left.
     pub async fn run(&mut self, task: Task<'_>, services: Arc<dyn Services>) -> Result<Outcome, Error> {
-        let _permit = self.sandbox.inner.gate.enter(task.lane).await.map_err(Error::Overloaded)?;
+        let _permit = self.sandbox.inner.gate.enter(task.tenant).await.map_err(Error::Overloaded)?;
         self.started.begin_again(Run::new(services, task.limits, Some(Sources::Whole(self.program.clone()))))?;
         let result = self.started.call(INVOKE, Some(task.call)).await?;
         Ok(self.started.take_outcome(result))

@@ -1,12 +1,12 @@
-//! CPU time of a future: the time spent polling it; and how long it may go on before others have their turn.
+//! Measures the CPU time of a run (the time spent polling its future) and schedules runs in time slices.
 //!
-//! A guest gives way every few microseconds. While a run is young that would only make it share its processor and its
-//! caches with every other young run, and all of them would end late. So it is resumed at once until its first turn is over;
-//! from then on it takes its turns with the others, and one that never ends delays nobody for longer than one turn.
+//! A guest yields every few microseconds. A new run is polled again at once until its first time slice is used up, so that
+//! most runs end in one slice: sharing the processor and its caches among all new runs would make each of them end later.
+//! After the first slice a run is rescheduled at every yield, so one that never ends delays others by one slice at most.
 //!
-//! Turns go round the tenants. The runtime takes tasks in the order they became ready, so that a tenant with a hundred runs
-//! that compute would be a hundred turns ahead of another with one; only a few are let into its queue at a time, and those that
-//! wait outside are taken from each tenant in turn.
+//! Slices are given round robin by tenant. The runtime polls tasks in the order they became ready, so a tenant with a hundred
+//! computing runs would be a hundred slices ahead of a tenant with one. Therefore only a few runs enter the runtime's queue
+//! at a time; the rest wait at a gate that serves tenants in turn.
 
 use std::future::Future;
 use std::num::NonZeroUsize;
@@ -20,21 +20,21 @@ use admission::{Bounds, Gate, Permit, Share};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-/// Whose turns a run takes.
+/// The gate that gives time slices, and the tenant whose slices a run uses.
 #[derive(Clone)]
 pub(crate) struct Turns {
     pub(crate) gate: Gate,
     pub(crate) tenant: Arc<str>,
 }
 
-/// Turns that are being taken, or have been given and wait for a thread. More than there are threads, so that none is idle.
+/// Slices that are in use, or given and waiting for a thread: twice the number of threads, so that none is idle.
 pub(crate) fn turns() -> Gate {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
     let (total, unbounded) = (2 * threads, Share::new(u64::MAX, u64::MAX));
     Gate::new("turns", Bounds { places: Share::new(total, (total - 1).max(1)), waiting: unbounded })
 }
 
-/// Most runs of real components end within it.
+/// The first time slice of a run. Most runs of real components end within it.
 const FIRST_TURN: Duration = Duration::from_micros(300);
 
 /// Runs `future` for at most `limit`; also tells how long it was on a CPU. `None` is a missed deadline.
@@ -57,7 +57,7 @@ struct Metered<'a, F> {
 }
 
 impl<F> Metered<'_, F> {
-    /// Ready when it is the tenant's turn; the permit is held while that is taken.
+    /// Ready when the tenant has a slice; the permit is held during the poll.
     fn turn(&mut self, context: &mut Context<'_>) -> Poll<Option<Permit>> {
         let Some(turns) = &self.turns else { return Poll::Ready(None) };
         if self.waiting.is_none() {
@@ -92,22 +92,22 @@ impl<F: Future> Future for Metered<'_, F> {
 }
 
 trait PollOn: Future {
-    /// Polls again as long as the future only gave way, and `may_go_on`.
+    /// Polls again as long as the future only yielded (it woke itself during the poll), and `may_go_on`.
     fn poll_while_it_goes_on(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         may_go_on: impl Fn() -> bool,
     ) -> Poll<Self::Output> {
-        let calls = Arc::new(Calls { waker: context.waker().clone(), state: AtomicU8::new(POLLING) });
-        let waker = Waker::from(calls.clone());
+        let recorder = Arc::new(WakeRecorder { waker: context.waker().clone(), state: AtomicU8::new(POLLING) });
+        let waker = Waker::from(recorder.clone());
         let mut watched = Context::from_waker(&waker);
         loop {
             let polled = self.as_mut().poll(&mut watched);
-            if polled.is_ready() || !calls.came() {
+            if polled.is_ready() || !recorder.take_wake() {
                 return polled;
             }
             if !may_go_on() {
-                calls.pass_on();
+                recorder.forward();
                 return Poll::Pending;
             }
         }
@@ -116,43 +116,46 @@ trait PollOn: Future {
 
 impl<F: Future> PollOn for F {}
 
-/// Whether a future was called to go on while it was being polled. Afterwards calls go to whom they are for.
-struct Calls {
+/// A waker that records wakes during a poll and otherwise forwards them to the task.
+struct WakeRecorder {
     waker: Waker,
     state: AtomicU8,
 }
 
-const WAITING: u8 = 0;
+/// Wakes are forwarded.
+const FORWARDING: u8 = 0;
+/// A poll is under way, without a wake so far.
 const POLLING: u8 = 1;
-const CALLED: u8 = 2;
+/// A poll is under way, and a wake came.
+const WOKEN: u8 = 2;
 
-// === impl Calls ===
+// === impl WakeRecorder ===
 
-impl Calls {
-    /// Takes note of a call during the poll that has just ended; without one the next call is passed on.
-    fn came(&self) -> bool {
-        let waiting = self.state.compare_exchange(POLLING, WAITING, Ordering::AcqRel, Ordering::Acquire);
+impl WakeRecorder {
+    /// Whether a wake came during the poll that has just ended. If so, recording goes on; if not, the next is forwarded.
+    fn take_wake(&self) -> bool {
+        let waiting = self.state.compare_exchange(POLLING, FORWARDING, Ordering::AcqRel, Ordering::Acquire);
         if waiting.is_err() {
             self.state.store(POLLING, Ordering::Release);
         }
         waiting.is_err()
     }
 
-    /// The polls are over, and somebody has called.
-    fn pass_on(&self) {
-        self.state.store(WAITING, Ordering::Release);
+    /// Ends recording and forwards the wake that was recorded.
+    fn forward(&self) {
+        self.state.store(FORWARDING, Ordering::Release);
         self.waker.wake_by_ref();
     }
 }
 
-impl Wake for Calls {
+impl Wake for WakeRecorder {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let noted = self.state.compare_exchange(POLLING, CALLED, Ordering::AcqRel, Ordering::Acquire);
-        if noted == Err(WAITING) {
+        let noted = self.state.compare_exchange(POLLING, WOKEN, Ordering::AcqRel, Ordering::Acquire);
+        if noted == Err(FORWARDING) {
             self.waker.wake_by_ref();
         }
     }

@@ -17,7 +17,7 @@ pub(crate) struct Region {
 }
 
 #[expect(unsafe_code, reason = "it owns what it points to, as a vector does")]
-// SAFETY: a region is addresses; whoever reads or writes there says why that is sound.
+// SAFETY: a region is a range of addresses; each read or write through it states why it is sound.
 unsafe impl Send for Region {}
 #[expect(unsafe_code, reason = "as above")]
 // SAFETY: as above.
@@ -30,14 +30,14 @@ impl Region {
     /// Addresses without memory behind them: touching them is a fault.
     pub(crate) fn reserve(length: usize) -> io::Result<Self> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-        // SAFETY: the system chooses addresses that nobody uses.
+        // SAFETY: the kernel chooses addresses that are not in use.
         let start = unsafe { mmap_anonymous(null_mut(), length, ProtFlags::empty(), flags)? };
         Self::new(start.cast(), length)
     }
 
     /// A file to be read.
     pub(crate) fn of_file(file: &File, length: usize) -> io::Result<Self> {
-        // SAFETY: the system chooses addresses that nobody uses.
+        // SAFETY: the kernel chooses addresses that are not in use.
         let start = unsafe { mmap(null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, 0)? };
         Self::new(start.cast(), length)
     }
@@ -96,7 +96,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        #[expect(unsafe_code, reason = "nobody can have its addresses any more")]
+        #[expect(unsafe_code, reason = "no borrow of its addresses outlives it")]
         // SAFETY: a region owns its addresses, and what borrowed from it is gone.
         let done = unsafe { munmap(self.start().cast(), self.length) };
         debug_assert!(done.is_ok(), "{done:?}");

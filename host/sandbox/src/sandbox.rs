@@ -41,7 +41,7 @@ pub struct Config {
     pub isolation: Isolation,
     /// A secret of the server: files of the cache are trusted when they are hashed with it.
     pub cache_key: [u8; 32],
-    /// The room that images take on the disk.
+    /// The disk quota of images.
     pub images_bytes: u64,
     /// The largest image.
     pub max_image_bytes: usize,
@@ -91,8 +91,8 @@ pub struct Built {
 
 /// One run to be made.
 pub struct Task<'a> {
-    /// Whose turn it takes: the tenant.
-    pub lane: &'a str,
+    /// Whose share of the runs it takes.
+    pub tenant: &'a str,
     /// JSON for `invoke` of `wit/component.wit`.
     pub call: &'a str,
     pub limits: Limits,
@@ -234,13 +234,14 @@ impl Sandbox {
     /// Runs one call in a fresh instance.
     pub async fn run(&self, image: &Image, task: Task<'_>, services: Arc<dyn Services>) -> Result<Outcome, Error> {
         let gate = &self.inner.gate;
-        let entered = if task.is_urgent { gate.enter_urgently(task.lane).await } else { gate.enter(task.lane).await };
+        let entered =
+            if task.is_urgent { gate.enter_urgently(task.tenant).await } else { gate.enter(task.tenant).await };
         let _permit = entered.map_err(Error::Overloaded)?;
         if let Some(workers) = &self.inner.workers {
             return workers.run(image, &task, services).await;
         }
         let mut run = Run::new(services, task.limits, Some(Sources::Whole(image.program.clone())));
-        run.turns = Some(Turns { gate: self.inner.turns.clone(), tenant: task.lane.into() });
+        run.turns = Some(Turns { gate: self.inner.turns.clone(), tenant: task.tenant.into() });
         let mut started = Started::new(&self.inner.engine, &image.snapshot, run)?;
         let result = started.call(INVOKE, Some(task.call)).await?;
         Ok(started.take_outcome(result))
@@ -256,9 +257,9 @@ impl Sandbox {
         self.inner.workers.as_ref().map_or(0, Workers::failures)
     }
 
-    /// The process that makes the runs of a lane, if that is not this one and it has been started.
-    pub fn worker_process(&self, lane: &str) -> Option<u32> {
-        self.inner.workers.as_ref().and_then(|workers| workers.process_id(lane))
+    /// The process that makes the runs of a tenant, if that is not this one and it has been started.
+    pub fn worker_process(&self, tenant: &str) -> Option<u32> {
+        self.inner.workers.as_ref().and_then(|workers| workers.process_id(tenant))
     }
 }
 

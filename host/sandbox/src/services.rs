@@ -34,7 +34,7 @@ pub trait Services: Send + Sync {
     /// Takes the answer to the triggering request. Called at most once in a run.
     fn reply(&self, reply: Reply);
 
-    /// Sees every log line as it is written, for those who follow along.
+    /// Is called with every log line as it is written, for live logs.
     fn observe(&self, line: &LogLine);
 
     /// Performs one HTTP request. Dropping the future or the body cancels it.

@@ -90,7 +90,7 @@ impl Slots {
     unsafe_code,
     reason = "wasmtime trusts that this memory is memory, and bounded by pages that cannot be touched"
 )]
-// SAFETY: a slot is mapped, up to its size and no further, and nobody else has it.
+// SAFETY: a slot is mapped, up to its size and no further, and lent to one instance at a time.
 unsafe impl MemoryCreator for Slots {
     fn new_memory(
         &self,

@@ -38,7 +38,7 @@ impl Stacks {
 }
 
 #[expect(unsafe_code, reason = "wasmtime trusts that this is a stack, with a guard below it")]
-// SAFETY: a region is mapped as `Lent` says, and nobody else has it.
+// SAFETY: a region is mapped as `Lent` says, and lent to one fiber at a time.
 unsafe impl StackCreator for Stacks {
     fn new_stack(&self, size: usize, zeroed: bool) -> wasmtime::Result<Box<dyn StackMemory>> {
         let length = GUARD_BYTES + size.next_multiple_of(GUARD_BYTES);

@@ -49,7 +49,7 @@ pub enum Precondition {
         kind: String,
         alias: String,
     },
-    /// The lease was not given to anybody else. Fails with `LeaseLost`, not `Conflict`.
+    /// The job or timer was not leased again. Fails with `LeaseLost`, not `Conflict`.
     LeaseHeld(Lease),
     CounterBelow {
         counter: String,
@@ -144,7 +144,7 @@ pub enum Op {
         lease: JobLease,
         due_ms: u64,
         payload: Option<Bytes>,
-        place: Place,
+        lane_position: LanePosition,
     },
     /// Creates or replaces a timer. A tick that is being worked on loses its lease.
     SetTimer {
@@ -184,9 +184,9 @@ pub enum EntryRef {
     Id(EntryId),
 }
 
-/// What a retry does to its lane.
+/// Whether a job that is retried keeps its position in its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum LanePosition {
     /// The lane waits for the retry.
     Keep,
     /// The job leaves its lane and the next one may run.

@@ -21,7 +21,7 @@ use crate::{
     Store, Tenant,
 };
 
-/// A store nobody else uses, and two tenants that share a partition, as neighbours do.
+/// A store of this test alone, and two tenants that share a partition.
 pub(crate) struct World {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tenant: Tenant,
@@ -142,7 +142,7 @@ macro_rules! contract {
             jobs::a_job_is_not_leased_before_it_is_due,
             jobs::a_job_that_its_host_holds_is_leased_when_the_hold_ends,
             jobs::an_expired_lease_makes_the_job_available_again,
-            jobs::late_work_counts_while_nobody_repeated_it,
+            jobs::late_work_counts_while_it_was_not_repeated,
             jobs::a_lease_can_be_extended_and_given_back,
             jobs::a_lane_runs_in_order_of_arrival,
             jobs::a_retry_keeps_or_leaves_its_lane,

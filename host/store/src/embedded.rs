@@ -1,10 +1,10 @@
 //! The engine inside the binary: SQLite, one file, no service to install.
 //!
-//! One thread owns the only writing connection and the order of work. It takes whatever waits in its
-//! bounded queue, applies it in one transaction and answers after the one fsync (`synchronous=FULL`
-//! on a write-ahead log), so the price of durability is shared by everybody who commits at the same
-//! time. A batch that fails leaves nothing behind and disturbs no neighbour. Readers have their own
-//! connections and are never blocked by writers.
+//! One thread owns the only writing connection and the order of work. It takes the batches that wait in
+//! its bounded queue, applies them in one transaction and answers after one fsync (`synchronous=FULL`
+//! on a write-ahead log): concurrent commits share the cost of durability. A batch that fails leaves
+//! nothing behind and does not affect the others. Readers have their own connections and are never
+//! blocked by the writer.
 //!
 //! Leases live in memory: after a restart every job is available at once, also one that its host held
 //! because it was working on it. That is safe because the file belongs to one process: a second one is
@@ -16,8 +16,8 @@ mod counters;
 mod inbox;
 mod readers;
 mod reading;
+mod record_cache;
 mod recover;
-mod remembered;
 mod schema;
 mod streams;
 mod writer;
@@ -32,7 +32,7 @@ use tokio::sync::oneshot;
 
 use self::inbox::Inbox;
 use self::readers::Readers;
-use self::remembered::Remembered;
+use self::record_cache::RecordCache;
 use self::streams::Known;
 use self::writer::{BOUNDS, Request, Writer};
 use crate::feed::{Bounds, Feed};
@@ -51,7 +51,7 @@ pub struct Embedded {
     inbox: Option<Inbox<Request>>,
     writer: Option<std::thread::JoinHandle<()>>,
     readers: Arc<Readers>,
-    remembered: Arc<Remembered>,
+    record_cache: Arc<RecordCache>,
     pulse: Pulse,
     feed: Feed,
     /// Held as long as the store lives; the system lets go of it when the process dies.
@@ -64,13 +64,13 @@ impl Embedded {
         let lock = lock(path)?;
         make_private(path).map_err(|source| Error::Folder { path: path.into(), source })?;
         let (connection, opened) = schema::open_writer(path)?;
-        let (inbox, taker) = inbox::new(BOUNDS);
-        let remembered = Arc::new(Remembered::default());
+        let (inbox, receiver) = inbox::new(BOUNDS);
+        let record_cache = Arc::new(RecordCache::default());
         let feed = Feed::new(Bounds::default());
-        let writer = Writer::new(connection, &opened, (remembered.clone(), feed.clone()))?;
+        let writer = Writer::new(connection, &opened, (record_cache.clone(), feed.clone()))?;
         let writer = std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || writer.run(taker))
+            .spawn(move || writer.run(receiver))
             .map_err(|source| Error::Folder { path: path.into(), source })?;
         Ok(Self {
             path: path.into(),
@@ -78,7 +78,7 @@ impl Embedded {
             inbox: Some(inbox),
             writer: Some(writer),
             readers: Arc::new(Readers::new(path)),
-            remembered,
+            record_cache,
             pulse: Pulse::new(),
             feed,
             _lock: lock,
@@ -114,7 +114,7 @@ impl Embedded {
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        // Readers go first: whoever closes the file last folds the log into it, and a reader may not write.
+        // Readers close first: the last connection to close checkpoints the log, and a reader may not write.
         self.readers = Arc::new(Readers::new(&self.path));
         // The writer finishes what it was given and ends; then the file is free.
         drop(self.inbox.take());
@@ -152,7 +152,7 @@ impl Store for Embedded {
 impl Reads for Embedded {
     async fn record(&self, tenant: &Tenant, kind: &str, lookup: Lookup<'_>) -> Result<Option<Record>, Error> {
         let (name, begun) = match lookup {
-            Lookup::Id(id) => match self.remembered.record(tenant, kind, id) {
+            Lookup::Id(id) => match self.record_cache.record(tenant, kind, id) {
                 Ok(found) => return Ok(found),
                 Err(begun) => (id, Some(begun)),
             },
@@ -162,20 +162,20 @@ impl Reads for Embedded {
         let read = move |reader: &_| reading::record(reader, &owned.0, &owned.1, &owned.2, begun.is_none());
         let found = self.readers.read(read).await?;
         if let Some(begun) = begun {
-            self.remembered.keep_record(begun, tenant, kind, name, &found);
+            self.record_cache.keep_record(begun, tenant, kind, name, &found);
         }
         Ok(found)
     }
 
     async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error> {
-        let begun = match self.remembered.page(tenant, kind, page) {
+        let begun = match self.record_cache.page(tenant, kind, page) {
             Ok(found) => return Ok(found),
             Err(begun) => begun,
         };
         let owned = (tenant.clone(), kind.to_owned());
         let found = self.readers.read(move |reader| reading::records(reader, &owned.0, &owned.1, page)).await?;
         if let Some(begun) = begun {
-            self.remembered.keep_page(begun, tenant, kind, &found);
+            self.record_cache.keep_page(begun, tenant, kind, &found);
         }
         Ok(found)
     }
@@ -224,7 +224,7 @@ impl Work for Embedded {
         if leased.items.is_empty() {
             return Ok(Leased { items: Vec::new(), next_due_ms: leased.next_due_ms });
         }
-        // The payloads are read here and not by the writer: its time is what everybody shares.
+        // The payloads are read here and not by the writer, because all commits share the writer's time.
         self.readers.read(move |reader| reading::jobs(reader, leased)).await
     }
 

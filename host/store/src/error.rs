@@ -12,13 +12,13 @@ pub enum At {
     Operation(usize),
 }
 
-/// Nothing of the batch happened, except after `Unavailable`: then nobody knows, and the caller
+/// Nothing of the batch was applied, except that after `Unavailable` it is unknown: the caller
 /// reads before it tries again.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     #[error("the state has changed: {at:?} does not hold")]
     Conflict { at: At },
-    #[error("the lease was given to somebody else or its job is gone")]
+    #[error("the lease was lost: its job was leased again or is gone")]
     LeaseLost,
     /// A value that the batch writes or locks is locked by another owner: try again when it is free.
     #[error("operation {operation} is about a value that is locked")]
@@ -65,7 +65,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Everybody who took part in what failed is told the same; not every error can be copied.
+    /// For every caller of a failed group; not every error is `Clone`.
     pub(crate) fn same_again(&self) -> Self {
         match self {
             Self::Redis(error) => Self::Redis(error.clone()),

@@ -31,7 +31,7 @@ pub mod redis;
 mod contract;
 
 pub use crate::batch::{
-    Batch, Committed, Enqueue, EntryRef, Invalid, MAX_NAME_BYTES, MAX_OPERATIONS, MAX_VALUE_BYTES, Op, Place,
+    Batch, Committed, Enqueue, EntryRef, Invalid, LanePosition, MAX_NAME_BYTES, MAX_OPERATIONS, MAX_VALUE_BYTES, Op,
     Precondition,
 };
 pub use crate::directory::{Directory, DirectoryWrite};

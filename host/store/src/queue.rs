@@ -14,7 +14,7 @@ pub(crate) mod timers;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use crate::{JobId, JobLease, LeaseRequest, Place, Tenant};
+use crate::{JobId, JobLease, LanePosition, LeaseRequest, Tenant};
 
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Queue {
@@ -124,9 +124,9 @@ impl Queue {
         self.settle(&slot.tenant);
     }
 
-    pub(crate) fn reschedule(&mut self, job: JobId, due_ms: u64, place: Place) {
+    pub(crate) fn reschedule(&mut self, job: JobId, due_ms: u64, lane_position: LanePosition) {
         let Some(tenant) = self.move_head(job, due_ms, None) else { return };
-        if place == Place::Leave {
+        if lane_position == LanePosition::Leave {
             let lane = self.jobs.get_mut(&job).and_then(|slot| slot.lane.take());
             self.advance_lane(&tenant, lane.as_deref());
         }

@@ -34,7 +34,7 @@
 //! `WAIT` would only measure it, so it is not used.
 //!
 //! A group of commits is numbered by the client and its answers are kept for two minutes, longer than
-//! anybody tries: a retry after a lost connection gets the old answers and changes nothing. `SCRIPT
+//! a client retries: a retry after a lost connection gets the old answers and changes nothing. `SCRIPT
 //! FLUSH` costs one round trip, `FUNCTION FLUSH` two.
 
 mod address;

@@ -1,11 +1,11 @@
-//! Leases: who may work on a due job or timer tick.
+//! Leases: which host may work on a due job or timer tick.
 //!
-//! A lease is a fencing token. It ends when somebody else is given the job, not when its time runs
-//! out: time only makes the job available again. So late work that nobody repeated still counts, and
-//! work that was repeated is refused inside the commit.
+//! A lease is a fencing token. Its expiry makes the job available again; the token stays valid until the
+//! job is leased to another holder. So work that finishes late and was not repeated still counts, and
+//! the commit refuses work that was repeated.
 //!
-//! Jobs of one lane run one after the other; tenants of a partition take turns, so a backlog of one
-//! does not delay another.
+//! A lane is the ordering key of a job: jobs with the same lane run one at a time, in order of arrival.
+//! Tenants of a partition take turns, so a backlog of one does not delay another.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -28,7 +28,7 @@ pub trait Work: Send + Sync {
     /// Moves the end of a lease: later while working, to now for giving it back early.
     async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError>;
 
-    /// What wakes those who wait for work or events.
+    /// Wakes tasks that wait for work or events.
     fn pulse(&self) -> &Pulse;
 }
 

@@ -83,7 +83,7 @@ fn an_idle_gate_remembers_no_tenant() {
 
     drop((enter_now(&gate, "a"), enter_now(&gate, "b")));
 
-    assert!(gate.lock().lanes.is_empty());
+    assert!(gate.lock().tenants.is_empty());
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn ten_thousand_callers_that_left_do_not_exhaust_the_stack() {
     drop(running);
 
     assert_eq!(gate.load(), (0, 0));
-    assert!(gate.lock().lanes.is_empty());
+    assert!(gate.lock().tenants.is_empty());
 }
 
 #[test]

@@ -77,13 +77,13 @@ pub(super) async fn measure(source: &str, call: &'static str, runs: usize) -> Re
 
 impl Ways {
     /// Runs per second through all cores, in this process and in workers.
-    async fn throughput(&self, call: &'static str, lanes: &'static [&'static str], runs: usize) -> Result<[f64; 2]> {
+    async fn throughput(&self, call: &'static str, tenants: &'static [&'static str], runs: usize) -> Result<[f64; 2]> {
         let mut took = [Duration::ZERO; 2];
         let mut done = [0; 2];
         for _ in 0..TURNS {
             for ((way, took), done) in [&self.none, &self.process].into_iter().zip(&mut took).zip(&mut done) {
                 let begun = Instant::now();
-                *done += run_many(way, call, lanes, (runs * 4).div_ceil(TURNS)).await?;
+                *done += run_many(way, call, tenants, (runs * 4).div_ceil(TURNS)).await?;
                 *took += begun.elapsed();
             }
         }
@@ -113,16 +113,16 @@ async fn time_arrivals(way: &(Sandbox, Image), call: &'static str, runs: usize) 
 async fn run_many(
     way: &(Sandbox, Image),
     call: &'static str,
-    lanes: &'static [&'static str],
+    tenants: &'static [&'static str],
     runs: usize,
 ) -> Result<i32> {
     let tasks = std::thread::available_parallelism()?.get() * 4;
     let mut all = tokio::task::JoinSet::new();
-    for lane in lanes.iter().cycle().take(tasks) {
+    for tenant in tenants.iter().cycle().take(tasks) {
         let way = way.clone();
         all.spawn(async move {
             for _ in 0..runs / tasks {
-                run(&way, call, lane).await?;
+                run(&way, call, tenant).await?;
             }
             anyhow::Ok(i32::try_from(runs / tasks)?)
         });
@@ -134,8 +134,8 @@ async fn run_many(
     Ok(done)
 }
 
-async fn run((sandbox, image): &(Sandbox, Image), call: &str, lane: &str) -> Result<()> {
-    let task = Task { lane, call, limits: Limits::default(), is_urgent: false };
+async fn run((sandbox, image): &(Sandbox, Image), call: &str, tenant: &str) -> Result<()> {
+    let task = Task { tenant, call, limits: Limits::default(), is_urgent: false };
     let outcome = sandbox.run(image, task, measure::offline_services()).await?;
     ensure!(outcome.fault.is_none(), "the benchmark's component failed: {:?}", outcome.fault);
     Ok(())

@@ -1,4 +1,4 @@
-//! A component's `fetch`, through the one door for outgoing HTTP.
+//! A component's `fetch`, through the egress client.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The platform's linker port, on the real linker; packages come through the one door.
+//! The platform's linker port, on the real linker; packages come through the egress client.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,13 +92,13 @@ fn unavailable(error: &anyhow::Error) -> LinkError {
 }
 
 fn fail(error: &linker::LinkError) -> LinkError {
-    let place = error.place();
+    let location = error.location();
     LinkError {
         code: error.code(),
         message: format!("{error}; {}", error.hint()),
-        file: place.as_ref().map(|place| place.path.clone()),
-        line: place.as_ref().and_then(|place| place.line),
-        column: place.as_ref().and_then(|place| place.column),
+        file: location.as_ref().map(|location| location.path.clone()),
+        line: location.as_ref().and_then(|location| location.line),
+        column: location.as_ref().and_then(|location| location.column),
         is_unavailable: error.blame() == Blame::Unavailable,
     }
 }

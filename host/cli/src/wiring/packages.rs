@@ -1,4 +1,4 @@
-//! The linker's way to the registry, through the one door for outgoing HTTP.
+//! The linker's way to the registry, through the egress client.
 
 use async_trait::async_trait;
 use linker::{Fetch, FetchError, FetchResponse};

@@ -109,17 +109,17 @@ impl ports::Sandbox for Sandboxing {
         services: Arc<dyn RunServices>,
     ) -> Result<ports::Outcome, SandboxError> {
         let mut building = sandbox::Usage::default();
-        let image = match self.image(&task.lane, program, &mut building).await? {
+        let image = match self.image(&task.tenant, program, &mut building).await? {
             Ok(image) => image,
             // It loaded when it was deployed; now it does not. Its author sees it as any exception.
             Err(failure) => return Ok(ports::Outcome { usage: usage(building), ..failed_to_load(failure) }),
         };
         let meter = Meter::default();
-        let outbound = self.outbound.of_tenant(&task.lane);
+        let outbound = self.outbound.of_tenant(&task.tenant);
         let services = Arc::new(Bridge { services, outbound, meter: meter.clone() });
         let limits = limits(&task.limits);
         let task = sandbox::Task {
-            lane: &task.lane,
+            tenant: &task.tenant,
             call: &task.call,
             limits,
             is_urgent: priority == ports::Priority::Urgent,
@@ -130,7 +130,7 @@ impl ports::Sandbox for Sandboxing {
     }
 }
 
-/// A run's services: the platform's, and requests through the one door.
+/// A run's services: the platform's, and requests through the egress client.
 struct Bridge {
     services: Arc<dyn RunServices>,
     outbound: Outbound,

@@ -8,7 +8,7 @@ use std::{
 use super::{Found, ParsedFiles, Terms, parse, placed, read};
 use crate::{
     entry::OwnFiles,
-    error::{LinkError, Place, THE_COMPONENT},
+    error::{LinkError, SourceLocation, THE_COMPONENT},
     modules::{Parsed, Position},
     specifier::{PackageSpecifier, Specifier},
     unsupported::need_of,
@@ -20,14 +20,14 @@ pub(crate) struct Survey {
     /// Each with whether the component can do without it.
     pub(crate) requests: Vec<(PackageSpecifier, bool)>,
     /// Where each package is first asked for.
-    pub(crate) places: BTreeMap<String, Place>,
+    pub(crate) locations: BTreeMap<String, SourceLocation>,
     pub(crate) parsed: ParsedFiles,
 }
 
 /// Must run on a thread of [`crate::modules::stack`].
 pub(crate) fn survey(terms: &Terms, own: &OwnFiles) -> Result<Survey, LinkError> {
     let resolver = Resolver::new(Volume::new(&own.files, &Default::default()));
-    let mut survey = Survey { requests: Vec::new(), places: BTreeMap::new(), parsed: HashMap::new() };
+    let mut survey = Survey { requests: Vec::new(), locations: BTreeMap::new(), parsed: HashMap::new() };
     let mut queue = VecDeque::from([own.entry.clone()]);
     let mut seen = BTreeSet::from([own.entry.clone()]);
     while let Some(path) = queue.pop_front() {
@@ -60,7 +60,7 @@ impl Survey {
                     if let Some(need) = need_of(&request.name).filter(|_| !found.is_optional) {
                         return Err(place(LinkError::UnsupportedPackage { package: request.name, need }));
                     }
-                    self.note_place(&request.name, importer, position);
+                    self.note_location(&request.name, importer, position);
                     self.requests.push((request, found.is_optional));
                 }
                 Ok(Specifier::Relative | Specifier::Internal) => {
@@ -76,15 +76,15 @@ impl Survey {
         Ok(targets)
     }
 
-    fn note_place(&mut self, package: &str, importer: &str, position: Option<Position>) {
+    fn note_location(&mut self, package: &str, importer: &str, position: Option<Position>) {
         if let Some(Position { line, column }) = position {
-            let place = || Place { path: importer.to_owned(), line: Some(line), column };
-            self.places.entry(package.to_owned()).or_insert_with(place);
+            let location = || SourceLocation { path: importer.to_owned(), line: Some(line), column };
+            self.locations.entry(package.to_owned()).or_insert_with(location);
         }
     }
 
-    /// With its place, when it is about a package that the component itself asks for.
-    pub(crate) fn place(&self, error: LinkError) -> LinkError {
+    /// With its location, when it is about a package that the component itself asks for.
+    pub(crate) fn locate(&self, error: LinkError) -> LinkError {
         let name = match &error {
             LinkError::PackageNotFound { name, from }
             | LinkError::VersionNotFound { name, from, .. }
@@ -95,8 +95,8 @@ impl Survey {
             }
             _ => return error,
         };
-        match self.places.get(name).cloned() {
-            Some(place) => error.at(place),
+        match self.locations.get(name).cloned() {
+            Some(location) => error.at(location),
             None => error,
         }
     }

@@ -40,7 +40,7 @@ impl Edits {
     }
 }
 
-/// `\r` is left out: it comes with `\n`, or in files so old that nobody counts their lines.
+/// Without `\r`: it comes with `\n`, and files with `\r` alone are too rare to count their lines.
 fn is_line_break(letter: char) -> bool {
     matches!(letter, '\n' | '\u{2028}' | '\u{2029}')
 }

@@ -11,7 +11,7 @@ mod lexer;
 use std::collections::BTreeMap;
 
 use self::lexer::{Lexer, Previous, Token, Word};
-use super::parse::Fault;
+use super::parse::ParseError;
 
 /// Deeper than any code written by hand, and than generated code seen in packages (a few hundred).
 pub(crate) const NESTING_LIMIT: usize = 5000;
@@ -51,9 +51,9 @@ enum Opening {
 }
 
 /// Readings at one place that go on differently.
-type Place = Vec<Reading>;
+type Readings = Vec<Reading>;
 
-pub(super) fn check(source: &str) -> Result<(), Fault> {
+pub(super) fn check(source: &str) -> Result<(), ParseError> {
     // Each token that counts is at least a byte long.
     if source.len() <= NESTING_LIMIT {
         return Ok(());
@@ -66,7 +66,7 @@ pub(super) fn check(source: &str) -> Result<(), Fault> {
         opening: Opening::Plain,
         templates: Vec::new(),
     };
-    let mut places: BTreeMap<usize, Place> = BTreeMap::new();
+    let mut places: BTreeMap<usize, Readings> = BTreeMap::new();
     // Nearly always there is one reading only, and it need not be looked up.
     let mut next = Some((0, start));
     while let Some((offset, mut reading)) = next.take().or_else(|| pop(&mut places)) {
@@ -80,7 +80,7 @@ pub(super) fn check(source: &str) -> Result<(), Fault> {
         }
         reading.take(&token);
         if reading.total > NESTING_LIMIT || lexer.is_exhausted() {
-            return Err(Fault::NestingTooDeep);
+            return Err(ParseError::NestingTooDeep);
         }
         if places.is_empty() {
             next = Some((end, reading));
@@ -92,7 +92,7 @@ pub(super) fn check(source: &str) -> Result<(), Fault> {
 }
 
 /// The reading that has come the least far.
-fn pop(places: &mut BTreeMap<usize, Place>) -> Option<(usize, Reading)> {
+fn pop(places: &mut BTreeMap<usize, Readings>) -> Option<(usize, Reading)> {
     let mut first = places.first_entry()?;
     let offset = *first.key();
     let reading = first.get_mut().pop();
@@ -102,7 +102,7 @@ fn pop(places: &mut BTreeMap<usize, Place>) -> Option<(usize, Reading)> {
     reading.map(|reading| (offset, reading))
 }
 
-fn merge(place: &mut Place, reading: Reading) {
+fn merge(place: &mut Readings, reading: Reading) {
     let alike =
         |other: &&mut Reading| other.previous == reading.previous && other.templates.len() == reading.templates.len();
     match place.iter_mut().find(alike) {

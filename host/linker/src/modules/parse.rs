@@ -61,13 +61,13 @@ pub(crate) struct Position {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum ParseError {
     NestingTooDeep,
     Syntax { line: u32, column: u32, message: String },
 }
 
 /// Must run on a thread of [`super::stack`].
-pub(crate) fn parse(source: &str, options: &Options<'_>) -> Result<Parsed, Fault> {
+pub(crate) fn parse(source: &str, options: &Options<'_>) -> Result<Parsed, ParseError> {
     let source = source.strip_prefix('\u{feff}').unwrap_or(source);
     nesting::check(source)?;
     if !options.is_typescript {
@@ -78,19 +78,19 @@ pub(crate) fn parse(source: &str, options: &Options<'_>) -> Result<Parsed, Fault
     parse_script(&stripped, options)
 }
 
-fn parse_script(source: &str, options: &Options<'_>) -> Result<Parsed, Fault> {
+fn parse_script(source: &str, options: &Options<'_>) -> Result<Parsed, ParseError> {
     let allocator = Allocator::default();
     let (is_module, parsed) = match options.format {
         Format::CommonJs => (false, parse_as(&allocator, source, SourceType::cjs())),
         Format::Esm => (true, parse_as(&allocator, source, SourceType::mjs())),
         Format::Open => parse_open(&allocator, source),
     };
-    if let Some(fault) = first_fault(&parsed.diagnostics, source) {
+    if let Some(fault) = first_error(&parsed.diagnostics, source) {
         return Err(fault);
     }
     let program = &parsed.program;
     let semantic = SemanticBuilder::new().with_check_syntax_error(options.is_own).build(program);
-    if let Some(fault) = first_fault(&semantic.diagnostics, source) {
+    if let Some(fault) = first_error(&semantic.diagnostics, source) {
         return Err(fault);
     }
     let scoping = semantic.semantic.scoping();
@@ -147,12 +147,12 @@ fn parse_as<'a>(allocator: &'a Allocator, source: &'a str, source_type: SourceTy
     Parser::new(allocator, source, source_type).with_options(options).parse()
 }
 
-pub(super) fn first_fault(diagnostics: &Diagnostics, source: &str) -> Option<Fault> {
+pub(super) fn first_error(diagnostics: &Diagnostics, source: &str) -> Option<ParseError> {
     let error = diagnostics.errors().next()?;
     let offset = error.labels.first().map_or(0, |label| label.offset());
     let lines = Lines::new(source);
     let (line, column) = (lines.line(offset), lines.column(source, offset));
-    Some(Fault::Syntax { line, column, message: error.message.to_string() })
+    Some(ParseError::Syntax { line, column, message: error.message.to_string() })
 }
 
 /// Where each line begins, so that many places of one text are found fast.

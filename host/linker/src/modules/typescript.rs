@@ -11,12 +11,12 @@ use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
 use oxc_transformer::{TransformOptions, Transformer};
 
-use super::parse::{Fault, first_fault};
+use super::parse::{ParseError, first_error};
 
-pub(super) fn strip(source: &str, path: &str, source_type: SourceType) -> Result<String, Fault> {
+pub(super) fn strip(source: &str, path: &str, source_type: SourceType) -> Result<String, ParseError> {
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, source, source_type).parse();
-    if let Some(fault) = first_fault(&parsed.diagnostics, source) {
+    if let Some(fault) = first_error(&parsed.diagnostics, source) {
         return Err(fault);
     }
     let mut program = parsed.program;
@@ -25,7 +25,7 @@ pub(super) fn strip(source: &str, path: &str, source_type: SourceType) -> Result
     let scoping = semantic.semantic.into_scoping();
     let options = TransformOptions::default();
     let transformed = Transformer::new(&allocator, Path::new(path), &options).build_with_scoping(scoping, &mut program);
-    if let Some(fault) = first_fault(&transformed.diagnostics, source) {
+    if let Some(fault) = first_error(&transformed.diagnostics, source) {
         return Err(fault);
     }
     // Added where nothing but types was imported, to keep the file an ES module. What remains decides.

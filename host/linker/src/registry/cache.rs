@@ -110,7 +110,8 @@ impl Cache {
     }
 }
 
-/// A package's time says when it was last used, for those who evict. Where it cannot be set, it is evicted sooner.
+/// Sets a package's modification time, by which eviction finds the least recently used. Where it cannot be set, the package
+/// is evicted sooner.
 fn note_use(path: &Path) {
     let file = fs::File::options().append(true).open(path);
     let _ = file.and_then(|file| file.set_modified(SystemTime::now()));

@@ -34,11 +34,11 @@ pub(crate) struct Client {
     budget: Budget,
     /// Whose link it is.
     tenant: Arc<str>,
-    held: Arc<Held>,
+    memory: Arc<LinkMemory>,
 }
 
-/// What one link keeps.
-struct Held {
+/// The memory budgets of one link.
+struct LinkMemory {
     packuments: Memory,
     files: Memory,
 }
@@ -54,13 +54,13 @@ pub(crate) struct Delivery {
 impl Client {
     pub(crate) fn new(config: Arc<Config>, fetch: Arc<dyn Fetch>) -> Self {
         let cache = Cache::new(config.cache_folder.clone(), config.cache_bytes);
-        let (budget, held) = (Budget::new(config.transfer_bytes), Arc::new(Held::new(&config.limits)));
-        Self { fetch, config, cache, budget, tenant: "".into(), held }
+        let (budget, memory) = (Budget::new(config.transfer_bytes), Arc::new(LinkMemory::new(&config.limits)));
+        Self { fetch, config, cache, budget, tenant: "".into(), memory }
     }
 
-    /// For one link of a tenant, which has held nothing yet.
+    /// For one link of a tenant, with nothing taken yet.
     pub(crate) fn for_link(&self, tenant: &Arc<str>) -> Self {
-        Self { tenant: tenant.clone(), held: Arc::new(Held::new(&self.config.limits)), ..self.clone() }
+        Self { tenant: tenant.clone(), memory: Arc::new(LinkMemory::new(&self.config.limits)), ..self.clone() }
     }
 
     /// Whether the operator's credentials are used for a package. What they open is cached apart, so that the cache
@@ -88,7 +88,7 @@ impl Client {
         });
         let cached = match cached.await? {
             Some((cached, Some(packument))) => {
-                self.held.packuments.take(cached.body.len() as u64)?;
+                self.memory.packuments.take(cached.body.len() as u64)?;
                 return Ok(Some(packument));
             }
             cached => cached.map(|(cached, _)| cached),
@@ -105,7 +105,7 @@ impl Client {
             (200, _) => (response.body.clone(), response.header("etag").unwrap_or_default().to_owned()),
             (status, _) => return Err(LinkError::RegistryStatus { url: shown(&url), status }),
         };
-        self.held.packuments.take(body.len() as u64)?;
+        self.memory.packuments.take(body.len() as u64)?;
         let cache = self.cache.clone();
         let packument = self.off_thread(move || {
             // Also after a 304: the file's time says when it was last known to be current.
@@ -119,9 +119,9 @@ impl Client {
         if let Some(files) = substitutes::files(integrity) {
             return Ok(Some(files));
         }
-        let (cache, key, held) = (self.cache.clone(), self.cache_key(name, integrity), self.held.clone());
+        let (cache, key, memory) = (self.cache.clone(), self.cache_key(name, integrity), self.memory.clone());
         let read = self.off_thread(move || {
-            let mut taken = held.files.begin();
+            let mut taken = memory.files.begin();
             taken.take(cache.package_bytes(&key).unwrap_or_default())?;
             let files = cache.package(&key);
             taken.keep(files.as_ref().map_or(0, archive::size_of));
@@ -142,11 +142,11 @@ impl Client {
         }
         let (bytes, reserved) = self.tarball(package, tarball, integrity_text).await?;
         let downloaded_bytes = bytes.len() as u64;
-        let (cache, limits, held) = (self.cache.clone(), self.config.limits.clone(), self.held.clone());
+        let (cache, limits, memory) = (self.cache.clone(), self.config.limits.clone(), self.memory.clone());
         let key = self.cache_key(name_of(package), integrity_text);
         let package = package.to_owned();
         let unpacked = self.off_thread(move || {
-            let files = archive::unpack(&package, &bytes, &limits, &held.files);
+            let files = archive::unpack(&package, &bytes, &limits, &memory.files);
             files.inspect(|files| cache.keep_package(&key, files))
         });
         let files = unpacked.await??;
@@ -245,9 +245,9 @@ fn name_of(package: &str) -> &str {
     package.rsplit_once('@').map_or(package, |(name, _)| name)
 }
 
-// === impl Held ===
+// === impl LinkMemory ===
 
-impl Held {
+impl LinkMemory {
     fn new(limits: &Limits) -> Self {
         Self {
             packuments: Memory::new(LimitKind::PackumentsBytes, limits.packuments_bytes),

@@ -13,7 +13,7 @@ use url::Url;
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct Registry {
-    /// None when nobody names one.
+    /// None when none is configured.
     base: Option<Url>,
     /// From `@scope` to its registry.
     scopes: BTreeMap<String, Url>,
@@ -104,7 +104,7 @@ impl Registry {
         Some(url)
     }
 
-    /// Whether an address lies on one of the configured registries. A packument is written by whoever published the
+    /// Whether an address lies on one of the configured registries. A packument is written by the publisher of the
     /// package, and could name any address that this machine reaches.
     pub(crate) fn is_own(&self, url: &Url) -> bool {
         let mut registries = self.base.iter().chain(self.scopes.values());

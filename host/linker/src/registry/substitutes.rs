@@ -1,5 +1,5 @@
-//! Packages that are our own, whatever the registry has under their names: those that speak to a service's inside, which is
-//! another here, and those whose sockets can be replaced by the platform's `fetch` without anybody noticing.
+//! Packages that Wellspring replaces by its own, whatever the registry has under their names: packages that call the inside
+//! of a service, which is another here, and packages whose sockets the platform's `fetch` can replace with the same result.
 //!
 //! They take part in planning like any other package, and every range is met by the one version there is.
 

@@ -38,7 +38,7 @@ pub(super) struct Edge {
     pub(super) kind: EdgeKind,
     /// Warned about, and not looked at again.
     pub(super) is_conflicted: bool,
-    /// Could not be had, and nobody minds.
+    /// Could not be installed, and is optional.
     pub(super) is_given_up: bool,
 }
 
@@ -192,7 +192,7 @@ impl Tree {
         node.name == name && node.manifest.name == manifest.name && node.manifest.version == manifest.version
     }
 
-    /// These nodes, and those that nobody but them needs. `follows` says which edges count.
+    /// These nodes, and the nodes that only they depend on. `follows` says which edges count.
     pub(super) fn gather(&self, start: &[NodeId], follows: &dyn Fn(NodeId, &str, NodeId) -> bool) -> BTreeSet<NodeId> {
         let mut set: BTreeSet<NodeId> = start.iter().copied().collect();
         let mut pending = start.to_vec();
@@ -224,7 +224,7 @@ impl Tree {
         self.gather(&[id], &|from, name, to| to != id && self.is_valid(from, name))
     }
 
-    /// Whether everyone who uses a node would be content with another version in its place.
+    /// Whether another version in its place satisfies every dependent of a node.
     pub(super) fn can_be_replaced_by(&self, id: NodeId, manifest: &Manifest) -> bool {
         let name = &self.node(id).name;
         let below = self.gather_below(id);

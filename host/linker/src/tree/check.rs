@@ -11,12 +11,12 @@ use super::{
 use crate::registry::Manifest;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// There is room.
+pub(super) enum CanPlace {
+    /// The target has no package of that name.
     Free,
-    /// What lies there will do.
+    /// The package that is there satisfies the edge.
     Keep,
-    /// What lies there gives way.
+    /// The package that is there can be replaced.
     Replace,
     Conflict,
 }
@@ -24,8 +24,8 @@ pub(super) enum Place {
 /// For the package alone, and for it together with its peers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Verdict {
-    pub(super) alone: Place,
-    pub(super) together: Place,
+    pub(super) alone: CanPlace,
+    pub(super) together: CanPlace,
 }
 
 /// Names looked at in one check. Each is looked at once: a conflict anywhere is a conflict of the whole,
@@ -63,38 +63,38 @@ impl Tree {
         let one = |place| Verdict { alone: place, together: place };
         let target_edge = self.edge(target, candidate.name);
         if target != ROOT && target_edge.is_some_and(Edge::is_peer) {
-            return one(Place::Conflict);
+            return one(CanPlace::Conflict);
         }
         if let Some(current) = self.node(target).children.get(candidate.name) {
             return self.check_current(candidate, target, *current, seen);
         }
         let is_own_edge = candidate.from == Some(target);
         if target_edge.is_some_and(|edge| !is_own_edge && !edge.fits(candidate.manifest)) {
-            return one(Place::Conflict);
+            return one(CanPlace::Conflict);
         }
         if self.would_hide(candidate, target) {
-            return one(Place::Conflict);
+            return one(CanPlace::Conflict);
         }
-        self.with_peers(candidate, target, seen, Place::Free)
+        self.with_peers(candidate, target, seen, CanPlace::Free)
     }
 
     fn check_current(&self, candidate: &Candidate<'_>, target: NodeId, current: NodeId, seen: &mut Seen) -> Verdict {
         let one = |place| Verdict { alone: place, together: place };
-        let replacement = LazyCell::new(|| self.with_peers(candidate, target, seen, Place::Replace));
+        let replacement = LazyCell::new(|| self.with_peers(candidate, target, seen, CanPlace::Replace));
         let fits = candidate.edge.fits(&self.node(current).manifest);
         let is_override = !candidate.edge.fits(candidate.manifest);
         if self.is_same(current, candidate.name, candidate.manifest) && (fits || is_override) {
-            return one(Place::Keep);
+            return one(CanPlace::Keep);
         }
         let is_newer = is_at_least(&candidate.manifest.version, &self.node(current).manifest.version);
         let can_replace = self.can_be_replaced_by(current, candidate.manifest);
-        if is_newer && can_replace && replacement.together != Place::Conflict {
+        if is_newer && can_replace && replacement.together != CanPlace::Conflict {
             return *replacement;
         }
         if fits {
-            return one(Place::Keep);
+            return one(CanPlace::Keep);
         }
-        if candidate.edge.is_peer() && !is_newer && can_replace && replacement.together != Place::Conflict {
+        if candidate.edge.is_peer() && !is_newer && can_replace && replacement.together != CanPlace::Conflict {
             return *replacement;
         }
         // What must lie here, because here is who asks for it, pushes others aside: they go deeper.
@@ -103,11 +103,11 @@ impl Tree {
         if is_deepest && !candidate.edge.is_peer() && candidate.from == Some(target) {
             return *replacement;
         }
-        one(Place::Conflict)
+        one(CanPlace::Conflict)
     }
 
-    /// Whether someone below `target` now finds another package of that name further up, and could not
-    /// use this one instead.
+    /// Whether a node below `target` resolves to another package of that name further up, which this one would hide
+    /// and does not satisfy.
     fn would_hide(&self, candidate: &Candidate<'_>, target: NodeId) -> bool {
         let entry_from = candidate.lineage.map(|lineage| lineage.entry_from).or(candidate.from);
         if entry_from == Some(target) {
@@ -122,7 +122,7 @@ impl Tree {
         })
     }
 
-    fn with_peers(&self, candidate: &Candidate<'_>, target: NodeId, seen: &mut Seen, alone: Place) -> Verdict {
+    fn with_peers(&self, candidate: &Candidate<'_>, target: NodeId, seen: &mut Seen, alone: CanPlace) -> Verdict {
         seen.insert(candidate.name.to_owned());
         let start = candidate.lineage.map(|lineage| lineage.deepest).or(candidate.from).unwrap_or(target);
         let deepest = self.deepest_target(start, candidate.name);
@@ -133,9 +133,9 @@ impl Tree {
             let Some(manifest) = candidate.set.members.get(name).filter(|_| !seen.contains(name)) else { continue };
             let lineage = Some(Lineage { deepest, entry_from });
             let peer = Candidate { name, manifest, set: candidate.set, edge, from: None, lineage };
-            has_conflict |= self.check(&peer, self.deepest_target(target, name), seen).together == Place::Conflict;
+            has_conflict |= self.check(&peer, self.deepest_target(target, name), seen).together == CanPlace::Conflict;
         }
-        Verdict { alone, together: if has_conflict { Place::Conflict } else { alone } }
+        Verdict { alone, together: if has_conflict { CanPlace::Conflict } else { alone } }
     }
 }
 

@@ -68,7 +68,7 @@ fn choose_new(
     Ok(Some(if own.fits(&second) { second } else { first }))
 }
 
-/// Something is chosen already and does not fit: another version may suit everyone. `None` leaves it.
+/// The version that was chosen already does not satisfy this range; another may satisfy all. `None` leaves it.
 fn choose_instead(
     tree: &Tree,
     picker: &Picker<'_>,

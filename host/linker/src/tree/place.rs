@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     arena::{EdgeRef, NodeId, ROOT, Tree},
-    check::{Candidate, Lineage, Place, Seen},
+    check::{CanPlace, Candidate, Lineage, Seen},
     peers::PeerSet,
 };
 use crate::registry::Manifest;
@@ -36,7 +36,7 @@ impl Tree {
             self.note_conflict(from, name, done);
             return;
         };
-        if place == Place::Keep {
+        if place == CanPlace::Keep {
             if edge.is_peer() && !self.is_valid(from, name) {
                 self.note_conflict(from, name, done);
             }
@@ -63,17 +63,17 @@ impl Tree {
     }
 
     /// As far up as it can go.
-    fn find_target(&self, candidate: &Candidate<'_>, start: NodeId) -> Option<(NodeId, Place)> {
+    fn find_target(&self, candidate: &Candidate<'_>, start: NodeId) -> Option<(NodeId, CanPlace)> {
         let (mut together, mut alone) = (None, None);
         for target in self.ancestry(start) {
             if target != ROOT && self.has_peer_edge(target, candidate.name) {
                 continue;
             }
             let verdict = self.check(candidate, target, &mut Seen::new());
-            if verdict.alone != Place::Conflict {
+            if verdict.alone != CanPlace::Conflict {
                 alone = Some((target, verdict.alone));
             }
-            if verdict.together == Place::Conflict {
+            if verdict.together == CanPlace::Conflict {
                 break;
             }
             together = Some((target, verdict.together));
@@ -150,7 +150,7 @@ impl Tree {
         }
     }
 
-    /// Nobody wants it, or one further up serves as well.
+    /// It has no dependents, or a node further up satisfies them.
     fn is_needless(&self, id: NodeId) -> bool {
         let Some(above) = self.node(id).parent.and_then(|parent| self.node(parent).parent) else { return false };
         if self.edges_in(id).is_empty() {

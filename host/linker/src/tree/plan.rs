@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Packuments at hand; `None` for names that the registry does not know.
-pub(crate) type Shelf = HashMap<String, Option<Arc<Packument>>>;
+pub(crate) type Packuments = HashMap<String, Option<Arc<Packument>>>;
 
 pub(crate) enum Planned {
     Done(Plan),
@@ -49,7 +49,7 @@ pub(crate) struct PlannedPackage {
 
 /// Chooses versions from the packuments at hand.
 pub(super) struct Picker<'a> {
-    shelf: &'a Shelf,
+    packuments: &'a Packuments,
     node_version: &'a str,
     choices: RefCell<Choices>,
 }
@@ -83,11 +83,11 @@ const TYPES_SCOPE: &str = "@types/";
 
 pub(crate) fn plan(
     requirements: &Requirements,
-    shelf: &Shelf,
+    packuments: &Packuments,
     node_version: &str,
     package_limit: usize,
 ) -> Result<Planned, LinkError> {
-    let picker = Picker { shelf, node_version, choices: RefCell::default() };
+    let picker = Picker { packuments, node_version, choices: RefCell::default() };
     let mut planner = Planner {
         tree: Tree::new(requirements),
         picker,
@@ -162,7 +162,7 @@ impl Planner<'_> {
         Ok(set)
     }
 
-    /// Looks at the new packages, and again at those whose wishes they disappoint.
+    /// Queues the new packages, and again the packages whose edges became invalid.
     fn follow_up(&mut self, from: NodeId, name: &str, done: Placement) {
         for id in done.placed.into_iter().filter(|id| self.tree.is_alive(*id)).collect::<Vec<_>>() {
             let placed_name = self.tree.node(id).name.clone();
@@ -272,7 +272,7 @@ impl Picker<'_> {
             let (name, spec) = (name.to_owned(), edge.text.clone());
             return Err(PickFailure::Failed(LinkError::UnsupportedDependency { name, spec, from: from() }));
         };
-        let Some(packument) = self.shelf.get(&spec.package) else {
+        let Some(packument) = self.packuments.get(&spec.package) else {
             return Err(PickFailure::Needs(spec.package.clone()));
         };
         let Some(packument) = packument else {

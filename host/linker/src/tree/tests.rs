@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Planned, Shelf, plan};
+use super::{Packuments, Planned, plan};
 use crate::{
     registry::Packument,
     requirements::Requirements,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// `name@version` with its entry in the packument.
-fn shelf(packages: &[(&str, Value)]) -> Shelf {
+fn packuments(packages: &[(&str, Value)]) -> Packuments {
     let mut packuments = serde_json::Map::new();
     for (label, manifest) in packages {
         let (name, version) = label.rsplit_once('@').unwrap();
@@ -37,7 +37,7 @@ fn requirements(texts: &[&str]) -> Requirements {
 }
 
 fn tree(requires: &[&str], packages: &[(&str, Value)]) -> Vec<String> {
-    match plan(&requirements(requires), &shelf(packages), "22.20.0", 100).unwrap() {
+    match plan(&requirements(requires), &packuments(packages), "22.20.0", 100).unwrap() {
         Planned::Done(plan) => plan
             .packages
             .iter()
@@ -62,7 +62,7 @@ fn packages_lie_as_shallow_as_they_can() {
 }
 
 #[test]
-fn a_newer_version_replaces_one_that_everybody_can_spare() {
+fn a_newer_version_replaces_one_when_it_satisfies_every_dependent() {
     let packages = [
         ("a@1.0.0", on(&[("c", "1.0.0 || 1.1.0")])),
         ("b@1.0.0", on(&[("c", "1.1.0")])),
@@ -115,9 +115,9 @@ fn circles_of_versions_come_to_an_end() {
 
 #[test]
 fn missing_packuments_are_asked_for() {
-    let shelf = shelf(&[("a@1.0.0", on(&[("b", "1"), ("c", "1")]))]);
+    let packuments = packuments(&[("a@1.0.0", on(&[("b", "1"), ("c", "1")]))]);
 
-    match plan(&requirements(&["a"]), &shelf, "22.20.0", 100).unwrap() {
+    match plan(&requirements(&["a"]), &packuments, "22.20.0", 100).unwrap() {
         Planned::Need(names) => assert_eq!(names.into_iter().collect::<Vec<_>>(), ["b", "c"]),
         Planned::Done(plan) => panic!("{plan:?}"),
     }

@@ -10,7 +10,13 @@ fn hop(method: &str, body: Body) -> Hop {
         headers.insert(name, HeaderValue::from_static("v"));
     }
     let method = Method::from_bytes(method.as_bytes()).unwrap();
-    Hop { method, url: "https://a.example/dir/page?q#part".parse().unwrap(), headers, body, fault: Fault::default() }
+    Hop {
+        method,
+        url: "https://a.example/dir/page?q#part".parse().unwrap(),
+        headers,
+        body,
+        body_error: BodyError::default(),
+    }
 }
 
 #[test]
@@ -78,7 +84,7 @@ fn a_spent_stream_cannot_be_sent_again() {
     let stream = || Body::stream(futures_util::stream::empty::<Result<bytes::Bytes, std::io::Error>>());
     let check = |status, method| {
         let mut hop = hop(method, stream());
-        hop.body.payload(10, &Fault::default()).unwrap();
+        hop.body.payload(10, &BodyError::default()).unwrap();
         hop.advance(status, "https://a.example/".parse().unwrap()).map_err(|error| error.code())
     };
 

@@ -64,8 +64,8 @@ pub struct LoadFailure {
 /// One run to be made.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Whose turn it takes: the tenant.
-    pub lane: String,
+    /// Whose share of the runs it takes.
+    pub tenant: String,
     /// JSON for `invoke` of `wit/component.wit`; see [`Call::to_json`].
     pub call: String,
     pub limits: RunLimits,

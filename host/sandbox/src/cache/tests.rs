@@ -93,7 +93,7 @@ fn what_a_process_left_unfinished_is_swept_at_the_next_start() {
 }
 
 #[test]
-fn images_that_were_not_used_for_longest_make_room() {
+fn the_least_recently_used_images_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(Some(folder.path().to_owned()), SECRET, 250 << 10);
     let day = std::time::Duration::from_secs(86_400);

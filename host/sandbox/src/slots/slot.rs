@@ -13,13 +13,15 @@ pub(crate) const RESERVED_BYTES: usize = 4 << 30;
 /// Before and after it: an address is at most 32 bits and a constant away from the start.
 pub(crate) const GUARD_BYTES: usize = 32 << 20;
 
-/// What one table of pages covers on most machines: a memory that begins there needs fewer of them, and is looked through faster.
+/// Guest memory is aligned to what one page table covers on most machines: it then needs fewer page tables, and the scan for
+/// dirty pages is faster.
 const ALIGNMENT_BYTES: usize = 2 << 20;
 
-/// Copying a few pages back costs less than faulting them in again; short runs write some twenty.
+/// Up to this many dirty pages are copied back from the snapshot, which costs less than faulting them in again; a short run
+/// dirties some twenty. With more, the memory is mapped anew.
 const MOST_PAGES_RESTORED: usize = 64;
-/// What one run wrote is copied back after every later one. So now and then memory is mapped anew, and what only few runs
-/// write is forgotten.
+/// A dirty page stays private after it is restored, and is restored again after every later run. The memory is mapped anew
+/// after this many runs, to drop the private pages that few runs write.
 const RUNS_REMEMBERED: u32 = 256;
 
 pub(super) struct Slot {

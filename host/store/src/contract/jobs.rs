@@ -2,12 +2,12 @@
 
 use super::{World, job, job_about, leases, payloads, text};
 use crate::{
-    Batch, CommitError, Enqueue, EntryId, EntryRef, JobLease, Lease, LeaseRequest, MAX_LEASES, Op, Partition, Place,
-    Precondition, Tenant,
+    Batch, CommitError, Enqueue, EntryId, EntryRef, JobLease, LanePosition, Lease, LeaseRequest, MAX_LEASES, Op,
+    Partition, Precondition, Tenant,
 };
 
-fn reschedule(lease: JobLease, due_ms: u64, payload: Option<&str>, place: Place) -> Op {
-    Op::Reschedule { lease, due_ms, payload: payload.map(text), place }
+fn reschedule(lease: JobLease, due_ms: u64, payload: Option<&str>, lane_position: LanePosition) -> Op {
+    Op::Reschedule { lease, due_ms, payload: payload.map(text), lane_position }
 }
 
 pub(crate) async fn a_job_is_leased_once_and_gone_when_acknowledged(world: World) {
@@ -67,7 +67,7 @@ pub(crate) async fn an_expired_lease_makes_the_job_available_again(world: World)
     assert_eq!(world.lease(9999, 9).await.next_due_ms, None);
 }
 
-pub(crate) async fn late_work_counts_while_nobody_repeated_it(world: World) {
+pub(crate) async fn late_work_counts_while_it_was_not_repeated(world: World) {
     world.commit(vec![job(None, 0, "a")]).await;
     let leased = world.lease(10, 9).await;
 
@@ -110,7 +110,7 @@ pub(crate) async fn a_retry_keeps_or_leaves_its_lane(world: World) {
     world.commit(vec![job(Some("l"), 0, "1"), job(Some("l"), 0, "2")]).await;
 
     let lease = leases(&world.lease(10, 9).await).pop().unwrap();
-    world.commit(vec![reschedule(lease, 30, Some("1 again"), Place::Keep)]).await;
+    world.commit(vec![reschedule(lease, 30, Some("1 again"), LanePosition::Keep)]).await;
     let waiting = world.lease(20, 9).await;
     assert_eq!((waiting.items, waiting.next_due_ms), (vec![], Some(30)));
     let retry = world.lease(30, 9).await;
@@ -118,7 +118,7 @@ pub(crate) async fn a_retry_keeps_or_leaves_its_lane(world: World) {
     assert_eq!(retry.items.iter().map(|job| (job.attempt, job.due_ms)).collect::<Vec<_>>(), [(1, 30)]);
 
     let lease = leases(&retry).pop().unwrap();
-    world.commit(vec![reschedule(lease, 60, None, Place::Leave)]).await;
+    world.commit(vec![reschedule(lease, 60, None, LanePosition::Leave)]).await;
     assert_eq!(payloads(&world.lease(40, 9).await), ["2"]);
     let last = world.lease(60, 9).await;
     assert_eq!(payloads(&last), ["1 again"]);

@@ -10,8 +10,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use super::{World, text};
 use crate::fake::Memory;
 use crate::{
-    Batch, CommitError, Committed, Enqueue, EntryQuery, EntryRef, JobLease, Lease, LeaseRequest, Op, Page, Place,
-    Precondition, Reads, Store, Tenant, TimerLease,
+    Batch, CommitError, Committed, Enqueue, EntryQuery, EntryRef, JobLease, LanePosition, Lease, LeaseRequest, Op,
+    Page, Precondition, Reads, Store, Tenant, TimerLease,
 };
 
 const STEPS: usize = 400;
@@ -37,13 +37,13 @@ enum Require {
 enum Do {
     Plain(Op),
     Acknowledge(prop::sample::Index),
-    Reschedule(prop::sample::Index, u64, Option<String>, Place),
+    Reschedule(prop::sample::Index, u64, Option<String>, LanePosition),
     Finish(prop::sample::Index, Option<u64>),
 }
 
 /// The leases one side has been given, in the order both sides were given them.
 #[derive(Default)]
-struct Held {
+struct Leases {
     jobs: Vec<JobLease>,
     timers: Vec<TimerLease>,
 }
@@ -55,7 +55,7 @@ pub(crate) async fn random_batches_do_what_the_model_does(world: World) {
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let model = Memory::new();
-    let mut held = (Held::default(), Held::default());
+    let mut held = (Leases::default(), Leases::default());
     for number in 0..STEPS {
         let step = step().new_tree(&mut runner).unwrap().current();
         let context = format!("{SEED}={seed}, step {number}: {step:?}");
@@ -70,7 +70,7 @@ pub(crate) async fn random_batches_do_what_the_model_does(world: World) {
 }
 
 /// Does one step and tells what can be compared about its answer.
-async fn take(store: &dyn Store, world: &World, held: &mut Held, step: &Step) -> String {
+async fn take(store: &dyn Store, world: &World, held: &mut Leases, step: &Step) -> String {
     let tenant = |second: bool| if second { &world.neighbour } else { &world.tenant };
     match step {
         Step::Commit { second, now_ms, owner, requires, does } => {
@@ -113,36 +113,36 @@ fn answer(outcome: Result<Committed, CommitError>) -> String {
     }
 }
 
-fn any_lease(index: &prop::sample::Index, held: &Held) -> Option<Lease> {
+fn any_lease(index: &prop::sample::Index, held: &Leases) -> Option<Lease> {
     let leases = held.jobs.len() + held.timers.len();
     let place = (leases > 0).then(|| index.index(leases))?;
     let job = held.jobs.get(place).map(|lease| Lease::Job(*lease));
     job.or_else(|| held.timers.get(place - held.jobs.len()).cloned().map(Lease::Timer))
 }
 
-fn job_lease(index: &prop::sample::Index, held: &Held) -> Option<JobLease> {
+fn job_lease(index: &prop::sample::Index, held: &Leases) -> Option<JobLease> {
     // Mostly one of the newest: those still count.
     let newest = held.jobs.len().saturating_sub(6);
     let recent = held.jobs.get(newest..)?;
     (!recent.is_empty()).then(|| *index.get(recent))
 }
 
-fn precondition(one: &Require, held: &Held) -> Option<Precondition> {
+fn precondition(one: &Require, held: &Leases) -> Option<Precondition> {
     match one {
         Require::Plain(precondition) => Some(precondition.clone()),
         Require::Lease(index) => any_lease(index, held).map(Precondition::LeaseHeld),
     }
 }
 
-fn operation(one: &Do, held: &Held) -> Option<Op> {
+fn operation(one: &Do, held: &Leases) -> Option<Op> {
     match one {
         Do::Plain(operation) => Some(operation.clone()),
         Do::Acknowledge(index) => job_lease(index, held).map(Op::Acknowledge),
-        Do::Reschedule(index, due_ms, payload, place) => job_lease(index, held).map(|lease| Op::Reschedule {
+        Do::Reschedule(index, due_ms, payload, lane_position) => job_lease(index, held).map(|lease| Op::Reschedule {
             lease,
             due_ms: *due_ms,
             payload: payload.as_deref().map(text),
-            place: *place,
+            lane_position: *lane_position,
         }),
         Do::Finish(index, next_due_ms) => {
             let recent = held.timers.get(held.timers.len().saturating_sub(3)..)?;
@@ -265,7 +265,7 @@ fn state() -> impl Strategy<Value = Do> {
 }
 
 fn jobs() -> impl Strategy<Value = Do> {
-    let place = prop_oneof![Just(Place::Keep), Just(Place::Leave)];
+    let lane_position = prop_oneof![Just(LanePosition::Keep), Just(LanePosition::Leave)];
     let index = any::<prop::sample::Index>;
     let entry = prop::option::weighted(0.1, Just(EntryRef::InBatch(0)));
     prop_oneof![
@@ -275,8 +275,8 @@ fn jobs() -> impl Strategy<Value = Do> {
                 Do::Plain(Op::Enqueue(Enqueue { lane, due_ms, payload: text(&payload), entry, held_until_ms }))
             }),
         3 => index().prop_map(Do::Acknowledge),
-        1 => (index(), now(), prop::option::of(short()), place)
-            .prop_map(|(lease, due_ms, payload, place)| Do::Reschedule(lease, due_ms, payload, place)),
+        1 => (index(), now(), prop::option::of(short()), lane_position)
+            .prop_map(|(lease, due_ms, payload, lane_position)| Do::Reschedule(lease, due_ms, payload, lane_position)),
     ]
 }
 

@@ -1,11 +1,13 @@
-//! A batch as a whole: all or nothing, among many others, heard by those who wait.
+//! A batch as a whole: atomic, concurrent with others, and waking the tasks that wait for it.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::{World, job, leases, text};
-use crate::{CommitError, Enqueue, EntryQuery, LeaseRequest, Lookup, MAX_OPERATIONS, Op, Page, Place, Precondition};
+use crate::{
+    CommitError, Enqueue, EntryQuery, LanePosition, LeaseRequest, Lookup, MAX_OPERATIONS, Op, Page, Precondition,
+};
 
 fn put(id: &str, alias: Option<&str>) -> Op {
     Op::PutRecord { kind: "k".into(), id: id.into(), alias: alias.map(Into::into), value: text(id) }
@@ -56,7 +58,7 @@ pub(crate) async fn a_refused_batch_leaves_nothing_behind(world: World) {
 pub(crate) async fn the_same_lease_cannot_be_settled_twice_in_a_batch(world: World) {
     world.commit(vec![job(None, 0, "a")]).await;
     let lease = leases(&world.lease(1, 9).await).pop().unwrap();
-    let again = Op::Reschedule { lease, due_ms: 5, payload: None, place: Place::Keep };
+    let again = Op::Reschedule { lease, due_ms: 5, payload: None, lane_position: LanePosition::Keep };
 
     for pair in [
         [Op::Acknowledge(lease), Op::Acknowledge(lease)],

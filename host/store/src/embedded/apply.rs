@@ -8,12 +8,13 @@ use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::counters::Counters;
-use super::remembered::RecordChange;
+use super::record_cache::RecordChange;
 use super::streams::{Known, Streams};
 use crate::locks::Locks;
 use crate::queue::index::{Change, Index};
 use crate::{
-    At, Batch, CommitError, Committed, Enqueue, EntryRef, JobId, JobLease, Op, Place, Precondition, Tenant, TimerLease,
+    At, Batch, CommitError, Committed, Enqueue, EntryRef, JobId, JobLease, LanePosition, Op, Precondition, Tenant,
+    TimerLease,
 };
 
 /// The outcome, and what to do to the order of work and to records in memory (nothing after a failure).
@@ -179,8 +180,8 @@ impl<'run> Apply<'run> {
                 }
                 Op::Enqueue(job) => self.enqueue(index.take_job_id(), job)?,
                 Op::Acknowledge(lease) => self.acknowledge(*lease)?,
-                Op::Reschedule { lease, due_ms, payload, place } => {
-                    self.reschedule(*lease, *due_ms, payload.as_deref(), *place)?;
+                Op::Reschedule { lease, due_ms, payload, lane_position } => {
+                    self.reschedule(*lease, *due_ms, payload.as_deref(), *lane_position)?;
                 }
                 Op::SetTimer { timer, due_ms, schedule } => self.set_timer(timer, *due_ms, schedule)?,
                 Op::ClearTimer { timer } => self.clear_timer(timer)?,
@@ -313,7 +314,7 @@ impl<'run> Apply<'run> {
         let row = (id.0, self.tenant.as_str(), job.lane.as_deref(), job.due_ms, entry, &job.payload[..]);
         self.connection.prepare_cached(sql)?.execute(row)?;
         self.committed.jobs.push(id);
-        // The row knows no hold: whoever opens the file next finds the job due.
+        // The hold is not in the row: a process that opens the file later finds the job due.
         self.changes.push(Change::Enqueue { job: id, lane: job.lane.clone(), due_ms: job.available_ms() });
         Ok(())
     }
@@ -329,13 +330,13 @@ impl<'run> Apply<'run> {
         lease: JobLease,
         due_ms: u64,
         payload: Option<&[u8]>,
-        place: Place,
+        lane_position: LanePosition,
     ) -> Result<(), rusqlite::Error> {
         let sql = "UPDATE jobs SET due_ms = ?2, attempt = attempt + 1, payload = coalesce(?3, payload),
              lane = CASE WHEN ?4 THEN NULL ELSE lane END WHERE job = ?1";
-        let leaves = place == Place::Leave;
+        let leaves = lane_position == LanePosition::Leave;
         self.connection.prepare_cached(sql)?.execute((lease.job.0, due_ms, payload, leaves))?;
-        self.changes.push(Change::Reschedule { job: lease.job, due_ms, place });
+        self.changes.push(Change::Reschedule { job: lease.job, due_ms, lane_position });
         Ok(())
     }
 

@@ -20,8 +20,8 @@ pub struct Inspection {
     pub damage: Vec<String>,
 }
 
-/// Writes a copy of the store, as of one moment, into one file of its own. A server may go on meanwhile: a reader of
-/// the log is in nobody's way. The copy has its name only once it is whole.
+/// Writes a snapshot of the store into one file. A server may run meanwhile: a reader of the write-ahead log blocks
+/// neither readers nor the writer. The file gets its name only once it is complete.
 pub fn back_up(store: &Path, target: &Path) -> Result<(), Error> {
     let source = schema::open_reader(store)?;
     let unfinished = target.with_added_extension("unfinished");

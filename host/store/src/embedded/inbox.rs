@@ -1,13 +1,12 @@
-//! What waits for the writer: bounded, and taken in groups.
+//! The queue in front of the writer thread: bounded, and drained in groups that share one fsync (group commit).
 //!
-//! A group leaves when everybody who is ready to run has run. A task at the end of the runtime's queue finds that out: it
-//! goes to the end again as long as others came in the meantime. So a caller that is alone hardly waits, a machine with
-//! time to spare spends it on small groups, and one without shares each write among many. Sleeping for a fixed time would
-//! be too long for the one and too short for the other; and a thread that gives up the processor while it waits may not
-//! get it back for milliseconds.
+//! The group is flushed when the runtime is idle: a task re-queues itself at the end of the scheduler's queue until one
+//! round passes in which no request arrived. A lone request is flushed after one round; under load one fsync is shared by
+//! all requests that became ready in the meantime. A fixed delay would be too long for a lone request and too short under
+//! load, and a writer thread that yields its processor while it polls may not get it back for milliseconds.
 //!
-//! Of one tenant a group takes so much work and no more: those who share a group wait for all of it, and a tenant whose
-//! runs cause thousands of operations waits behind itself.
+//! A group takes a bounded weight from one tenant, because all requests of a group wait for its one fsync: a tenant whose
+//! runs cause thousands of operations queues behind itself.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -19,81 +18,81 @@ use tokio::sync::Semaphore;
 use crate::Error;
 
 pub(super) struct Bounds {
-    /// How many may wait; others wait before they are let in.
-    pub(super) room: usize,
-    /// With so many, nobody else is waited for.
-    pub(super) enough: usize,
-    /// How many are taken at once.
-    pub(super) most: usize,
-    /// How long others are waited for, however many come.
-    pub(super) patience: Duration,
-    /// The weight that one tenant has in a group; a request that is heavier by itself is taken alone of its tenant.
-    pub(super) of_a_tenant: usize,
+    /// Requests in the queue; beyond it, callers wait before they enqueue (back-pressure).
+    pub(super) capacity: usize,
+    /// With this many requests the group is flushed at once.
+    pub(super) flush_at: usize,
+    /// Most requests in a group.
+    pub(super) max_group: usize,
+    /// The longest time a group is held open while requests keep arriving.
+    pub(super) max_wait: Duration,
+    /// The most weight of one tenant in a group. A heavier single request is the only one of its tenant in its group.
+    pub(super) max_tenant_weight: usize,
 }
 
-/// What a request asks of the writer.
+/// What a request costs the writer, and which tenant it is charged to.
 pub(super) trait Weighed {
-    /// Whose it is. Requests of one tenant are taken in the order they came; those without one with the next group.
+    /// Requests of one tenant are taken in order of arrival; requests without a tenant go with the next group.
     fn tenant(&self) -> Option<&str>;
 
     fn weight(&self) -> usize;
 }
 
-/// Closed when it is dropped; what waits is taken still.
+/// The sending end. Dropping it closes the queue; requests that are queued are still taken.
 pub(super) struct Inbox<Request: Send + 'static>(Arc<Shared<Request>>);
 
-/// The one who takes. When it is gone, those who wait are let go and nobody else gets in.
-pub(super) struct Taker<Request: Send + 'static>(Arc<Shared<Request>>);
+/// The writer's end. Dropping it fails the queued requests and refuses new ones.
+pub(super) struct Receiver<Request: Send + 'static>(Arc<Shared<Request>>);
 
 struct Shared<Request> {
     bounds: Bounds,
-    room: Semaphore,
-    line: Mutex<Line<Request>>,
-    called: Condvar,
+    permits: Semaphore,
+    queue: Mutex<Queue<Request>>,
+    flush: Condvar,
 }
 
-struct Line<Request> {
+struct Queue<Request> {
     waiting: VecDeque<Request>,
-    taker: Where,
+    writer: WriterState,
     is_closed: bool,
-    /// Of those who wait.
+    /// The runtime of the callers, on which the gathering task runs.
     runtime: Option<Handle>,
 }
 
-/// Where the taker is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
-    /// It is busy with those it took.
-    Away,
-    /// It sleeps, and nobody is there. The first to come sees to it that it is called.
+enum WriterState {
+    /// The writer is applying the group that it took.
+    Busy,
+    /// The writer sleeps and the queue is empty. The next request starts the gathering task.
     Idle,
-    /// It sleeps, and is called when the group is there.
-    Waiting,
-    Called,
+    /// The writer sleeps; the gathering task will wake it.
+    Gathering,
+    /// The group is complete: the writer may take it.
+    Flush,
 }
 
-pub(super) fn new<Request: Send + 'static>(bounds: Bounds) -> (Inbox<Request>, Taker<Request>) {
-    let waiting = VecDeque::with_capacity(bounds.room);
-    let line = Mutex::new(Line { waiting, taker: Where::Away, is_closed: false, runtime: None });
-    let room = Semaphore::new(bounds.room);
-    let shared = Arc::new(Shared { bounds, room, line, called: Condvar::new() });
-    (Inbox(Arc::clone(&shared)), Taker(shared))
+pub(super) fn new<Request: Send + 'static>(bounds: Bounds) -> (Inbox<Request>, Receiver<Request>) {
+    let waiting = VecDeque::with_capacity(bounds.capacity);
+    let queue = Mutex::new(Queue { waiting, writer: WriterState::Busy, is_closed: false, runtime: None });
+    let permits = Semaphore::new(bounds.capacity);
+    let shared = Arc::new(Shared { bounds, permits, queue, flush: Condvar::new() });
+    (Inbox(Arc::clone(&shared)), Receiver(shared))
 }
 
 // === impl Inbox ===
 
 impl<Request: Send + 'static> Inbox<Request> {
-    /// Waits for room.
+    /// Waits while the queue is full.
     pub(super) async fn put(&self, request: Request) -> Result<(), Error> {
-        self.0.room.acquire().await.map_err(|_| Error::Closed)?.forget();
-        let mut line = self.0.line();
-        if line.is_closed {
+        self.0.permits.acquire().await.map_err(|_| Error::Closed)?.forget();
+        let mut queue = self.0.queue();
+        if queue.is_closed {
             return Err(Error::Closed);
         }
-        line.waiting.push_back(request);
-        line.runtime.get_or_insert_with(Handle::current);
-        if line.taker == Where::Idle {
-            Shared::gather(&self.0, line);
+        queue.waiting.push_back(request);
+        queue.runtime.get_or_insert_with(Handle::current);
+        if queue.writer == WriterState::Idle {
+            Shared::gather(&self.0, queue);
         }
         Ok(())
     }
@@ -105,35 +104,37 @@ impl<Request: Send + 'static> Drop for Inbox<Request> {
     }
 }
 
-// === impl Taker ===
+// === impl Receiver ===
 
-impl<Request: Weighed + Send + 'static> Taker<Request> {
-    /// Moves the next ones into the group, and waits for them as long as it takes. When nobody is in it, nobody will be.
+impl<Request: Weighed + Send + 'static> Receiver<Request> {
+    /// Moves the next group into `group`, and blocks until there is one. An empty group means that the queue is closed.
     pub(super) fn take(&mut self, group: &mut VecDeque<Request>) {
-        let mut line = self.0.line();
-        if line.waiting.is_empty() {
-            line.taker = Where::Idle;
-        } else if line.waiting.len() >= self.0.bounds.enough {
-            line.taker = Where::Called;
+        let mut queue = self.0.queue();
+        if queue.waiting.is_empty() {
+            queue.writer = WriterState::Idle;
+        } else if queue.waiting.len() >= self.0.bounds.flush_at {
+            queue.writer = WriterState::Flush;
         } else {
-            Shared::gather(&self.0, line);
-            line = self.0.line();
+            Shared::gather(&self.0, queue);
+            queue = self.0.queue();
         }
-        while line.taker != Where::Called && !line.is_closed {
-            line = self.0.called.wait(line).unwrap_or_else(PoisonError::into_inner);
+        while queue.writer != WriterState::Flush && !queue.is_closed {
+            queue = self.0.flush.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
-        line.taker = Where::Away;
+        queue.writer = WriterState::Busy;
         let before = group.len();
-        take_shares(&mut line.waiting, &self.0.bounds, group);
-        drop(line);
-        self.0.room.add_permits(group.len() - before);
+        take_shares(&mut queue.waiting, &self.0.bounds, group);
+        drop(queue);
+        self.0.permits.add_permits(group.len() - before);
     }
 }
 
-/// Moves the next ones into the group, of each tenant its share. The others stay in their order.
+/// Moves requests into the group, at most its share for each tenant. The rest keep their order.
 fn take_shares<Request: Weighed>(waiting: &mut VecDeque<Request>, bounds: &Bounds, group: &mut VecDeque<Request>) {
-    if waiting.len() <= bounds.most && waiting.iter().map(Weighed::weight).sum::<usize>() <= bounds.of_a_tenant {
-        // Nearly always: no tenant has more than its share.
+    if waiting.len() <= bounds.max_group
+        && waiting.iter().map(Weighed::weight).sum::<usize>() <= bounds.max_tenant_weight
+    {
+        // The common case: no tenant exceeds its share.
         group.extend(waiting.drain(..));
         return;
     }
@@ -144,13 +145,13 @@ fn take_shares<Request: Weighed>(waiting: &mut VecDeque<Request>, bounds: &Bound
             weights.insert(tenant.to_owned(), request.weight());
             return true;
         };
-        // Beyond it stays beyond it: what comes after one that waits waits too.
+        // Added even when over: a later, lighter request must not overtake one of the same tenant that was left.
         *weight = weight.saturating_add(request.weight());
-        *weight <= bounds.of_a_tenant
+        *weight <= bounds.max_tenant_weight
     };
-    let (mut left, mut taken) = (VecDeque::with_capacity(bounds.room), 0);
+    let (mut left, mut taken) = (VecDeque::with_capacity(bounds.capacity), 0);
     while let Some(request) = waiting.pop_front() {
-        if taken < bounds.most && has_share(&request) {
+        if taken < bounds.max_group && has_share(&request) {
             group.push_back(request);
             taken += 1;
         } else {
@@ -160,56 +161,57 @@ fn take_shares<Request: Weighed>(waiting: &mut VecDeque<Request>, bounds: &Bound
     *waiting = left;
 }
 
-impl<Request: Send + 'static> Drop for Taker<Request> {
+impl<Request: Send + 'static> Drop for Receiver<Request> {
     fn drop(&mut self) {
         self.0.close();
-        self.0.line().waiting.clear();
+        self.0.queue().waiting.clear();
     }
 }
 
 // === impl Shared ===
 
 impl<Request: Send + 'static> Shared<Request> {
-    fn line(&self) -> MutexGuard<'_, Line<Request>> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, Queue<Request>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sees to it that the taker is called. Without the line: a runtime that has ended drops what it is given at once.
-    fn gather(shared: &Arc<Self>, mut line: MutexGuard<'_, Line<Request>>) {
-        line.taker = Where::Waiting;
-        let runtime = line.runtime.clone();
-        drop(line);
-        let call = Call(Arc::clone(shared));
+    /// Starts the task that wakes the writer. Releases the lock first: a runtime that has shut down drops the task at once,
+    /// and the drop of [`Waker`] takes the lock.
+    fn gather(shared: &Arc<Self>, mut queue: MutexGuard<'_, Queue<Request>>) {
+        queue.writer = WriterState::Gathering;
+        let runtime = queue.runtime.clone();
+        drop(queue);
+        let waker = Waker(Arc::clone(shared));
         if let Some(runtime) = runtime {
-            runtime.spawn(gather(call));
+            runtime.spawn(gather(waker));
         }
     }
 
     fn close(&self) {
-        self.line().is_closed = true;
-        self.room.close();
-        self.called.notify_one();
+        self.queue().is_closed = true;
+        self.permits.close();
+        self.flush.notify_one();
     }
 }
 
-/// Calls the taker when it is dropped, also when the runtime ends before the group is there.
-struct Call<Request: Send + 'static>(Arc<Shared<Request>>);
+/// Wakes the writer when it is dropped, also when the runtime shuts down before the group is complete.
+struct Waker<Request: Send + 'static>(Arc<Shared<Request>>);
 
-impl<Request: Send + 'static> Drop for Call<Request> {
+impl<Request: Send + 'static> Drop for Waker<Request> {
     fn drop(&mut self) {
-        self.0.line().taker = Where::Called;
-        self.0.called.notify_one();
+        self.0.queue().writer = WriterState::Flush;
+        self.0.flush.notify_one();
     }
 }
 
-/// Ends when nobody came while all who were ready ran.
-async fn gather<Request: Send + 'static>(call: Call<Request>) {
+/// Holds the group open until a round of the scheduler brings no new request, or a bound is reached.
+async fn gather<Request: Send + 'static>(waker: Waker<Request>) {
     let begun = Instant::now();
-    let bounds = &call.0.bounds;
+    let bounds = &waker.0.bounds;
     let mut seen = 0;
     loop {
-        let waiting = call.0.line().waiting.len();
-        if waiting == seen || waiting >= bounds.enough || begun.elapsed() >= bounds.patience {
+        let waiting = waker.0.queue().waiting.len();
+        if waiting == seen || waiting >= bounds.flush_at || begun.elapsed() >= bounds.max_wait {
             return;
         }
         seen = waiting;

@@ -120,7 +120,7 @@ async fn what_was_answered_is_there_after_an_end_between_any_two_commits() {
 }
 
 #[tokio::test]
-async fn a_batch_that_is_refused_disturbs_nobody_in_its_group() {
+async fn a_batch_that_is_refused_does_not_affect_the_others_of_its_group() {
     let folder = tempfile::tempdir().unwrap();
     let store = Arc::new(open(&folder));
     let world = Arc::new(World::new(Arc::clone(&store) as Arc<dyn Store>, ()));
@@ -151,7 +151,7 @@ async fn a_batch_that_is_refused_disturbs_nobody_in_its_group() {
 async fn more_committers_than_the_queue_holds_wait_their_turn() {
     let folder = tempfile::tempdir().unwrap();
     let world = Arc::new(world(&folder));
-    let many = BOUNDS.room + 1;
+    let many = BOUNDS.capacity + 1;
     let commits = (0..many).map(|_| {
         let world = Arc::clone(&world);
         tokio::spawn(async move { world.commit(vec![count()]).await })

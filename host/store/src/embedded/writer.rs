@@ -12,9 +12,9 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::apply::{Applied, Apply, Memory};
-use super::inbox::{Bounds, Taker, Weighed};
+use super::inbox::{Bounds, Receiver, Weighed};
+use super::record_cache::{RecordCache, RecordChange};
 use super::recover;
-use super::remembered::{RecordChange, Remembered};
 use super::schema::Opened;
 use super::streams::Known;
 use crate::feed::{Appended, Feed};
@@ -24,15 +24,15 @@ use crate::{
     TimerLease,
 };
 
-/// What waits for the writer, and what shares an fsync. With 32 it is a small part of the work already, and it is better
-/// to write while others compute; with 512 a group still takes milliseconds only.
+/// The queue and the groups that share an fsync. From 32 requests on the fsync is a small part of a group's work, and it is
+/// better to write while other runs compute; a group of 512 still takes only milliseconds.
 pub(super) const BOUNDS: Bounds = Bounds {
-    room: 1024,
-    enough: 32,
-    most: 512,
-    patience: Duration::from_millis(1),
-    // A few milliseconds.
-    of_a_tenant: 1500,
+    capacity: 1024,
+    flush_at: 32,
+    max_group: 512,
+    max_wait: Duration::from_millis(1),
+    // A few milliseconds of the writer's time.
+    max_tenant_weight: 1500,
 };
 /// Forgotten counters are swept at most once in this much of the callers' time, so many at a time.
 const SWEEP_EVERY_MS: u64 = 60_000;
@@ -78,8 +78,8 @@ pub(super) struct Writer {
     /// The order of work that a failure ended: what it had leased is still being worked on.
     failed: Option<Index>,
     memory: Memory,
-    /// What readers remember, and what the group has changed of it.
-    remembered: Arc<Remembered>,
+    /// The cache of the readers, and the changes of this group to it.
+    record_cache: Arc<RecordCache>,
     changed: Vec<(Tenant, RecordChange)>,
     /// Where entries of followed emitters go, and those that the group has appended.
     feed: Feed,
@@ -92,7 +92,7 @@ impl Writer {
     pub(super) fn new(
         connection: Connection,
         opened: &Opened,
-        (remembered, feed): (Arc<Remembered>, Feed),
+        (record_cache, feed): (Arc<RecordCache>, Feed),
     ) -> Result<Self, Error> {
         let next_token = opened.epoch << 32;
         let index = Some(recover::index(&connection, opened.partitions, next_token)?);
@@ -102,7 +102,7 @@ impl Writer {
             index,
             failed: None,
             memory: Memory::default(),
-            remembered,
+            record_cache,
             changed: Vec::new(),
             feed,
             appended: Vec::new(),
@@ -111,8 +111,8 @@ impl Writer {
         })
     }
 
-    pub(super) fn run(mut self, mut inbox: Taker<Request>) {
-        let mut group = VecDeque::with_capacity(BOUNDS.most);
+    pub(super) fn run(mut self, mut inbox: Receiver<Request>) {
+        let mut group = VecDeque::with_capacity(BOUNDS.max_group);
         loop {
             inbox.take(&mut group);
             if group.is_empty() {
@@ -153,7 +153,7 @@ impl Writer {
             self.memory.flush(&self.connection)?;
             self.sweep(now_ms)?;
             self.connection.prepare_cached("COMMIT")?.execute([])?;
-            self.remembered.change(std::mem::take(&mut self.changed));
+            self.record_cache.change(std::mem::take(&mut self.changed));
             self.feed.publish(std::mem::take(&mut self.appended));
         }
         Ok(())
@@ -165,7 +165,7 @@ impl Writer {
         self.memory.forget();
         self.changed.clear();
         self.appended.clear();
-        self.remembered.forget();
+        self.record_cache.forget();
         if let Some(failed) = self.index.take() {
             self.next_token = failed.next_token();
             self.failed = Some(failed);
@@ -299,7 +299,7 @@ fn write_directory(connection: &Connection, write: &DirectoryWrite) -> Result<bo
     }
 }
 
-/// Everybody in a group that failed is told the same; the library's error cannot be copied.
+/// Every request of a failed group gets the error; `rusqlite::Error` is not `Clone`.
 fn same_again(error: &rusqlite::Error) -> rusqlite::Error {
     match error {
         rusqlite::Error::SqliteFailure(code, text) => rusqlite::Error::SqliteFailure(*code, text.clone()),

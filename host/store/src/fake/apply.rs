@@ -8,8 +8,8 @@ use super::{Owned, State, StoredJob, StoredTimer, count, size};
 use crate::batch::counter_range;
 use crate::queue::index::{Change, Index};
 use crate::{
-    At, Batch, CommitError, Committed, Enqueue, EntryId, EntryRef, Job, JobLease, Lease, LeaseRequest, Leased, Op,
-    Partition, Place, Precondition, Record, Tenant, Tick, TimerLease,
+    At, Batch, CommitError, Committed, Enqueue, EntryId, EntryRef, Job, JobLease, LanePosition, Lease, LeaseRequest,
+    Leased, Op, Partition, Precondition, Record, Tenant, Tick, TimerLease,
 };
 
 impl State {
@@ -128,8 +128,8 @@ impl Turn<'_> {
                 self.index.apply(self.tenant, Change::Remove(lease.job));
                 self.owned.jobs.remove(&lease.job);
             }
-            Op::Reschedule { lease, due_ms, payload, place } => {
-                self.reschedule(*lease, *due_ms, payload.as_ref(), *place);
+            Op::Reschedule { lease, due_ms, payload, lane_position } => {
+                self.reschedule(*lease, *due_ms, payload.as_ref(), *lane_position);
             }
             Op::SetTimer { timer, due_ms, schedule } => self.set_timer(timer, *due_ms, schedule),
             Op::ClearTimer { timer } => self.clear_timer(timer),
@@ -255,15 +255,15 @@ impl Turn<'_> {
         self.committed.jobs.push(id);
     }
 
-    fn reschedule(&mut self, lease: JobLease, due_ms: u64, payload: Option<&Bytes>, place: Place) {
-        self.index.apply(self.tenant, Change::Reschedule { job: lease.job, due_ms, place });
+    fn reschedule(&mut self, lease: JobLease, due_ms: u64, payload: Option<&Bytes>, lane_position: LanePosition) {
+        self.index.apply(self.tenant, Change::Reschedule { job: lease.job, due_ms, lane_position });
         if let Some(job) = self.owned.jobs.get_mut(&lease.job) {
             job.due_ms = due_ms;
             job.attempt += 1;
             if let Some(payload) = payload {
                 job.payload = payload.clone();
             }
-            if place == Place::Leave {
+            if lane_position == LanePosition::Leave {
                 job.lane = None;
             }
         }

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Queue, timers::Timers};
 use crate::batch::MAX_MS;
-use crate::{JobId, JobLease, Lease, LeaseRequest, Leased, MAX_LEASES, Op, Partition, Place, Tenant, TimerLease};
+use crate::{
+    JobId, JobLease, LanePosition, Lease, LeaseRequest, Leased, MAX_LEASES, Op, Partition, Tenant, TimerLease,
+};
 
 #[derive(Clone)]
 pub(crate) struct Index {
@@ -26,7 +28,7 @@ struct Waiting {
 pub(crate) enum Change {
     Enqueue { job: JobId, lane: Option<String>, due_ms: u64 },
     Remove(JobId),
-    Reschedule { job: JobId, due_ms: u64, place: Place },
+    Reschedule { job: JobId, due_ms: u64, lane_position: LanePosition },
     SetTimer { timer: String, due_ms: u64 },
     ClearTimer { timer: String },
 }
@@ -86,7 +88,7 @@ impl Index {
                 queue.enqueue(tenant, job, lane.as_deref(), due_ms);
             }
             Change::Remove(job) => queue.remove(job),
-            Change::Reschedule { job, due_ms, place } => queue.reschedule(job, due_ms, place),
+            Change::Reschedule { job, due_ms, lane_position } => queue.reschedule(job, due_ms, lane_position),
             Change::SetTimer { timer, due_ms } => timers.set(tenant, &timer, due_ms),
             Change::ClearTimer { timer } => timers.clear(tenant, &timer),
         }

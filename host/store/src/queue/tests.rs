@@ -1,7 +1,7 @@
 //! Turns, lanes and leases, without any engine.
 
 use super::Queue;
-use crate::{JobId, LeaseRequest, Place, Tenant};
+use crate::{JobId, LanePosition, LeaseRequest, Tenant};
 
 fn tenant(name: &str) -> Tenant {
     Tenant::parse(name).unwrap()
@@ -38,11 +38,11 @@ fn a_lane_runs_in_order_and_waits_for_a_retry_that_keeps_its_place() {
     }
 
     assert_eq!(lease(&mut queue, 1, 9), [1]);
-    queue.reschedule(JobId(1), 50, Place::Keep);
+    queue.reschedule(JobId(1), 50, LanePosition::Keep);
     assert_eq!(lease(&mut queue, 2, 9), Vec::<u64>::new());
     assert_eq!(queue.next_due_ms(2), Some(50));
     assert_eq!(lease(&mut queue, 50, 9), [1]);
-    queue.reschedule(JobId(1), 90, Place::Leave);
+    queue.reschedule(JobId(1), 90, LanePosition::Leave);
     assert_eq!(lease(&mut queue, 51, 9), [2]);
     queue.remove(JobId(2));
     assert_eq!(lease(&mut queue, 90, 9), [3, 1]);

@@ -33,7 +33,7 @@ local holds = {
   end,
 }
 
--- What earlier operations will have done: alias of a record, owner of an alias ('' is nobody), bytes of a value and of
+-- What earlier operations will have done: alias of a record, owner of an alias ('' is none), bytes of a value and of
 -- a scope; leases that are settled, with the lane of the job.
 local alias_of, owner_of, value_size, scope_size, settled
 

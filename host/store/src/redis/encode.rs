@@ -7,7 +7,7 @@ use ::redis::{RedisWrite, ToRedisArgs};
 
 use crate::batch::counter_range;
 use crate::pulse::makes_work;
-use crate::{Batch, Enqueue, EntryId, EntryRef, JobId, Lease, Op, Place, Precondition};
+use crate::{Batch, Enqueue, EntryId, EntryRef, JobId, LanePosition, Lease, Op, Precondition};
 
 /// Arguments of a script, one after the other in one piece of memory.
 #[derive(Default)]
@@ -155,12 +155,12 @@ fn push_operation(to: &mut Arguments, operation: &Op, now_ms: u64) {
         }
         Op::Enqueue(enqueue) => push_job(to, enqueue),
         Op::Acknowledge(lease) => to.text("acknowledge").text(&job(lease.job)).number(lease.token),
-        Op::Reschedule { lease, due_ms, payload, place } => {
-            let place = match place {
-                Place::Keep => "keep",
-                Place::Leave => "leave",
+        Op::Reschedule { lease, due_ms, payload, lane_position } => {
+            let lane_position = match lane_position {
+                LanePosition::Keep => "keep",
+                LanePosition::Leave => "leave",
             };
-            to.text("reschedule").text(&job(lease.job)).number(lease.token).number(due_ms).text(place);
+            to.text("reschedule").text(&job(lease.job)).number(lease.token).number(due_ms).text(lane_position);
             to.number(u8::from(payload.is_some())).raw(payload.as_deref().unwrap_or_default())
         }
         Op::SetTimer { timer, due_ms, schedule } => to.text("set_timer").text(timer).number(due_ms).raw(schedule),

@@ -1,15 +1,15 @@
 //! Group commit: batches that arrive while calls are under way share the next one, its script run and its fsync.
 //!
-//! - Nobody waits for company: with a call to spare a batch leaves at once, alone if it must. Only tasks that are ready to
-//!   run anyway go first, because those who were just answered come back together.
-//! - Each batch has an answer of its own; one that is refused leaves its neighbours alone. Only when the call itself
-//!   fails do all of its batches fail, and nobody knows what became of them.
-//! - A group is only ever sent again as it was, and the server remembers the number and the answers of the last group of
-//!   each call: the same number gets the same answers and changes nothing, a smaller one arrives too late and does
-//!   nothing. That holds for everything that sends again: a lost connection, a fail-over, `FUNCTION FLUSH`, the
-//!   cluster's own redirections, a network that delivers what was given up.
+//! - A batch is not delayed to fill a group: while fewer than `CALLS` calls are in flight it is sent at once. The sending
+//!   task yields once first, because callers that were just answered tend to commit again in the same round.
+//! - Each batch has an answer of its own; one that is refused does not affect the others of its group. Only when the call
+//!   itself fails do all of its batches fail, and whether they were applied is unknown.
+//! - Retries are idempotent: a group is only ever sent again unchanged, and the server keeps the number and the answers of
+//!   the last group of each call. The same number gets the same answers and changes nothing; a smaller number is a late
+//!   duplicate and is ignored. That covers every cause of a repeat: a lost connection, a fail-over, `FUNCTION FLUSH`, the
+//!   cluster's own redirections, a packet that arrives after its time-out.
 //! - On a cluster the batches of a group are of one partition, that is of one slot; one server takes any.
-//! - A caller that goes away takes nothing with it: calls are made by tasks that end when nobody waits any more.
+//! - A caller that is cancelled cancels nothing: calls are made by tasks of their own, which end when the queue is empty.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,9 +59,9 @@ struct Shared {
 
 struct Line {
     queue: Mutex<Queue>,
-    /// Under which its calls are remembered.
+    /// The keys that hold number and answers of the last group of each call.
     done: [String; CALLS],
-    /// There while any emitter of the line has readers, on any host.
+    /// The key that exists while an emitter of the queue has readers, on any host.
     live: String,
 }
 
@@ -83,7 +83,7 @@ impl Member {
 // === impl Groups ===
 
 impl Groups {
-    /// `client` is random and who it says it is; `homes` are the prefixes of the partitions that have a line each.
+    /// `client` is this host's random id; `homes` are the prefixes of the partitions, each of which has a queue.
     pub(super) fn new(link: Link, pulse: Pulse, (client, channel): (String, String), homes: &[String]) -> Self {
         let line = |home: &String| {
             let queue = Mutex::new(Queue { waiting: VecDeque::new(), spare_calls: (0..CALLS).collect() });
@@ -118,7 +118,7 @@ impl Groups {
     }
 }
 
-/// One of the calls under way at any time.
+/// Sends groups one after the other until the queue is empty; `CALLS` of these run at a time.
 async fn call_while_waited_for(shared: Arc<Shared>, line: usize, call: usize) {
     let Some(Line { done, live, .. }) = shared.lines.get(line) else { return };
     let Some(done) = done.get(call) else { return };
@@ -149,7 +149,7 @@ impl Shared {
         line.spare_calls.pop()
     }
 
-    /// `None` when nobody waits; the call is to spare again.
+    /// `None` when the queue is empty; the call is marked as spare again.
     fn next_group(&self, line: usize, call: usize) -> Option<(Vec<Member>, Vec<Reply>)> {
         let mut line = self.line(line)?;
         let count = fitting(line.waiting.iter().map(|(member, _)| &member.arguments));
@@ -187,7 +187,7 @@ impl Shared {
     }
 }
 
-/// How many of those who wait make the next group: at least one, if there is one.
+/// How many of the waiting batches make the next group: at least one, if there is one.
 fn fitting<'batch>(waiting: impl Iterator<Item = &'batch Arguments>) -> usize {
     let (mut arguments, mut size_bytes) = (0, 0);
     let fits = |batch: &&Arguments| {

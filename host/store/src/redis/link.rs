@@ -81,7 +81,7 @@ impl Link {
     }
 
     /// Runs a script on the slot of `keys`. Every script may be run again: a group of commits is
-    /// recognised by its name, and a lease that nobody heard of ends by itself.
+    /// recognised by its number, and a lease whose answer was lost expires.
     pub(super) async fn run<Answer: FromRedisValue>(
         &self,
         script: &Source,

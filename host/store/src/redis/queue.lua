@@ -2,7 +2,7 @@
 -- P is the prefix of every key of the partition.
 --
 -- A tenant waits under the time of its earliest head, or under an earlier one: a commit only ever lowers it, because
--- that is one step and needs no look at the heads. Whoever leases looks before it believes (earliest_waiting). A tenant
+-- that is one step and needs no look at the heads. A lease call checks the heads before it relies on it (earliest_waiting). A tenant
 -- on the ring may wait as well; the ring is what counts.
 
 -- Lua would write large numbers as 1e+15.

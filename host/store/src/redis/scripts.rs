@@ -2,7 +2,7 @@
 //!
 //! The commit is a function of a library, because making its many small functions anew with every call took longer than
 //! what they do. Library and function bear the hash of the text, so hosts of different versions do not disturb each
-//! other; a library nobody uses any more is harmless and can be removed with `FUNCTION DELETE`.
+//! other; the library of an old version is harmless and can be removed with `FUNCTION DELETE`.
 
 use std::sync::LazyLock;
 

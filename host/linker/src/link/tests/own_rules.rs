@@ -53,7 +53,7 @@ async fn packages_that_need_what_a_component_does_not_have_are_refused_with_the_
     for (name, need) in [("pg", Need::Sockets), ("puppeteer", Need::Processes), ("sharp", Need::NativeCode)] {
         let error = link(registry(), &entry(&format!("require('{name}@^1')"))).await.unwrap_err();
 
-        let LinkError::Placed { source: inner, .. } = &error else { panic!("{error:?}") };
+        let LinkError::Located { source: inner, .. } = &error else { panic!("{error:?}") };
         assert!(
             matches!(&**inner, LinkError::UnsupportedPackage { package, need: found } if package == name && *found == need)
         );

@@ -1,7 +1,7 @@
 //! The bound on nesting, and that what it lets through fits the stack.
 
 use super::{NESTING_LIMIT, check};
-use crate::modules::{Fault, Format, Options, parse::parse, stack};
+use crate::modules::{Format, Options, ParseError, parse::parse, stack};
 
 /// Source whose nesting the parser sees as `depth` times `open`, with `close` for each.
 fn nested(open: &str, core: &str, close: &str, depth: usize) -> String {
@@ -66,7 +66,7 @@ fn more_than_the_limit_is_refused() {
         let is_chain = open == "a" && core == ".a";
 
         if !is_chain {
-            assert_eq!(check(&source), Err(Fault::NestingTooDeep), "{open}");
+            assert_eq!(check(&source), Err(ParseError::NestingTooDeep), "{open}");
         }
     }
 }
@@ -75,7 +75,7 @@ fn more_than_the_limit_is_refused() {
 fn member_and_call_chains_count_too() {
     for link in [".a", "()", "[0]", "`x`", "?.a", "+a", ".a()"] {
         let chain = format!("{}a{}", " ".repeat(NESTING_LIMIT), link.repeat(NESTING_LIMIT + 1));
-        assert_eq!(check(&chain), Err(Fault::NestingTooDeep), "{link}");
+        assert_eq!(check(&chain), Err(ParseError::NestingTooDeep), "{link}");
     }
 }
 
@@ -123,7 +123,7 @@ fn brackets_in_texts_and_expressions_neither_hide_nor_add() {
         format!("/*{closers}*/{deep}"),
     ];
     for source in hidden {
-        assert_eq!(check(&source), Err(Fault::NestingTooDeep), "{}", &source[..20]);
+        assert_eq!(check(&source), Err(ParseError::NestingTooDeep), "{}", &source[..20]);
     }
     let shown = [
         format!("a='{deep}'"),
@@ -147,7 +147,7 @@ fn minified_code_is_read_once() {
 
 #[test]
 fn what_would_take_long_to_read_is_refused() {
-    assert_eq!(check(&")/[".repeat(20_000)), Err(Fault::NestingTooDeep));
+    assert_eq!(check(&")/[".repeat(20_000)), Err(ParseError::NestingTooDeep));
 }
 
 #[test]
@@ -170,7 +170,7 @@ async fn the_deepest_code_that_passes_fits_the_stack() {
         {
             let result =
                 stack::run(move || parse(&source, &Options { is_typescript, ..OPTIONS }).map(drop)).await.unwrap();
-            assert_ne!(result, Err(Fault::NestingTooDeep), "{open}");
+            assert_ne!(result, Err(ParseError::NestingTooDeep), "{open}");
         }
     }
 }
@@ -180,7 +180,7 @@ async fn sixty_thousand_brackets_are_an_error_and_not_a_crash() {
     for source in ["[".repeat(60_000), "(".repeat(60_000), "{".repeat(60_000), "[".repeat(60_000) + &"]".repeat(60_000)]
     {
         let result = stack::run(move || parse(&source, &OPTIONS).map(drop)).await.unwrap();
-        assert_eq!(result, Err(Fault::NestingTooDeep));
+        assert_eq!(result, Err(ParseError::NestingTooDeep));
     }
 }
 
@@ -254,7 +254,7 @@ async fn no_repetition_of_tokens_gets_through_too_deep() {
             let (source, piece) = (source.clone(), piece.clone());
             let run = move || (piece, parse(&source, &Options { is_typescript, ..OPTIONS }).map(drop));
             let (piece, result) = stack::run(run).await.unwrap();
-            assert_ne!(result, Err(Fault::NestingTooDeep), "{piece}");
+            assert_ne!(result, Err(ParseError::NestingTooDeep), "{piece}");
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What a file is and asks for.
 
-use super::{Fault, Format, Options, parse};
+use super::{Format, Options, ParseError, parse};
 use crate::{
     linked::ModuleKind,
     modules::{Found, Parsed, RequestKind, stack},
 };
 
-async fn parsed(source: &str, format: Format) -> Result<Parsed, Fault> {
+async fn parsed(source: &str, format: Format) -> Result<Parsed, ParseError> {
     let source = source.to_owned();
     let options = Options {
         path: "/component/a.js",
@@ -82,7 +82,7 @@ async fn mistakes_are_named_with_their_place() {
     let cases = [("\n\n  let a = ;", 3, 11), ("let a; let a;", 1, 5), ("export const a", 1, 14), ("if (", 1, 5)];
     for (source, line, column) in cases {
         match parsed(source, Format::Open).await {
-            Err(Fault::Syntax { line: actual_line, column: actual_column, message }) => {
+            Err(ParseError::Syntax { line: actual_line, column: actual_column, message }) => {
                 assert_eq!((actual_line, actual_column), (line, column), "{source}: {message}");
             }
             other => panic!("{source}: {other:?}"),

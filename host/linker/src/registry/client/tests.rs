@@ -148,7 +148,7 @@ async fn stale_packuments_are_revalidated_with_their_etag() {
 }
 
 #[tokio::test]
-async fn credentials_are_used_for_whom_they_are_meant_and_open_the_cache_to_nobody_else() {
+async fn credentials_are_used_for_their_tenant_and_open_the_cache_to_no_other() {
     let registry = Arc::new(FakeRegistry::default());
     registry.publish("@acme/a", "1.0.0", &json!({}), &[("index.js", "1")]);
     registry.publish("b", "1.0.0", &json!({}), &[("index.js", "1")]);
@@ -174,5 +174,5 @@ async fn credentials_are_used_for_whom_they_are_meant_and_open_the_cache_to_nobo
     assert_eq!(get("u_1", "@acme/a").await, [true, true]);
     assert_eq!(get("u_2", "@acme/a").await, [false, false], "asked for anew, without the credentials");
     assert_eq!(get("u_1", "b").await, [false, false], "of another scope");
-    assert_eq!(get("u_2", "b").await, [false; 0], "what is everybody's is cached for everybody");
+    assert_eq!(get("u_2", "b").await, [false; 0], "a public package is cached for all tenants");
 }

@@ -17,7 +17,7 @@ use crate::{
 
 const LIMIT: usize = 1000;
 
-/// Chunked: nobody knows the length beforehand.
+/// Chunked, so that the length is not known beforehand.
 fn chunked(size: usize) -> Answer {
     let pieces = vec![Bytes::from_static(b"x"); size];
     let frames = stream::iter(pieces.into_iter().map(|piece| Ok::<_, io::Error>(Frame::data(piece))));

@@ -3,7 +3,7 @@
 use domain::ids::WebhookId;
 use domain::retry::{Attempt, Verdict, classify};
 use domain::webhooks::SigningSecret;
-use store::{Job, Lookup, Op, Place};
+use store::{Job, LanePosition, Lookup, Op};
 
 use super::dead_letters::GivenUp;
 use crate::Error;
@@ -124,7 +124,7 @@ impl Flow {
     /// The next event need not wait for this one: order is kept while all goes well.
     pub(crate) async fn retry(&self, job: &Job, at_ms: i64) -> Result<Completion, Error> {
         let due_ms = u64::try_from(at_ms).unwrap_or_default();
-        let retry = Op::Reschedule { lease: job.lease, due_ms, payload: None, place: Place::Leave };
+        let retry = Op::Reschedule { lease: job.lease, due_ms, payload: None, lane_position: LanePosition::Leave };
         self.platform.store.commit(self.platform.batch(&job.tenant).then(retry)).await?;
         Ok(Completion::Committed)
     }

@@ -1,4 +1,4 @@
-//! Who is in a group, and who waits for what.
+//! Which requests share a group, and when it is flushed.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -8,11 +8,11 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{Bounds, Inbox, Taker, Weighed, Where, new, take_shares};
+use super::{Bounds, Inbox, Receiver, Weighed, WriterState, new, take_shares};
 use crate::Error;
 
 const ENDLESS: Duration = Duration::from_secs(3600);
-const WIDE: Bounds = Bounds { room: 8, enough: 8, most: 8, patience: ENDLESS, of_a_tenant: 100 };
+const WIDE: Bounds = Bounds { capacity: 8, flush_at: 8, max_group: 8, max_wait: ENDLESS, max_tenant_weight: 100 };
 
 /// Of no tenant.
 impl Weighed for u32 {
@@ -36,7 +36,7 @@ impl Weighed for (&'static str, usize) {
     }
 }
 
-/// Without waiting for room.
+/// Expects that the queue is not full.
 fn put(inbox: &Inbox<u32>, requests: impl IntoIterator<Item = u32>) {
     for request in requests {
         inbox.put(request).now_or_never().unwrap().unwrap();
@@ -44,25 +44,25 @@ fn put(inbox: &Inbox<u32>, requests: impl IntoIterator<Item = u32>) {
 }
 
 /// On a thread of its own, so that the runtime is free to gather.
-fn take(mut taker: Taker<u32>) -> JoinHandle<(Taker<u32>, Vec<u32>)> {
+fn take(mut receiver: Receiver<u32>) -> JoinHandle<(Receiver<u32>, Vec<u32>)> {
     spawn_blocking(move || {
         let mut group = VecDeque::new();
-        taker.take(&mut group);
-        (taker, group.into())
+        receiver.take(&mut group);
+        (receiver, group.into())
     })
 }
 
-/// It says that it is idle and sleeps in one go.
+/// The writer sets the state and sleeps under one lock.
 fn wait_until_idle(inbox: &Inbox<u32>) {
-    while inbox.0.line().taker != Where::Idle {
+    while inbox.0.queue().writer != WriterState::Idle {
         std::thread::yield_now();
     }
 }
 
 #[tokio::test]
-async fn whoever_comes_alone_is_taken_alone() {
-    let (inbox, taker) = new(WIDE);
-    let taking = take(taker);
+async fn a_lone_request_is_flushed_alone() {
+    let (inbox, receiver) = new(WIDE);
+    let taking = take(receiver);
     wait_until_idle(&inbox);
 
     put(&inbox, [1]);
@@ -71,10 +71,10 @@ async fn whoever_comes_alone_is_taken_alone() {
 }
 
 #[tokio::test]
-async fn everybody_who_is_ready_is_in_the_group() {
-    let (inbox, taker) = new(WIDE);
+async fn requests_that_are_ready_share_a_group() {
+    let (inbox, receiver) = new(WIDE);
     let inbox = Arc::new(inbox);
-    let taking = take(taker);
+    let taking = take(receiver);
     wait_until_idle(&inbox);
 
     for request in [1, 2, 3] {
@@ -86,32 +86,32 @@ async fn everybody_who_is_ready_is_in_the_group() {
 }
 
 #[tokio::test]
-async fn those_who_came_while_the_taker_was_away_are_there_already() {
-    let (inbox, taker) = new(WIDE);
+async fn requests_that_arrived_while_the_writer_was_busy_are_the_next_group() {
+    let (inbox, receiver) = new(WIDE);
     put(&inbox, [1, 2]);
 
-    let (taker, group) = take(taker).await.unwrap();
+    let (receiver, group) = take(receiver).await.unwrap();
     put(&inbox, [3]);
 
     assert_eq!(group, [1, 2]);
-    assert_eq!(take(taker).await.unwrap().1, [3]);
+    assert_eq!(take(receiver).await.unwrap().1, [3]);
 }
 
 #[tokio::test]
-async fn others_are_waited_for_until_there_are_enough_or_patience_ends() {
+async fn a_group_is_held_open_until_flush_at_or_max_wait() {
     let cases = [
         (WIDE, 8),
-        (Bounds { enough: 4, ..WIDE }, 4),
-        // It looks for the first time when the second is there, and does not look again.
-        (Bounds { patience: Duration::ZERO, ..WIDE }, 2),
+        (Bounds { flush_at: 4, ..WIDE }, 4),
+        // The gathering task first looks when the second request is queued, and stops there.
+        (Bounds { max_wait: Duration::ZERO, ..WIDE }, 2),
     ];
     for (bounds, expected) in cases {
-        let (inbox, taker) = new(bounds);
-        let taking = take(taker);
+        let (inbox, receiver) = new(bounds);
+        let taking = take(receiver);
         wait_until_idle(&inbox);
 
         put(&inbox, [1]);
-        while inbox.0.line().taker == Where::Waiting {
+        while inbox.0.queue().writer == WriterState::Gathering {
             put(&inbox, [2]);
             tokio::task::yield_now().await;
         }
@@ -121,73 +121,73 @@ async fn others_are_waited_for_until_there_are_enough_or_patience_ends() {
 }
 
 #[tokio::test]
-async fn a_group_ends_at_its_bound_and_the_rest_comes_next() {
-    let (inbox, taker) = new(Bounds { most: 3, ..WIDE });
+async fn a_group_ends_at_its_bound_and_the_rest_is_the_next() {
+    let (inbox, receiver) = new(Bounds { max_group: 3, ..WIDE });
     put(&inbox, 1..=4);
 
-    let (taker, group) = take(taker).await.unwrap();
+    let (receiver, group) = take(receiver).await.unwrap();
 
     assert_eq!(group, [1, 2, 3]);
-    assert_eq!(take(taker).await.unwrap().1, [4]);
+    assert_eq!(take(receiver).await.unwrap().1, [4]);
 }
 
 #[tokio::test]
-async fn beyond_the_room_callers_wait_until_others_were_taken() {
-    let (inbox, taker) = new(Bounds { room: 2, ..WIDE });
+async fn a_full_queue_makes_callers_wait_until_a_group_is_taken() {
+    let (inbox, receiver) = new(Bounds { capacity: 2, ..WIDE });
     put(&inbox, [1, 2]);
     let mut third = pin!(inbox.put(3));
     assert!(third.as_mut().now_or_never().is_none());
 
-    let (taker, group) = take(taker).await.unwrap();
+    let (receiver, group) = take(receiver).await.unwrap();
     third.now_or_never().unwrap().unwrap();
 
     assert_eq!(group, [1, 2]);
-    assert_eq!(take(taker).await.unwrap().1, [3]);
+    assert_eq!(take(receiver).await.unwrap().1, [3]);
 }
 
 #[tokio::test]
 async fn what_waits_when_it_is_closed_is_still_taken_and_then_nothing() {
-    let (inbox, taker) = new(WIDE);
+    let (inbox, receiver) = new(WIDE);
     put(&inbox, [1]);
     drop(inbox);
 
-    let (taker, group) = take(taker).await.unwrap();
+    let (receiver, group) = take(receiver).await.unwrap();
 
     assert_eq!(group, [1]);
-    assert!(take(taker).await.unwrap().1.is_empty());
+    assert!(take(receiver).await.unwrap().1.is_empty());
 }
 
 #[test]
-fn when_the_runtime_of_those_who_came_has_ended_they_are_taken_at_once() {
-    let (inbox, mut taker) = new(WIDE);
+fn when_the_callers_runtime_has_shut_down_the_group_is_flushed_at_once() {
+    let (inbox, mut receiver) = new(WIDE);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async { put(&inbox, [1]) });
     drop(runtime);
 
     let mut group = VecDeque::new();
-    taker.take(&mut group);
+    receiver.take(&mut group);
 
     assert_eq!(group, [1]);
 }
 
 #[tokio::test]
-async fn when_nobody_takes_any_more_those_who_wait_are_let_go() {
-    let (inbox, taker) = new(Bounds { room: 1, ..WIDE });
+async fn dropping_the_writers_end_fails_the_queued_requests() {
+    let (inbox, receiver) = new(Bounds { capacity: 1, ..WIDE });
     let (reply, answer) = tokio::sync::oneshot::channel::<()>();
     inbox.put(reply).await.unwrap();
     let (late_reply, _late_answer) = tokio::sync::oneshot::channel();
     let mut late = pin!(inbox.put(late_reply));
     assert!(late.as_mut().now_or_never().is_none());
 
-    drop(taker);
+    drop(receiver);
 
     assert!(answer.await.is_err());
     assert!(matches!(late.now_or_never(), Some(Err(Error::Closed))));
 }
 
 #[test]
-fn a_tenant_has_its_share_of_a_group_and_waits_behind_itself() {
-    let bounds = Bounds { of_a_tenant: 10, ..WIDE };
+fn a_tenant_has_its_share_of_a_group_and_queues_behind_itself() {
+    let bounds = Bounds { max_tenant_weight: 10, ..WIDE };
     let mut waiting = VecDeque::from([("a", 6), ("a", 4), ("a", 1), ("b", 50), ("c", 1), ("a", 0), ("b", 1), ("c", 9)]);
 
     let groups: Vec<_> = std::iter::from_fn(|| {

@@ -1,4 +1,4 @@
-//! The room that images take on the disk.
+//! The disk quota of images: the least recently used are removed.
 
 use std::fs::{self, DirEntry, File};
 use std::io;
@@ -9,28 +9,28 @@ use std::time::SystemTime;
 
 use super::UNFINISHED;
 
-pub(crate) struct Room {
+pub(crate) struct DiskQuota {
     folder: Option<PathBuf>,
     limit_bytes: u64,
     used_bytes: AtomicU64,
 }
 
-// === impl Room ===
+// === impl DiskQuota ===
 
-impl Room {
+impl DiskQuota {
     pub(crate) fn new(folder: Option<PathBuf>, limit_bytes: u64) -> Self {
-        let room = Self { folder, limit_bytes, used_bytes: AtomicU64::new(0) };
-        room.measure();
-        room
+        let quota = Self { folder, limit_bytes, used_bytes: AtomicU64::new(0) };
+        quota.measure();
+        quota
     }
 
-    /// Looks what there is.
+    /// Counts the bytes of the files that exist.
     pub(crate) fn measure(&self) {
         self.used_bytes.store(self.files().iter().map(|file| file.bytes).sum(), Ordering::Relaxed);
     }
 
-    /// Removes images until there is room for one more, those that were not used for longest first.
-    pub(crate) fn make(&self, bytes: u64) {
+    /// Removes images until one more fits, least recently used first.
+    pub(crate) fn make_room(&self, bytes: u64) {
         if self.used_bytes.load(Ordering::Relaxed).saturating_add(bytes) <= self.limit_bytes {
             return;
         }

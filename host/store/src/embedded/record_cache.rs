@@ -1,8 +1,8 @@
-//! Records that were read lately, so that what every run asks for costs no query.
+//! A cache of records that were read lately, so that the records every run asks for cost no query.
 //!
-//! Only the one writer changes rows, and it says so here after its transaction is on disk and before anybody is
-//! answered: whoever asks after an answer finds what was committed. A reader that began before such a change must not
-//! leave behind what it saw; the stamp it took when it began tells.
+//! Only the writer thread changes rows. It updates the cache after its transaction is on disk and before it answers the
+//! callers, so a read that begins after an answer sees what was committed. A read that began before such a change may
+//! hold an old value: it took a stamp when it began, and a value with an old stamp is not cached.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,13 +11,13 @@ use bytes::Bytes;
 
 use crate::{Page, Record, Records, Tenant};
 
-/// Values held in all; when it is reached everything is forgotten and read again. Ten thousand sources fit.
+/// Bound of all values together; when it is reached the cache is cleared and fills again. Ten thousand sources fit.
 const HELD_BYTES: usize = 24 << 20;
-/// A larger value is not worth its room: a program is read once and held by those who run it.
+/// A larger value is not cached: programs are the large ones, and the pool of programs holds them already.
 const VALUE_BYTES: usize = 32 << 10;
 /// What holding an entry costs besides its value, roughly.
 const ENTRY_BYTES: usize = 256;
-/// Every turn asks for it: whether a tenant has any of a kind, and which is the newest.
+/// The one page that is cached, because every run asks for it: whether a tenant has a record of a kind, and the newest.
 const NEWEST: Page = Page { after: None, before: None, limit: 1 };
 
 /// What a committed batch did to a record.
@@ -31,55 +31,55 @@ pub(super) enum RecordChange {
 pub(super) struct Stamp(u64);
 
 #[derive(Default)]
-pub(super) struct Remembered {
+pub(super) struct RecordCache {
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     /// By tenant, then by kind.
-    shelves: HashMap<Tenant, HashMap<String, Shelf>>,
+    tenants: HashMap<Tenant, HashMap<String, KindCache>>,
     stamps: u64,
     held_bytes: usize,
 }
 
-struct Shelf {
+struct KindCache {
     stamp: Stamp,
-    /// `None` is known not to be there.
+    /// By id; `None` is cached absence.
     records: HashMap<String, Option<Record>>,
     newest: Option<Records>,
 }
 
-// === impl Remembered ===
+// === impl RecordCache ===
 
-impl Remembered {
-    /// A record by its id, if it is known; otherwise what to hand to [`Remembered::keep_record`].
+impl RecordCache {
+    /// A record by its id, if it is cached; otherwise the stamp for [`RecordCache::keep_record`].
     pub(super) fn record(&self, tenant: &Tenant, kind: &str, id: &str) -> Result<Option<Record>, Stamp> {
         let mut state = self.lock();
-        let found = state.shelf(tenant, kind).and_then(|shelf| shelf.records.get(id));
+        let found = state.kind_cache(tenant, kind).and_then(|kind_cache| kind_cache.records.get(id));
         found.cloned().ok_or_else(|| state.begin(tenant, kind))
     }
 
-    /// A page, if it is the one that is remembered.
+    /// A page, if it is the one that is cached.
     pub(super) fn page(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Option<Stamp>> {
         if page != NEWEST {
             return Err(None);
         }
         let mut state = self.lock();
-        let found = state.shelf(tenant, kind).and_then(|shelf| shelf.newest.clone());
+        let found = state.kind_cache(tenant, kind).and_then(|kind_cache| kind_cache.newest.clone());
         found.ok_or_else(|| Some(state.begin(tenant, kind)))
     }
 
     pub(super) fn keep_record(&self, begun: Stamp, tenant: &Tenant, kind: &str, id: &str, found: &Option<Record>) {
         let size_bytes = found.as_ref().map_or(0, |record| record.value.len());
-        self.lock().keep(begun, (tenant, kind), size_bytes, |shelf| {
-            shelf.records.insert(id.to_owned(), found.clone());
+        self.lock().keep(begun, (tenant, kind), size_bytes, |kind_cache| {
+            kind_cache.records.insert(id.to_owned(), found.clone());
         });
     }
 
     pub(super) fn keep_page(&self, begun: Stamp, tenant: &Tenant, kind: &str, found: &Records) {
         let size_bytes = found.items.iter().map(|record| record.value.len()).sum();
-        self.lock().keep(begun, (tenant, kind), size_bytes, |shelf| shelf.newest = Some(found.clone()));
+        self.lock().keep(begun, (tenant, kind), size_bytes, |kind_cache| kind_cache.newest = Some(found.clone()));
     }
 
     /// What was committed, in order.
@@ -93,7 +93,7 @@ impl Remembered {
         }
     }
 
-    /// After a failure nobody knows what was committed.
+    /// Clears the cache: after a failed transaction it is unknown what was committed.
     pub(super) fn forget(&self) {
         self.lock().forget();
     }
@@ -106,25 +106,25 @@ impl Remembered {
 // === impl State ===
 
 impl State {
-    /// Stamps are never given twice, so a shelf that was forgotten and begun again is another one.
+    /// Stamps are never reused, so a kind that was evicted and read again has another one.
     fn next_stamp(&mut self) -> Stamp {
         self.stamps += 1;
         Stamp(self.stamps)
     }
 
-    fn shelf(&self, tenant: &Tenant, kind: &str) -> Option<&Shelf> {
-        self.shelves.get(tenant)?.get(kind)
+    fn kind_cache(&self, tenant: &Tenant, kind: &str) -> Option<&KindCache> {
+        self.tenants.get(tenant)?.get(kind)
     }
 
     /// A read begins. From now on changes of its kind are noted.
     fn begin(&mut self, tenant: &Tenant, kind: &str) -> Stamp {
-        if let Some(shelf) = self.shelf(tenant, kind) {
-            return shelf.stamp;
+        if let Some(kind_cache) = self.kind_cache(tenant, kind) {
+            return kind_cache.stamp;
         }
         self.make_room(ENTRY_BYTES);
         let stamp = self.next_stamp();
-        let shelf = Shelf { stamp, records: HashMap::new(), newest: None };
-        self.shelves.entry(tenant.clone()).or_default().insert(kind.to_owned(), shelf);
+        let kind_cache = KindCache { stamp, records: HashMap::new(), newest: None };
+        self.tenants.entry(tenant.clone()).or_default().insert(kind.to_owned(), kind_cache);
         stamp
     }
 
@@ -135,15 +135,15 @@ impl State {
         self.held_bytes += size_bytes;
     }
 
-    fn keep(&mut self, begun: Stamp, name: (&Tenant, &str), size_bytes: usize, put: impl FnOnce(&mut Shelf)) {
+    fn keep(&mut self, begun: Stamp, name: (&Tenant, &str), size_bytes: usize, put: impl FnOnce(&mut KindCache)) {
         if size_bytes > VALUE_BYTES {
             return;
         }
         self.make_room(size_bytes + ENTRY_BYTES);
         let (tenant, kind) = name;
-        let shelf = self.shelves.get_mut(tenant).and_then(|shelves| shelves.get_mut(kind));
-        if let Some(shelf) = shelf.filter(|shelf| shelf.stamp == begun) {
-            put(shelf);
+        let kind_cache = self.tenants.get_mut(tenant).and_then(|tenants| tenants.get_mut(kind));
+        if let Some(kind_cache) = kind_cache.filter(|kind_cache| kind_cache.stamp == begun) {
+            put(kind_cache);
         }
     }
 
@@ -152,24 +152,24 @@ impl State {
         let kind = match &change {
             RecordChange::Put { kind, .. } | RecordChange::Delete { kind, .. } => kind,
         };
-        let Some(shelf) = self.shelves.get_mut(tenant).and_then(|shelves| shelves.get_mut(kind)) else {
+        let Some(kind_cache) = self.tenants.get_mut(tenant).and_then(|tenants| tenants.get_mut(kind)) else {
             return;
         };
-        shelf.stamp = stamp;
-        shelf.newest = None;
-        let (before, after) = shelf.change(change);
+        kind_cache.stamp = stamp;
+        kind_cache.newest = None;
+        let (before, after) = kind_cache.change(change);
         self.held_bytes = (self.held_bytes + after).saturating_sub(before);
     }
 
     fn forget(&mut self) {
-        self.shelves.clear();
+        self.tenants.clear();
         self.held_bytes = 0;
     }
 }
 
-// === impl Shelf ===
+// === impl KindCache ===
 
-impl Shelf {
+impl KindCache {
     /// Returns how many bytes were held, and are held now.
     fn change(&mut self, change: RecordChange) -> (usize, usize) {
         let held = |found: &Option<Record>| ENTRY_BYTES + found.as_ref().map_or(0, |record| record.value.len());
