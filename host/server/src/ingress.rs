@@ -27,6 +27,9 @@ use crate::route::Access;
 pub(crate) use client::client_ip;
 pub use client::{ProxyError, TrustedProxy};
 
+/// The template of its paths in logs, metrics and the table of routes.
+pub(crate) const ROUTE: &str = "/e/{key}";
+
 pub struct Ingress {
     platform: Platform,
     handle: Handle,
@@ -73,7 +76,7 @@ impl Plugin for Ingress {
     }
 
     fn route(&self) -> &'static str {
-        "/e/{key}"
+        ROUTE
     }
 
     async fn handle(&self, request: Request<Body>, _caller: Option<Caller>) -> Response<Body> {

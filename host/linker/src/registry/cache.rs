@@ -58,6 +58,7 @@ impl Cache {
         Self { folder, bound }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the age of a file on disk")]
     pub(crate) fn packument(&self, url: &str) -> Option<CachedPackument> {
         let path = self.path("packuments", url);
         let age = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
@@ -111,6 +112,7 @@ impl Cache {
 }
 
 /// A package's time says when it was last used, for those who evict. Where it cannot be set, it is evicted sooner.
+#[expect(clippy::disallowed_methods, reason = "the age of a file on disk")]
 fn note_use(path: &Path) {
     let file = fs::File::options().append(true).open(path);
     let _ = file.and_then(|file| file.set_modified(SystemTime::now()));

@@ -42,6 +42,9 @@ pub(super) const EVENTS: [Parameter; 5] = [
     optional("expand", OneOf(&["event"]), "`event` returns events whole, however large"),
     EVENT_NAME_OF,
 ];
+pub(super) const FOLLOWED: [Parameter; 1] = [EVENT_NAME_OF];
+pub(super) const LAST_EVENT_ID: Parameter =
+    optional("Last-Event-ID", Pattern(EVENT_ID), "Go on after this event, as far as events are kept");
 pub(super) const EVENT_RANGE: [Parameter; 3] = [
     optional("start_id", Pattern(EVENT_ID), "The oldest event to delete; the first one when absent"),
     optional("end_id", Pattern(EVENT_ID), "The newest event to delete; the last one when absent"),

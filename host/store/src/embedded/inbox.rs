@@ -203,6 +203,7 @@ impl<Request: Send + 'static> Drop for Call<Request> {
 }
 
 /// Ends when nobody came while all who were ready ran.
+#[expect(clippy::disallowed_methods, reason = "the writer thread bounds how long it gathers a group")]
 async fn gather<Request: Send + 'static>(call: Call<Request>) {
     let begun = Instant::now();
     let bounds = &call.0.bounds;
