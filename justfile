@@ -56,6 +56,9 @@ attack *arguments:
 storm *arguments:
     cargo run --quiet -p it --example storm -- {{arguments}}
 
+# Format and lint Rust, the shim and the prelude
 lint:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
+    cargo clippy --locked --manifest-path guest-shim/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-$PWD/target}/shim-lint" -- -D warnings
+    ./tests/lint/run.sh

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them. Arguments go to `cargo test`.
 #
-# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy). With CI=true it also lints, rebuilds the
-# committed shim to compare it byte for byte, and fuzzes the API.
+# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy), and asks first where it can. With CI=true it
+# also lints, rebuilds the committed shim to compare it byte for byte, and fuzzes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { printf '\n== %s\n' "$*" >&2; }
@@ -20,8 +20,16 @@ command -v cc >/dev/null || missing+=(gcc libc6-dev)
 command -v curl >/dev/null || missing+=(curl)
 command -v script >/dev/null || missing+=(bsdutils)
 if [ ${#missing[@]} -gt 0 ]; then
-  say "installing ${missing[*]}"
   root=(); [ "$(id -u)" = 0 ] || root=(sudo)
+  if ! command -v apt-get >/dev/null || { [ ${#root[@]} -gt 0 ] && ! command -v sudo >/dev/null; }; then
+    say "please install what these Debian packages hold, and run this again: ${missing[*]}"
+    exit 1
+  fi
+  if [ "${CI:-}" != true ] && [ -t 0 ]; then
+    read -r -p "Install ${missing[*]} with ${root[*]} apt-get? [y/N] " answer
+    [[ $answer == [yY]* ]] || { say "not installed; nothing was run"; exit 1; }
+  fi
+  say "installing ${missing[*]}"
   "${root[@]}" apt-get update -qq
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
@@ -30,6 +38,12 @@ if [ "${CI:-}" = true ]; then
   say "formatting and lints"
   cargo fmt --all --check
   cargo clippy --workspace --all-targets --quiet -- -D warnings
+  # The shim, for this machine: its own target needs a toolchain, and clippy sees the same code without it.
+  cargo fmt --manifest-path guest-shim/Cargo.toml --check
+  cargo clippy --locked --manifest-path guest-shim/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-$PWD/target}/shim-lint" --quiet -- -D warnings
+  ./tests/lint/run.sh
+  # Advisories need the network, and the program minutes to compile; tests/it/tidy/dependencies.rs checks the rest without it.
+  if command -v cargo-deny >/dev/null; then cargo deny check; fi
   say "the committed shim is what its sources give"
   SHIM_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/shim ./guest-shim/build.sh --check
 fi
@@ -51,6 +65,9 @@ if [ $# = 0 ] && [ "$(uname)" = Linux ]; then
 fi
 
 if [ "${CI:-}" = true ]; then
+  # About a minute in all; the tests above have run each of these with a few cases.
+  say "parsers and planners under fuzz"
+  WELLSPRING_FUZZ=${WELLSPRING_FUZZ:-20} timeout 600 cargo test --workspace --quiet --lib --test it -- fuzz::
   say "the API under fuzz"
   ./tests/fuzz-api/run.sh --short
 fi

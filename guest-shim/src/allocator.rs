@@ -19,7 +19,8 @@ const CHUNK_BYTES: usize = 32 << 10;
 const ROOM_FOR_SMALL_BYTES: usize = 256 << 10;
 const ROOM_FOR_LARGE_BYTES: usize = 128 << 10;
 
-#[global_allocator]
+// Elsewhere there are threads, and the crate is only linted.
+#[cfg_attr(target_arch = "wasm32", global_allocator)]
 static ALLOCATOR: Allocator = Allocator {
     free: UnsafeCell::new([null_mut(); LARGEST_SMALL_BYTES / STEP_BYTES + 1]),
     chunk: UnsafeCell::new(Chunk { next: null_mut(), left: 0 }),
@@ -71,6 +72,7 @@ pub(crate) fn leave_holes_behind() {
 fn take_from_system(size: usize) -> (*mut u8, Layout) {
     // SAFETY: no caller's size is zero or overflows when rounded up.
     let layout = unsafe { Layout::from_size_align_unchecked(size, STEP_BYTES) };
+    // SAFETY: no caller's size is zero.
     (unsafe { System.alloc(layout) }, layout)
 }
 
@@ -78,9 +80,10 @@ fn fill_holes_of_the_system() {
     const LARGEST_BYTES: usize = 64 << 10;
     // The first block that makes memory grow stands at the end of the heap.
     let end = loop {
-        let before = core::arch::wasm32::memory_size(0);
+        let before = memory_pages();
         let (block, layout) = take_from_system(LARGEST_BYTES);
-        if block.is_null() || core::arch::wasm32::memory_size(0) > before {
+        if block.is_null() || memory_pages() > before {
+            // SAFETY: just taken, with this layout; the system ignores null.
             unsafe { System.dealloc(block, layout) };
             break block;
         }
@@ -89,10 +92,19 @@ fn fill_holes_of_the_system() {
     while size >= STEP_BYTES {
         let (block, layout) = take_from_system(size);
         if block >= end {
+            // SAFETY: just taken, with this layout.
             unsafe { System.dealloc(block, layout) };
             size /= 2;
         }
     }
+}
+
+/// Grows when the system takes more memory.
+fn memory_pages() -> usize {
+    #[cfg(target_arch = "wasm32")]
+    return core::arch::wasm32::memory_size(0);
+    #[cfg(not(target_arch = "wasm32"))]
+    0
 }
 
 /// The size of a small block in steps; `None` for what is the system's.
@@ -106,17 +118,22 @@ fn steps(layout: Layout) -> Option<usize> {
 impl Allocator {
     /// A block of so many steps.
     fn take(&self, steps: usize) -> *mut u8 {
-        // SAFETY: one thread, and no reference into either cell outlives this call.
-        let (free, chunk) = unsafe { (&mut (*self.free.get())[steps], &mut *self.chunk.get()) };
+        // SAFETY: one thread, and the reference is not used after another one is made.
+        let free = unsafe { &mut (*self.free.get())[steps] };
         if !free.is_null() {
             let block = *free;
+            // SAFETY: what is in a list is a free block, which holds the address of the next.
             *free = unsafe { (*block).next };
             return block.cast();
         }
         let size = steps * STEP_BYTES;
-        if chunk.left < size && !self.take_chunk(CHUNK_BYTES) {
+        // SAFETY: one thread, and nothing refers into the cell.
+        let is_used_up = unsafe { (*self.chunk.get()).left < size };
+        if is_used_up && !self.take_chunk(CHUNK_BYTES) {
             return null_mut();
         }
+        // SAFETY: one thread, and the reference ends with this call.
+        let chunk = unsafe { &mut *self.chunk.get() };
         let block = chunk.next;
         chunk.next = block.wrapping_add(size);
         chunk.left -= size;
@@ -153,6 +170,7 @@ impl Allocator {
         for list in unsafe { &mut *self.free.get() } {
             while !list.is_null() {
                 let block = *list;
+                // SAFETY: as above; the block is in no other list.
                 *list = unsafe { std::mem::replace(&mut (*block).next, null_mut()) };
             }
         }
@@ -166,6 +184,7 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         match steps(layout) {
             Some(steps) => self.take(steps),
+            // SAFETY: the caller's layout, handed on.
             None => unsafe { System.alloc(layout) },
         }
     }
@@ -173,10 +192,12 @@ unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if self.is_zeroing.get() {
+            // SAFETY: the caller gives up a block of this layout.
             unsafe { block.write_bytes(0, layout.size()) };
         }
         match steps(layout) {
             Some(steps) => self.give_back(block, steps),
+            // SAFETY: what is not small came from the system, with this layout.
             None => unsafe { System.dealloc(block, layout) },
         }
     }
@@ -187,11 +208,16 @@ unsafe impl GlobalAlloc for Allocator {
         match (steps(layout), steps(wanted)) {
             (Some(old), Some(new)) if old == new => return block,
             // While zeroing, the system must not move a block: it would leave the old bytes behind.
-            (None, None) if !self.is_zeroing.get() => return unsafe { System.realloc(block, layout, size) },
+            (None, None) if !self.is_zeroing.get() => {
+                // SAFETY: the block is the system's, and stays so at the new size.
+                return unsafe { System.realloc(block, layout, size) };
+            }
             _ => {}
         }
+        // SAFETY: the caller promises a size that is not zero.
         let moved = unsafe { self.alloc(wanted) };
         if !moved.is_null() {
+            // SAFETY: both are at least as large as what is copied, and they differ; the old one is the caller's to give up.
             unsafe {
                 moved.copy_from_nonoverlapping(block, layout.size().min(size));
                 self.dealloc(block, layout);

@@ -135,7 +135,7 @@ unsafe extern "C" fn stringify_global(
         let (value, replacer, space) = (*arguments, *arguments.add(1), *arguments.add(2));
         let is_plain = qjs::JS_IsUndefined(replacer) || qjs::JS_IsNull(replacer);
         if is_plain && (qjs::JS_IsUndefined(space) || qjs::JS_IsNull(space)) {
-            match write::text_of(context, value) {
+            match text_of(context, value) {
                 Some(Some(text)) => return qjs::JS_NewStringLen(context, text.as_ptr().cast(), text.len() as _),
                 Some(None) => return qjs::JS_UNDEFINED,
                 None => {}

@@ -73,7 +73,7 @@ fn add_run(host: &Object<'_>) -> Result<()> {
         "perform",
         Func::from(|effect: u8, parameters: String| {
             // SAFETY: core/effects.js, the only caller, gives the number of one of the names it has in the enum's own order.
-            effects::perform(unsafe { effects::Effect::_lift(effect) }, &parameters)
+            effects::perform(unsafe { effects::Effect::_lift(effect) }, &parameters);
         }),
     )?;
     // SAFETY: core/console.js, the only caller, gives the number of a level.
@@ -114,7 +114,7 @@ fn add_fetch(host: &Object<'_>) -> Result<()> {
     host.set(
         "fetchWrite",
         Func::from(|request: u32, chunk: TypedArray<'_, u8>| {
-            fetch::write(request, chunk.as_bytes().unwrap_or_default())
+            fetch::write(request, chunk.as_bytes().unwrap_or_default());
         }),
     )?;
     host.set("fetchFinish", Func::from(|request: u32| fetch::finish(request)))?;

@@ -1,5 +1,6 @@
 //! `just attack`: what a hostile tenant can do to the others, attack by attack.
 
+#![allow(clippy::disallowed_methods, reason = "a tool that measures and waits for what it watches")]
 #![allow(clippy::expect_used, reason = "a driver of tests, where a panic is how to fail")]
 
 use std::process::ExitCode;

@@ -1,6 +1,8 @@
 //! Links, loads and describes every component of a plan made by `list.mjs`, with its real npm packages, and reports how
 //! many work. `just corpus` runs it.
 
+#![allow(clippy::disallowed_methods, reason = "a tool that measures and waits for what it watches")]
+
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;

@@ -6,7 +6,8 @@
 #
 # Other arguments go to schemathesis (`--seed 7`, `--max-examples 500`). Fails on a 5xx, on an answer that is not
 # documented, on a panic, and when the server is not ready afterwards. Nothing leaves this machine: whatever a made-up
-# component asks for is sent to a closed port.
+# component asks for is sent to a closed port. Left out are streams, which do not end, and endpoints of sources, which answer
+# what a component replies.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 say() { printf '== %s\n' "$*" >&2; }
@@ -55,7 +56,7 @@ done
 
 status=0
 "$tools/bin/schemathesis" --config-file tests/fuzz-api/schemathesis.toml run "$url/v1/openapi.json" \
-  --checks all --no-color --header "Authorization: Bearer $key" "${bounds[@]}" "$@" || status=$?
+  --exclude-path-regex '/sse$|^/e/' --checks all --no-color --header "Authorization: Bearer $key" "${bounds[@]}" "$@" || status=$?
 
 if ! curl --silent --fail --max-time 5 "$url/readyz" >/dev/null; then
   say "the server is not ready afterwards"

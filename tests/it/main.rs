@@ -7,6 +7,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::disallowed_methods,
     reason = "all of this is test code, where a panic is how to fail"
 )]
 
@@ -18,6 +19,7 @@ mod docs;
 mod egress;
 mod errors;
 mod flow;
+mod fuzz;
 mod generated;
 mod hostile;
 mod isolated;
@@ -32,3 +34,4 @@ mod randomness;
 mod registry;
 mod shim;
 mod stage;
+mod tidy;

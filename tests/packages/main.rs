@@ -4,6 +4,8 @@
 //! times are those of a warm cache. With `--fresh` only what follows the table is measured: fresh runs of components that
 //! require much.
 
+#![allow(clippy::disallowed_methods, reason = "a tool that measures and waits for what it watches")]
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! `just storm`: kills the server again and again, and tells whether anything was lost, repeated or half done.
 
+#![allow(clippy::disallowed_methods, reason = "a tool that measures and waits for what it watches")]
 #![allow(clippy::expect_used, reason = "a driver of tests, where a panic is how to fail")]
 
 use std::process::ExitCode;

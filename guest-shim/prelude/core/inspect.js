@@ -1,6 +1,6 @@
 'use strict';
 // Values as text for people, after Node's `util.inspect` and `util.format`.
-const { stringify, join, push, isArray, keys, ownKeys, getPrototypeOf, getOwnPropertyDescriptor, String, Number } = internal.primordials;
+const { stringify, join, push, isArray, ownKeys, getPrototypeOf, getOwnPropertyDescriptor, String, Number } = internal.primordials;
 
 const MAX_DEPTH = 2;
 const MAX_ITEMS = 100;

@@ -15,7 +15,7 @@ const MAX_WARNINGS = 20;
 let isLoading = false;
 let drawn = [];
 let drawnBytes = 0;
-let refilled = [];
+const refilled = [];
 let drawers = new Set();
 let evaluating = [];
 

@@ -84,7 +84,8 @@ const make = () => {
   };
   const same = (a, b) => Object.is(a, b);
   // Loose on purpose.
-  const alike = (a, b) => a == b || (Number.isNaN(a) && Number.isNaN(b));
+  // eslint-disable-next-line eqeqeq -- the loose comparison is what `assert.equal` promises.
+const alike = (a, b) => a == b || (Number.isNaN(a) && Number.isNaN(b));
   compare('equal', alike, '==', 'Expected values to be loosely equal:');
   compare('notEqual', (a, b) => !alike(a, b), '!=', 'Expected values to be loosely unequal:');
   compare('strictEqual', same, 'strictEqual', 'Expected values to be strictly equal:');

@@ -95,6 +95,7 @@ const watchPromises = () => {
   const { prototype } = Promise;
   const { then: nativeThen, constructor } = prototype;
   Object.defineProperty(prototype, 'then', {
+    // eslint-disable-next-line no-shadow -- its name is what a component sees of it.
     value: function then(onFulfilled, onRejected) {
       const before = exempt;
       exempt = this;

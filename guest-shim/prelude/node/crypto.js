@@ -102,7 +102,7 @@ const lazily = (part, names) => {
       enumerable: true,
       configurable: true,
       get: () => internal.lazy(part)[name],
-      set: (value) => Object.defineProperty(crypto, name, { value, writable: true, enumerable: true, configurable: true }),
+      set: (value) => { Object.defineProperty(crypto, name, { value, writable: true, enumerable: true, configurable: true }); },
     });
   }
 };

@@ -15,7 +15,8 @@ const makeEqual = (isStrict) => {
   const primitiveEqual = (a, b) => {
     if (isStrict) return Object.is(a, b);
     // Loose on purpose.
-    return a == b || (Number.isNaN(a) && Number.isNaN(b));
+    // eslint-disable-next-line eqeqeq -- the loose comparison is what `deepEqual` promises.
+  return a == b || (Number.isNaN(a) && Number.isNaN(b));
   };
 
   const setEqual = (a, b, seen) => {

@@ -92,7 +92,7 @@ for (const name of ['ReadStream', 'WriteStream']) {
     enumerable: true,
     configurable: true,
     get: () => internal.lazy('node/fs-streams')[name],
-    set: (value) => Object.defineProperty(fs, name, { value, writable: true, enumerable: true, configurable: true }),
+    set: (value) => { Object.defineProperty(fs, name, { value, writable: true, enumerable: true, configurable: true }); },
   });
   fs[`create${name}`] = (path, options) => new (internal.lazy('node/fs-streams')[name])(path, options);
 }

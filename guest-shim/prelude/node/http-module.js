@@ -6,6 +6,7 @@ const ClientRequest = internal.lazy('node/http-request');
 const IncomingMessage = internal.lazy('node/http-response');
 const { validateHeaderName, validateHeaderValue } = internal.lazy('node/http-headers');
 const { STATUS_CODES, METHODS } = internal.lazy('node/http-status');
+const { URL } = internal.lazy('web/url');
 
 // Connections are pooled outside; an agent here only carries its options.
 class Agent extends EventEmitter {
@@ -49,6 +50,7 @@ const optionsOf = (input, options) => {
 
 return (protocol) => {
   const defaultPort = protocol === 'https:' ? 443 : 80;
+  // eslint-disable-next-line no-shadow -- both are `Agent` to a component that asks for their name.
   const OwnAgent = protocol === 'http:' ? Agent : class Agent extends internal.builtin('http').exports.Agent {
     constructor(options) {
       super(options);

@@ -2,6 +2,7 @@
 // `url`: the old parser that packages still use, and helpers around the new one.
 const { codedError } = internal;
 const { requireString, invalidArgType, invalidArgValue } = internal.nodeErrors;
+const { URL, URLSearchParams } = internal.lazy('web/url');
 const querystring = () => internal.builtin('querystring').exports;
 
 const SLASHED = new Set(['http', 'https', 'ftp', 'gopher', 'file', 'ws', 'wss']);
@@ -99,7 +100,7 @@ const formatWhatwg = (url, options = {}) => {
 const format = (given, options) => {
   if (typeof given === 'string') return parse(given).href;
   if (typeof given !== 'object' || given === null) throw invalidArgType('urlObject', ['an instance of Object', 'string'], given);
-  if (typeof globalThis.URL === 'function' && given instanceof globalThis.URL) return formatWhatwg(given, options);
+  if (given instanceof URL) return formatWhatwg(given, options);
   const protocol = given.protocol ? (given.protocol.endsWith(':') ? given.protocol : `${given.protocol}:`) : '';
   const auth = given.auth ? `${encodeURIComponent(given.auth).replace(/%3A/i, ':')}@` : '';
   let place = '';
@@ -170,6 +171,6 @@ return {
   urlToHttpOptions,
   domainToASCII: (domain) => host.domainToAscii(String(domain)) || '',
   domainToUnicode: (domain) => internal.builtin('punycode').exports.toUnicode(String(domain)),
-  get URL() { return globalThis.URL; },
-  get URLSearchParams() { return globalThis.URLSearchParams; },
+  URL,
+  URLSearchParams,
 };

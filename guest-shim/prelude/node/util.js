@@ -2,6 +2,7 @@
 // `util`.
 const { requireFunction } = internal.nodeErrors;
 const types = internal.lazy('node/util-types');
+const { AbortController } = internal.lazy('web/abort');
 const CUSTOM_PROMISIFY = Symbol.for('nodejs.util.promisify.custom');
 const ESCAPES = /[\u001B\u009B][[\]()#;?]*(?:(?:(?:[-a-zA-Z\d/#&.:=?%@~_]+(?:;[-a-zA-Z\d/#&.:=?%@~_]*)*)?\u0007)|(?:(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~]))/g;
 

@@ -2,6 +2,7 @@
 // `vm`: a script can run in the component's own global scope; there is no second one to give away.
 const { requireString } = internal.nodeErrors;
 const refuse = (name) => internal.unavailable(`vm.${name}`, 'a component has one global scope; use runInThisContext');
+// eslint-disable-next-line no-eval -- indirect, as `vm.runInThisContext` evaluates: in the global scope.
 const evaluate = eval;
 
 class Script {

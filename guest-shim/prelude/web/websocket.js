@@ -1,5 +1,7 @@
 'use strict';
 // `WebSocket` is there, as in Node, because libraries look for it when they are set up; connecting is not possible.
+const { EventTarget } = internal.lazy('web/events');
+
 class WebSocket extends EventTarget {
   constructor(url) {
     super();

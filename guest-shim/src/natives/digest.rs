@@ -157,6 +157,7 @@ fn derive_hkdf(name: &str, [key, salt, info]: [&[u8]; 3], length: usize) -> Outc
     Ok(derived)
 }
 
+#[expect(clippy::too_many_arguments, reason = "the arguments of the JavaScript function")]
 fn scrypt<'js>(
     ctx: Ctx<'js>,
     password: Bytes<'js>,

@@ -134,7 +134,7 @@ impl PrivateKey {
 
     pub(super) fn to_der(&self) -> Outcome<Vec<u8>> {
         let document = match self {
-            Self::Rsa(key) => rsa::pkcs8::EncodePrivateKey::to_pkcs8_der(key.as_ref()),
+            Self::Rsa(key) => EncodePrivateKey::to_pkcs8_der(key.as_ref()),
             Self::P256(key) => key.to_pkcs8_der(),
             Self::P384(key) => key.to_pkcs8_der(),
             Self::P521(key) => key.to_pkcs8_der(),
@@ -165,7 +165,7 @@ impl PrivateKey {
 impl PublicKey {
     pub(super) fn to_der(&self) -> Outcome<Vec<u8>> {
         let document = match self {
-            Self::Rsa(key) => rsa::pkcs8::EncodePublicKey::to_public_key_der(key),
+            Self::Rsa(key) => EncodePublicKey::to_public_key_der(key),
             Self::P256(key) => key.to_public_key_der(),
             Self::P384(key) => key.to_public_key_der(),
             Self::P521(key) => key.to_public_key_der(),

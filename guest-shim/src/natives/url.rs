@@ -55,9 +55,18 @@ fn set(href: &str, part: &str, value: &str) -> Option<Parts> {
         "host" => quirks::set_host(&mut url, value),
         "hostname" => quirks::set_hostname(&mut url, value),
         "port" => quirks::set_port(&mut url, value),
-        "pathname" => Ok(quirks::set_pathname(&mut url, value)),
-        "search" => Ok(quirks::set_search(&mut url, value)),
-        "hash" => Ok(quirks::set_hash(&mut url, value)),
+        "pathname" => {
+            quirks::set_pathname(&mut url, value);
+            Ok(())
+        }
+        "search" => {
+            quirks::set_search(&mut url, value);
+            Ok(())
+        }
+        "hash" => {
+            quirks::set_hash(&mut url, value);
+            Ok(())
+        }
         _ => Err(()),
     };
     Some(parts(&url))

@@ -3,6 +3,8 @@
 //! A [`Pool`] refuses at once what does not fit; a [`Gate`] lets it wait for its turn. Either way a tenant that asks for more
 //! than its share is refused or waits behind itself, and the others do not notice.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
+
 mod gate;
 mod pool;
 mod share;

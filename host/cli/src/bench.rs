@@ -1,5 +1,7 @@
 //! `wellspring bench`: figures as ratios of one run on one machine, for anyone to repeat.
 
+#![allow(clippy::disallowed_methods, reason = "a benchmark measures")]
+
 mod contenders;
 mod flow;
 mod http;

@@ -37,6 +37,7 @@ impl LocalServices {
 
 #[async_trait]
 impl Services for LocalServices {
+    #[expect(clippy::disallowed_methods, reason = "the clock of a run without a server")]
     fn now_ms(&self) -> f64 {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1000.0)
     }

@@ -1,5 +1,7 @@
 //! The one binary: `wellspring`.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
+
 mod bench;
 mod dev;
 mod doctor;

@@ -162,6 +162,7 @@ impl Server {
     }
 
     /// Stops when `end` comes: first the front, so that nothing new comes in, then the worker.
+    #[expect(clippy::disallowed_methods, reason = "awaited by `stop`, in the order of a shutdown")]
     pub(crate) async fn serve_until(self, end: impl Future<Output = Result<()>>) -> Result<()> {
         let Self { platform, listener, socket, app, worker, stop, _folder_lock } = self;
         let work_stop = CancellationToken::new();

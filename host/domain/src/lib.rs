@@ -3,6 +3,7 @@
 //! Nothing here waits, reads a clock, draws randomness or touches a disk: what a rule needs is passed in, so every
 //! rule is a table test away. Other crates parse at their edge into these types and never look inside the text again.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 #![cfg_attr(
     test,
     allow(

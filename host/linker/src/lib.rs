@@ -7,6 +7,7 @@
 //! Nothing is ever unpacked to disk, no install script ever runs, and nothing that came from outside
 //! names a path on the host. The network is reached through [`Fetch`] alone.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 #![cfg_attr(
     test,
     allow(

@@ -2,7 +2,14 @@
 //!
 //! Runs when `WELLSPRING_REGISTRY_TESTS` is set, because it needs the network, `node` and `npm`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "a test may fail")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    clippy::panic,
+    reason = "a test may fail"
+)]
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -54,6 +54,7 @@ pub(crate) struct Origin {
 // === impl Deadline ===
 
 impl Deadline {
+    #[expect(clippy::disallowed_methods, reason = "a deadline on the clock of the runtime")]
     pub(crate) fn start(after: Duration) -> Self {
         let at = Instant::now() + after.min(LONGEST_TIMEOUT);
         Self { at, after }

@@ -258,6 +258,7 @@ impl Egress {
 
     /// In the order of the answer. Each address gets an equal share of the time that is left, so one
     /// that swallows packets cannot use up the time of those behind it.
+    #[expect(clippy::disallowed_methods, reason = "a deadline on the clock of the runtime")]
     async fn connect_any(&self, target: &Target, addresses: &[SocketAddr]) -> Result<TcpStream, Error> {
         let deadline = Instant::now() + self.connect_timeout;
         let attempts = addresses.len().min(MAX_ATTEMPTS);

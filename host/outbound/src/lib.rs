@@ -20,6 +20,7 @@
 //! Connections are kept alive per [`Outbound`]. One `Outbound` has one [`Config`], so a connection
 //! opened under one policy is never reused under another.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 #![cfg_attr(
     test,
     allow(

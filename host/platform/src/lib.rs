@@ -4,6 +4,7 @@
 //! Everything outside is behind [`ports`] or the store's trait, so behaviour is tested with [`fake`]s. No wasmtime, no
 //! hyper, no database here. Every use case takes the [`Caller`] first: an id of another tenant is not found.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 #![cfg_attr(
     test,
     allow(

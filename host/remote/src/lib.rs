@@ -3,6 +3,7 @@
 //! It knows nothing of the server but its API: no crate of the host is used here, so that it builds in seconds and
 //! works against any server of its version. `wellspring` dispatches to it; `wellspring-client` is this crate alone.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 #![cfg_attr(
     test,
     allow(

@@ -91,6 +91,7 @@ impl Tail {
     }
 
     /// The next event. Cancel-safe: what was read is kept.
+    #[expect(clippy::disallowed_methods, reason = "back-off between attempts to follow")]
     pub async fn next(&mut self) -> Result<Step, Error> {
         if let Some(pause) = self.due {
             tokio::time::sleep(pause).await;

@@ -169,6 +169,7 @@ impl Workers {
     }
 
     /// Evaluates a component in a worker of its own: its memory, its description, and what it logged.
+    #[expect(clippy::disallowed_methods, reason = "measures the run")]
     pub(crate) async fn build(
         &self,
         program: &Arc<Program>,

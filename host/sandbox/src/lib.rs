@@ -9,6 +9,8 @@
 //!
 //! A component's failure is an [`Outcome`] with a [`Fault`]; an `Err` means that the host failed.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
+
 mod cache;
 mod compile;
 mod engine;

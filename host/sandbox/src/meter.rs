@@ -78,6 +78,7 @@ impl<F> Metered<'_, F> {
 impl<F: Future> Future for Metered<'_, F> {
     type Output = F::Output;
 
+    #[expect(clippy::disallowed_methods, reason = "CPU turns are measured in real time")]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let Poll::Ready(_permit) = self.turn(context) else { return Poll::Pending };
         let (started, spent_before) = (Instant::now(), *self.spent);

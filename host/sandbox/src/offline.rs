@@ -12,6 +12,7 @@ pub(crate) struct Offline;
 
 #[async_trait]
 impl Services for Offline {
+    #[expect(clippy::disallowed_methods, reason = "the clock of runs without a host: building and describing")]
     fn now_ms(&self) -> f64 {
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1000.0)
     }

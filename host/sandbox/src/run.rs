@@ -66,6 +66,7 @@ pub(crate) type CallResult = Result<Result<String, Thrown>, Fault>;
 // === impl Run ===
 
 impl Run {
+    #[expect(clippy::disallowed_methods, reason = "measures the run")]
     pub(crate) fn new(services: Arc<dyn Services>, limits: Limits, program: Option<Sources>) -> Self {
         Self {
             services,

@@ -87,6 +87,8 @@ impl Default for ApiLimits {
 impl App {
     pub fn new(parts: Parts) -> Arc<Self> {
         let routes = routes::table();
+        let is_listed = |plugin: &Arc<dyn Plugin>| routes.iter().any(|route| route.path == plugin.route());
+        debug_assert!(parts.plugins.iter().all(is_listed), "a plugin serves a route that the table does not list");
         let document = openapi::document();
         Arc::new(Self {
             openapi: document.to_string().into(),
@@ -116,6 +118,7 @@ impl App {
         Box::pin(self.handle_counted(request))
     }
 
+    #[expect(clippy::disallowed_methods, reason = "measures requests for the metrics")]
     async fn handle_counted(self: Arc<Self>, request: Request<Body>) -> Response<Body> {
         let started = Instant::now();
         let method = request.method().clone();

@@ -194,16 +194,23 @@ impl<'a> Operation<'a> {
     /// What to type to try it.
     fn curl(&self) -> String {
         let method = if self.method == "GET" { String::new() } else { format!(" -X {}", self.method) };
-        let mut command = format!(
-            "curl{method} \"$WELLSPRING_URL/v1{}\" \\\n  -H \"Authorization: Bearer $WELLSPRING_API_KEY\"",
-            self.path.replace("$errors", "\\$errors")
-        );
-        if let Some(example) = self.value.pointer("/requestBody/content/application~1json/example") {
+        let base = if self.value.get("servers").is_some() { "" } else { "/v1" };
+        let path = self.path.replace("$errors", "\\$errors");
+        let mut command = format!("curl{method} \"$WELLSPRING_URL{base}{path}\"");
+        if self.value.pointer("/security/0").is_some() {
+            command.push_str(" \\\n  -H \"Authorization: Bearer $WELLSPRING_API_KEY\"");
+        }
+        if let Some(example) = self.value.pointer("/requestBody/content").and_then(first_example) {
             let body = example.to_string().replace('\'', "'\\''");
             let _ = write!(command, " \\\n  -H \"Content-Type: application/json\" \\\n  -d '{body}'");
         }
         command
     }
+}
+
+/// Of whatever type the body is.
+fn first_example(content: &Value) -> Option<&Value> {
+    content.as_object()?.values().find_map(|media| media.get("example"))
 }
 
 /// The object that a success is about.

@@ -103,6 +103,7 @@ pub async fn serve(
 }
 
 /// The next connection, when there is a place for it.
+#[expect(clippy::disallowed_methods, reason = "back-off when the system has no file descriptors left")]
 async fn accept(
     listener: &TcpListener,
     places: &Arc<Semaphore>,

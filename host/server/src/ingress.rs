@@ -30,6 +30,8 @@ pub use client::{ProxyError, TrustedProxy};
 
 /// W3C Trace Context: the request belongs to a trace of the sender.
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+/// The template of its paths in logs, metrics and the table of routes.
+pub(crate) const ROUTE: &str = "/e/{key}";
 
 pub struct Ingress {
     platform: Platform,
@@ -77,7 +79,7 @@ impl Plugin for Ingress {
     }
 
     fn route(&self) -> &'static str {
-        "/e/{key}"
+        ROUTE
     }
 
     async fn handle(&self, request: Request<Body>, _caller: Option<Caller>) -> Response<Body> {

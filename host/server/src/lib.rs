@@ -3,6 +3,7 @@
 //! Reading order: [`front`] is the stack from the socket down, [`routes`] the table of everything the API answers,
 //! `api` turns parameters into use cases and their results into envelopes, `openapi` and `docs` render the same table.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 #![cfg_attr(
     test,
     allow(

@@ -40,7 +40,7 @@ pub(crate) fn whole_document() -> Value {
             "title": "Wellspring",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "Event sources: components that receive webhooks or poll APIs and emit events.",
-            "description": "Parameters of a body may be given in the query string instead; the body wins. Paths work with and without a slash at the end. A DELETE with a parameter that is unknown, empty or null is refused: it must not delete more than was meant. `GET /sources/{id}/sse` follows a source with server-sent events: every event that is committed while the reader is connected, in order; an event `gap` ends a stream that could not deliver all of them, and `end` one that is over.",
+            "description": "Parameters of a body may be given in the query string instead; the body wins. Paths work with and without a slash at the end. A DELETE with a parameter that is unknown, empty or null is refused: it must not delete more than was meant.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/v1"}],
@@ -64,8 +64,15 @@ fn operation(route: &Route) -> Value {
     if let (Some(body), Some(fields)) = (request_body(route), operation.as_object_mut()) {
         fields.insert("requestBody".to_owned(), body);
     }
-    if let (Access::Key(scope), Some(fields)) = (route.access, operation.as_object_mut()) {
-        fields.insert("security".to_owned(), json!([{"api_key": [scope]}]));
+    if let Some(fields) = operation.as_object_mut() {
+        let security = match route.access {
+            Access::Key(scope) => json!([{"api_key": [scope]}]),
+            Access::Public => json!([]),
+        };
+        fields.insert("security".to_owned(), security);
+        if !route.path.starts_with("/v1/") {
+            fields.insert("servers".to_owned(), json!([{"url": "/"}]));
+        }
     }
     operation
 }
@@ -88,14 +95,20 @@ fn parameters(route: &Route) -> Vec<Value> {
             "description": parameter.says, "schema": or_empty(schema(parameter.kind), is_filled),
         })
     });
-    let fields = if matches!(route.body, RequestBody::Parameters { .. }) || returns_nothing(route) {
+    let in_headers = route.headers.iter().map(|parameter| {
+        json!({
+            "name": parameter.name, "in": "header", "required": parameter.is_required,
+            "description": parameter.says, "schema": or_empty(schema(parameter.kind), parameter.is_required),
+        })
+    });
+    let fields = if matches!(route.body, RequestBody::Parameters { .. }) || !returns_data(route) {
         Vec::new()
     } else {
         FIELDS.iter().map(|(name, says)| {
             json!({"name": name, "in": "query", "required": false, "description": says, "schema": {"type": "string"}})
         }).collect()
     };
-    in_path.chain(in_query).chain(fields).collect()
+    in_path.chain(in_query).chain(in_headers).chain(fields).collect()
 }
 
 const FIELDS: [(&str, &str); 2] = [
@@ -116,7 +129,8 @@ fn request_body(route: &Route) -> Option<Value> {
     if let (Some(example), Some(fields)) = (&route.example, media.as_object_mut()) {
         fields.insert("example".to_owned(), example.clone());
     }
-    Some(json!({"required": is_required, "content": {"application/json": media}}))
+    let kind = if route.is_plugged { "*/*" } else { "application/json" };
+    Some(json!({"required": is_required, "content": {kind: media}}))
 }
 
 fn object_schema(parameters: &[Parameter], one_of: &[&str]) -> Value {
@@ -185,20 +199,15 @@ fn schema(kind: ParameterKind) -> Value {
     }
 }
 
-fn returns_nothing(route: &Route) -> bool {
-    matches!(route.answer, Documented::Accepted | Documented::NoContent)
+fn returns_data(route: &Route) -> bool {
+    matches!(route.answer, Documented::One(_) | Documented::List(_) | Documented::Page(_))
 }
 
 fn responses(route: &Route) -> Value {
     let mut responses = Map::new();
     let (status, success) = success(route.answer);
     responses.insert(status.to_owned(), success);
-    let mut refusals: Vec<u16> = vec![400, 401, 408, 413, 503];
-    if matches!(route.access, Access::Key(scope) if scope != Scope::Read) {
-        refusals.push(403);
-    }
-    // Any request may carry a body that is not JSON.
-    refusals.push(415);
+    let mut refusals = if route.is_plugged { Vec::new() } else { common_refusals(route.access) };
     refusals.extend_from_slice(&route.refusals);
     refusals.sort_unstable();
     refusals.dedup();
@@ -207,6 +216,15 @@ fn responses(route: &Route) -> Value {
         responses.insert(status.to_string(), json!({"description": reason(status), "content": content}));
     }
     Value::Object(responses)
+}
+
+fn common_refusals(access: Access) -> Vec<u16> {
+    // Any request may carry a body that is not JSON.
+    let mut refusals: Vec<u16> = vec![400, 401, 408, 413, 415, 503];
+    if matches!(access, Access::Key(scope) if scope != Scope::Read) {
+        refusals.push(403);
+    }
+    refusals
 }
 
 fn success(answer: Documented) -> (&'static str, Value) {
@@ -225,6 +243,18 @@ fn success(answer: Documented) -> (&'static str, Value) {
             ("200", envelope(json!({"type": "object", "required": ["page_info", "data"], "properties": properties})))
         }
         Documented::Accepted => ("202", json!({"description": "Accepted; it is done soon after"})),
+        Documented::Events(name) => {
+            let description = "A stream of events; the `data` of each is one of these as JSON";
+            let content = json!({"text/event-stream": {"schema": {"type": "string"}, "x-data": reference(name)}});
+            ("200", json!({"description": description, "content": content}))
+        }
+        Documented::Anything => {
+            let content = json!({"*/*": {"schema": {}}});
+            (
+                "200",
+                json!({"description": "What the component replied, with the status and the type it chose", "content": content}),
+            )
+        }
         Documented::NoContent => ("204", json!({"description": "Done; there is nothing to return"})),
     }
 }
@@ -234,13 +264,15 @@ fn reason(status: u16) -> &'static str {
         400 => "A parameter or the JSON is wrong",
         401 => "The API key is missing or wrong",
         403 => "The key lacks the scope, it is not yours to do, or a limit of the account is reached",
-        404 => "There is no such id, or it is somebody else's",
+        404 => "There is no such id, or it belongs to another account",
         408 => "The body did not arrive in time",
         409 => "It is in use or being changed, or the name is taken",
         413 => "The body is too large",
         415 => "The body is not application/json",
         422 => "The code does not load, the props do not fit, or a hook threw",
         429 => "A quota is used up; see Retry-After",
+        500 => "The component's run ended without a response",
+        504 => "The component did not respond in time",
         _ => "The server cannot do this right now; see Retry-After",
     }
 }

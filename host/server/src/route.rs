@@ -6,7 +6,7 @@ use std::sync::Arc;
 use domain::keys::Scope;
 use futures_util::future::BoxFuture;
 use hyper::Method;
-use platform::Error;
+use platform::{Error, Noun};
 use serde_json::Value;
 
 use crate::api::{Answer, Context};
@@ -31,6 +31,7 @@ pub(crate) struct Route {
     pub(crate) tag: &'static str,
     pub(crate) summary: &'static str,
     pub(crate) query: Vec<Parameter>,
+    pub(crate) headers: Vec<Parameter>,
     pub(crate) body: RequestBody,
     /// Run before a large body is read: it fails when what the path names is not there.
     pub(crate) first: Option<Handler>,
@@ -42,6 +43,8 @@ pub(crate) struct Route {
     pub(crate) is_audited: bool,
     /// Not part of the API: health, metrics, the reference itself.
     pub(crate) is_internal: bool,
+    /// Served by a plugin, which is asked before this table: the row is what the document says about it.
+    pub(crate) is_plugged: bool,
 }
 
 /// What a request's body holds.
@@ -69,6 +72,10 @@ pub(crate) enum Documented {
     List(&'static str),
     Accepted,
     NoContent,
+    /// Server-sent events, each with this in its `data`.
+    Events(&'static str),
+    /// What a component replied.
+    Anything,
 }
 
 #[derive(Clone, Copy)]
@@ -119,13 +126,26 @@ where
         tag: "",
         summary: "",
         query: Vec::new(),
+        headers: Vec::new(),
         body: RequestBody::None,
         first: None,
         answer: Documented::NoContent,
         refusals: Vec::new(),
         example: None,
         is_internal: false,
+        is_plugged: false,
     }
+}
+
+/// A row about what a plugin serves.
+pub(crate) fn plugged(method: Method, path: &'static str, access: Access) -> Route {
+    // Reached when no plugin claimed the request, such as HEAD of a stream.
+    let unplugged = |context: Context| {
+        let named = context.path.first().map_or("", |(_, value)| value);
+        std::future::ready(Err(Error::not_found(Noun::Source, named)))
+    };
+    let row = route(method, path, access, unplugged);
+    Route { is_plugged: true, is_audited: false, ..row }
 }
 
 pub(crate) const fn optional(name: &'static str, kind: ParameterKind, says: &'static str) -> Parameter {
@@ -154,6 +174,11 @@ impl Route {
 
     pub(crate) fn query(mut self, parameters: &[Parameter]) -> Self {
         self.query.extend_from_slice(parameters);
+        self
+    }
+
+    pub(crate) fn headers(mut self, parameters: &[Parameter]) -> Self {
+        self.headers.extend_from_slice(parameters);
         self
     }
 

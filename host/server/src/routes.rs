@@ -10,10 +10,10 @@ use serde_json::json;
 use crate::api::{
     accounts, admin, audit, components, events, operations, runs, sources, subscriptions, users, webhooks, workflows,
 };
-use crate::docs;
 use crate::route::Access::{self, Public};
-use crate::route::Documented::{Accepted, List, NoContent, One, Page};
-use crate::route::{Route, route};
+use crate::route::Documented::{Accepted, Anything, Events, List, NoContent, One, Page};
+use crate::route::{Route, plugged, route};
+use crate::{docs, ingress, stream};
 use parameters::*;
 
 /// What a route needs of a key: `domain::keys::Scope` says what each is for.
@@ -39,6 +39,7 @@ pub(crate) fn table() -> Vec<Route> {
         users_routes(),
         accounts_routes(),
         operator_routes(),
+        endpoint_routes(),
         internal_routes(),
     ]
     .concat()
@@ -117,6 +118,8 @@ fn events_routes() -> Vec<Route> {
             .says("Events", "List the streams of a source and how many events of each are kept").answers(List("Stream")).refuses(&[404]),
         route(DELETE, "/v1/sources/{id}/events", WRITE, events::delete)
             .says("Events", "Delete events of a source, all or an inclusive range; answers before it is done").query(&EVENT_RANGE).answers(Accepted).refuses(&[404]),
+        plugged(GET, stream::ROUTE, READ)
+            .says("Events", "Follow a source with server-sent events: each event that is committed while the reader is connected, in order. An event `gap` ends a stream that could not deliver all of them, `end` one that is over").query(&FOLLOWED).headers(&[LAST_EVENT_ID]).answers(Events("EventSummary")).refuses(&[400, 401, 404, 429, 503]),
         route(GET, "/v1/workflows/{workflow_id}/event_summaries", READ, workflows::events)
             .says("Events", "Read the last events that a workflow emitted").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
         route(GET, "/v1/workflows/{workflow_id}/$errors/event_summaries", READ, workflows::errors)
@@ -249,6 +252,20 @@ fn operator_routes() -> Vec<Route> {
         route(POST, "/v1/admin/rotate_key", ADMIN, admin::rotate_key)
             .says("Operator", "Make a new encryption key and wrap every stored secret under it").body(&ROTATION).answers(One("Rotation")).refuses(&[409])
             .example(json!({"resume": true})),
+    ]
+}
+
+/// What services call: any method, any path below the key, any body. OpenAPI has a word for none of these, so two methods
+/// stand for all.
+#[rustfmt::skip]
+fn endpoint_routes() -> Vec<Route> {
+    const REFUSALS: [u16; 8] = [404, 408, 413, 415, 429, 500, 503, 504];
+    vec![
+        plugged(GET, ingress::ROUTE, Public)
+            .says("Endpoints", "Trigger a source. Every method and every path below the key reach it; without a custom response the answer is `{\"success\": true}` once the request is durable").answers(Anything).refuses(&REFUSALS),
+        plugged(POST, ingress::ROUTE, Public)
+            .says("Endpoints", "Trigger a source with a body of any type").any_body().answers(Anything).refuses(&REFUSALS)
+            .example(json!({"hello": "world"})),
     ]
 }
 

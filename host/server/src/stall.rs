@@ -26,6 +26,7 @@ impl<Io> Stalling<Io> {
     }
 
     /// What a write came to, unless it has waited for too long.
+    #[expect(clippy::disallowed_methods, reason = "waits of connections, on the clock of the runtime")]
     fn judge<T>(&mut self, context: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.deadline = None;

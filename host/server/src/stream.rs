@@ -43,6 +43,8 @@ use crate::body::{Body, BoxError};
 use crate::plugin::Plugin;
 use crate::route::Access;
 
+/// The template of its path in logs, metrics and the table of routes.
+pub(crate) const ROUTE: &str = "/v1/sources/{id}/sse";
 /// Events that wait for a reader; each may be half a megabyte.
 const AHEAD: usize = 1;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -78,7 +80,7 @@ impl Plugin for Streams {
     }
 
     fn route(&self) -> &'static str {
-        "/v1/sources/{id}/sse"
+        ROUTE
     }
 
     async fn handle(&self, request: Request<Body>, caller: Option<Caller>) -> Response<Body> {

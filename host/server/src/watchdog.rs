@@ -48,6 +48,10 @@ pub(crate) async fn watch<Watched: Future>(route: &'static str, future: Watched)
 }
 
 /// Watches for as long as the process lives.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread of its own looks for tasks that block; the runtime may be what is stuck"
+)]
 pub fn start(metrics: Arc<Metrics>) -> std::io::Result<()> {
     let watching = move || {
         loop {
@@ -85,6 +89,10 @@ fn register() -> Arc<Mark> {
     mark
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread of its own looks for tasks that block; the runtime may be what is stuck"
+)]
 fn enter(route: &'static str) -> Entered {
     let mark = MARK.with(Arc::clone);
     let polling = Polling { route, since: Instant::now(), is_reported: false };

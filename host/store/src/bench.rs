@@ -2,6 +2,8 @@
 //!
 //! The batch is the typical one of a webhook: one event, one counter, one job in, one job done.
 
+#![allow(clippy::disallowed_methods, reason = "a benchmark measures")]
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -8,6 +8,8 @@
 //! Reading order: the nouns ([`Tenant`], [`EntryId`]), what is written ([`Batch`]), what is read
 //! ([`Reads`]), what is leased ([`Work`]), what is followed ([`Live`]), the seam ([`Store`]), then the engines.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
+
 mod batch;
 mod directory;
 mod entry_id;

@@ -8,7 +8,7 @@ const HEAD: &str = "# API reference
 
 Written by `just generate` from [`schemas/openapi.json`](../schemas/openapi.json); a server shows the same at `/docs`.
 
-- Every path is below `/v1`, with or without a slash at the end.
+- Every path is below `/v1`, with or without a slash at the end; only endpoints of sources are not.
 - `Authorization: Bearer <API key>` goes with every request; a body needs `Content-Type: application/json`.
 - A key has scopes, and each operation names the one it needs: `read` reads, `write` changes webhooks, subscriptions, accounts,
   keys and events and runs what is deployed, `deploy` changes components and sources, `admin` is for the operator's routes. Each
@@ -21,8 +21,7 @@ Written by `just generate` from [`schemas/openapi.json`](../schemas/openapi.json
   `include=id,metadata.emit_id`; it goes through lists.
 - A DELETE with a parameter that is unknown, empty or null is 400: it must not delete more than was meant.
 - An error is `{\"error\": \"a sentence\", \"code\": \"snake_case\", \"details\": {…}}`. Codes are stable, sentences are not.
-- `GET /sources/{id}/sse` follows a source with server-sent events instead of an answer in `data`: see
-  [following a source](components.md#following-a-source).
+- `GET /sources/{id}/sse` answers with server-sent events: see [following a source](components.md#following-a-source).
 ";
 
 pub(super) fn of(document: &Value) -> String {

@@ -36,6 +36,7 @@ async fn is_ours(listen: SocketAddr) -> bool {
 }
 
 /// Components without packages need no registry, so this warns and does not fail.
+#[expect(clippy::disallowed_methods, reason = "measures the machine")]
 pub(super) async fn check_registry(network: &NetworkArguments) -> Vec<Finding> {
     let advice = "components that use npm packages cannot be deployed; see `npm config get registry`, and proxies";
     let reading = tokio::task::spawn_blocking(|| Registry::from_npm_configuration(None)).await;
@@ -61,6 +62,7 @@ pub(super) async fn check_registry(network: &NetworkArguments) -> Vec<Finding> {
 }
 
 /// How far this clock is from the other side's, when that says what time it is.
+#[expect(clippy::disallowed_methods, reason = "measures the machine")]
 fn drift(response: &Response) -> Option<Finding> {
     let (_, date) = response.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("date"))?;
     let theirs = httpdate::parse_http_date(std::str::from_utf8(date).ok()?).ok()?;

@@ -42,6 +42,7 @@ fn of_workers(report: &Report) -> Finding {
     Finding::warn("isolation", format!("{refused}; missing: {}", missing.join(", ")), advice)
 }
 
+#[expect(clippy::disallowed_methods, reason = "measures the machine")]
 async fn try_it(settings: &Settings) -> Result<(String, Option<Report>)> {
     // The server's own cache when there is one: then the figure is what a start costs.
     let cache = settings.data.join("cache");

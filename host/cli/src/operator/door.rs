@@ -115,6 +115,7 @@ impl Door {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "ends with the connection it drives")]
 async fn send(path: &PathBuf, request: Request<Body>) -> Result<Response<Body>> {
     let stream = UnixStream::connect(path).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;

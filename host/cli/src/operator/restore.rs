@@ -51,6 +51,7 @@ pub(crate) async fn run(Arguments { file, yes, common }: Arguments) -> Result<Ex
 }
 
 /// What is replaced, beside it: a copy, or, when it is too damaged to be copied, the files themselves.
+#[expect(clippy::disallowed_methods, reason = "names the copy that is kept")]
 async fn keep(store: &Path) -> Result<PathBuf> {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let before = store.with_added_extension(format!("before-{seconds}"));

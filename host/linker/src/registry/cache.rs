@@ -58,6 +58,7 @@ impl Cache {
         Self { folder, bound }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the age of a file on disk")]
     pub(crate) fn packument(&self, url: &str) -> Option<CachedPackument> {
         let path = self.path("packuments", url);
         let age = fs::metadata(&path).and_then(|metadata| metadata.modified()).ok()?;
@@ -112,6 +113,7 @@ impl Cache {
 
 /// Sets a package's modification time, by which eviction finds the least recently used. Where it cannot be set, the package
 /// is evicted sooner.
+#[expect(clippy::disallowed_methods, reason = "the age of a file on disk")]
 fn note_use(path: &Path) {
     let file = fs::File::options().append(true).open(path);
     let _ = file.and_then(|file| file.set_modified(SystemTime::now()));

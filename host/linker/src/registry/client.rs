@@ -205,6 +205,7 @@ impl Client {
         Ok((response, reserved))
     }
 
+    #[expect(clippy::disallowed_methods, reason = "back-off between attempts at the registry; tests pause the runtime")]
     async fn get(
         &self,
         url: &Url,

@@ -52,11 +52,13 @@ impl dyn Entropy + '_ {
 
 #[async_trait]
 impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock of the system")]
     fn now_ms(&self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "this is the clock of the system")]
     async fn sleep_until(&self, at_ms: u64) {
         tokio::time::sleep(Duration::from_millis(at_ms.saturating_sub(self.now_ms()))).await;
     }

@@ -7,6 +7,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::disallowed_methods,
     clippy::needless_pass_by_value,
     reason = "all of this is test code, where a panic is how to fail and `json!` makes arguments"
 )]

@@ -43,6 +43,7 @@ impl Group {
         starting.await.map_err(|_| Error::Shim("a worker was not started"))?
     }
 
+    #[expect(clippy::disallowed_methods, reason = "back-off after a worker process failed to start")]
     pub(super) async fn start(&self, shared: &Arc<Shared>) -> Result<Arc<Connection>, Error> {
         let _turn = self.starting.lock().await;
         if let Some(connection) = self.current() {

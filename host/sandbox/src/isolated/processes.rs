@@ -92,6 +92,10 @@ impl Process {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a thread of its own reaps worker processes; the kernel keeps their time"
+)]
 fn serve(config: &Processes, orders: &mpsc::Receiver<Order>, failures: &AtomicU64) {
     let mut watched: Vec<Weak<Connection>> = Vec::new();
     let mut next_look = Instant::now() + LOOK_EVERY;

@@ -96,6 +96,7 @@ enum Taken {
 // === impl Served ===
 
 impl Served {
+    #[expect(clippy::disallowed_methods, reason = "measures the run")]
     fn new(conversation: &Conversation, limits: Limits, services: Arc<dyn Services>) -> Self {
         let began_ms = services.now_ms() as u64;
         Self {

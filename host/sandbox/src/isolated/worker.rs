@@ -45,6 +45,7 @@ pub fn main(settings: &WorkerSettings) -> ExitCode {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "tasks of a worker process, which ends with its connection")]
 fn run(settings: &WorkerSettings) -> Result<(), WorkerError> {
     let layers = lockdown::begin(settings)?;
     #[expect(unsafe_code, reason = "standard input was given to this process to be its socket")]
@@ -94,6 +95,7 @@ struct WorkerImage {
     sources: Sources,
 }
 
+#[expect(clippy::disallowed_methods, reason = "tasks of a worker process, which ends with its connection")]
 async fn serve(socket: OwnedFd, mut layers: Vec<Layer>) -> Result<(), WorkerError> {
     let socket = Arc::new(wire::register(socket)?);
     let outbox = Outbox::new(socket.clone());
@@ -160,6 +162,7 @@ impl Worker {
         self.outbox.flush();
     }
 
+    #[expect(clippy::disallowed_methods, reason = "tasks of a worker process, which ends with its connection")]
     fn take(&mut self, frame: &Frame, inbox: &mut Inbox) -> Result<(), WorkerError> {
         match frame.kind {
             to_worker::INSTALL => {
@@ -191,6 +194,7 @@ impl Worker {
         Ok(())
     }
 
+    #[expect(clippy::disallowed_methods, reason = "tasks of a worker process, which ends with its connection")]
     fn start(&self, run: u64, start: Start) -> Result<(), Malformed> {
         let image = self.images.get(&start.image).ok_or(Malformed("a run of an image it never gave"))?.clone();
         let remote = Remote::new(self.outbox.clone(), run, start.now_ms);

@@ -21,6 +21,7 @@ pub(super) fn add(linker: &mut Linker) -> wasmtime::Result<()> {
     Ok(())
 }
 
+#[expect(clippy::disallowed_methods, reason = "the guest waits; tests pause the runtime")]
 async fn park(mut caller: Caller<'_>, milliseconds: Option<f64>) -> wasmtime::Result<()> {
     let run: &mut Run = caller.data_mut();
     if !run.fetches.ready.is_empty() {

@@ -57,3 +57,20 @@ fn every_operation_that_takes_parameters_shows_an_example() {
         }
     }
 }
+
+#[test]
+fn every_route_of_the_table_is_in_the_document() {
+    let document = document();
+
+    for route in crate::routes::table().iter().filter(|route| !route.is_internal) {
+        let path = route.path.strip_prefix("/v1").unwrap_or(route.path);
+        let operation = &document["paths"][path][route.method.as_str().to_lowercase()];
+        let is_below_v1 = operation.get("servers").is_none();
+        assert!(operation.is_object(), "{} {}", route.method, route.path);
+        assert_eq!(is_below_v1, route.path.starts_with("/v1/"), "{} {}", route.method, route.path);
+    }
+    assert!(
+        document["paths"]["/sources/{id}/sse"]["get"]["responses"]["200"]["content"]["text/event-stream"].is_object()
+    );
+    assert_eq!(document["paths"]["/e/{key}"]["post"]["security"], serde_json::json!([]));
+}

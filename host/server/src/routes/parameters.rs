@@ -52,6 +52,9 @@ pub(super) const RUNS: [Parameter; 6] = [
     optional("since_ms", Integer, "Runs that began at this time or later, in milliseconds since 1970"),
     optional("until_ms", Integer, "Runs that began before this time"),
 ];
+pub(super) const FOLLOWED: [Parameter; 1] = [EVENT_NAME_OF];
+pub(super) const LAST_EVENT_ID: Parameter =
+    optional("Last-Event-ID", Pattern(EVENT_ID), "Go on after this event, as far as events are kept");
 pub(super) const EVENT_RANGE: [Parameter; 3] = [
     optional("start_id", Pattern(EVENT_ID), "The oldest event to delete; the first one when absent"),
     optional("end_id", Pattern(EVENT_ID), "The newest event to delete; the last one when absent"),

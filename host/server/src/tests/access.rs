@@ -111,7 +111,7 @@ async fn each_route_is_refused_to_keys_without_its_scope_and_to_no_others() {
 
 #[test]
 fn what_changes_something_needs_more_than_read() {
-    for route in table() {
+    for route in table().iter().filter(|route| !route.is_plugged) {
         let reads = route.access == Access::Key(Scope::Read) || route.access == Access::Public;
         let is_safe = route.method.is_safe();
         assert!(!reads || is_safe, "{} {}", route.method, route.path);

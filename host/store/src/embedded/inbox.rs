@@ -205,6 +205,7 @@ impl<Request: Send + 'static> Drop for Waker<Request> {
 }
 
 /// Holds the group open until a round of the scheduler brings no new request, or a bound is reached.
+#[expect(clippy::disallowed_methods, reason = "the writer thread bounds how long it gathers a group")]
 async fn gather<Request: Send + 'static>(waker: Waker<Request>) {
     let begun = Instant::now();
     let bounds = &waker.0.bounds;

@@ -120,6 +120,7 @@ impl Link {
     }
 
     /// Sends a command that may safely be sent twice.
+    #[expect(clippy::disallowed_methods, reason = "back-off between attempts")]
     pub(super) async fn ask<Answer: FromRedisValue>(&self, command: &Cmd) -> Result<Answer, Error> {
         let mut wait = FIRST_WAIT;
         for _ in 1..ATTEMPTS {

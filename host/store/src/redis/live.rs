@@ -78,6 +78,7 @@ struct Followed {
 // === impl Lives ===
 
 impl Lives {
+    #[expect(clippy::disallowed_methods, reason = "ends with the store; back-off between attempts")]
     pub(super) fn new(address: Address, link: Link) -> Self {
         let feed = Feed::new(Bounds::default());
         let followed = Arc::new(Followed { feed: feed.clone(), chains: Mutex::default() });
@@ -149,6 +150,7 @@ impl Keeper {
         Ok(())
     }
 
+    #[expect(clippy::disallowed_methods, reason = "ends with the store; back-off between attempts")]
     async fn subscribe(&mut self, names: &Names) -> Result<(), Error> {
         // Before the first message can come.
         self.followed.lock().insert(names.channel.clone(), (names.clone(), Chain::default()));

@@ -64,6 +64,10 @@ struct Request {
 // === impl Remote ===
 
 impl Remote {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the clock of a worker process runs on from what the host sent; its tasks end with the connection"
+    )]
     pub(super) fn new(outbox: Outbox, run: u64, began_ms: f64) -> Self {
         let shared = Shared { outbox, run, began: Instant::now(), began_ms, waiting: Mutex::default() };
         Self { shared: Arc::new(shared) }
@@ -177,6 +181,10 @@ impl Services for Remote {
         self.add(to_host::LOG, |to| write_log(to, line));
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the clock of a worker process runs on from what the host sent; its tasks end with the connection"
+    )]
     async fn fetch(&self, request: FetchRequest) -> Result<FetchResponse, FetchError> {
         let FetchRequest { method, url, headers, redirect, decompress, timeout_ms, body } = request;
         let (body, chunks) = match body {
