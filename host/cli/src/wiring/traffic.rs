@@ -22,6 +22,7 @@ pub(super) struct Metered {
 // === impl Meter ===
 
 impl Meter {
+    #[expect(clippy::disallowed_methods, reason = "how long a real request took, which no test fakes")]
     pub(super) fn start(&self, request: &FetchRequest) -> Metered {
         let mut traffic = self.lock();
         traffic.requests_made += 1;

@@ -290,9 +290,9 @@ async fn an_answer_on_the_origin_of_the_api_says_nothing_about_that_origin() {
     let shared = stage.ask("GET", &stage.path(""), "wellspring.test", empty()).await;
     let own = stage.ask("GET", "/", &own_host, empty()).await;
 
-    assert_eq!(names(&shared), ["x-mine", "content-security-policy"]);
+    assert_eq!(names(&shared), ["x-mine", "content-security-policy", "x-wellspring-run"]);
     assert_eq!(shared.headers()["content-security-policy"], "sandbox");
-    assert_eq!(names(&own), ["set-cookie", "x-mine"]);
+    assert_eq!(names(&own), ["set-cookie", "x-mine", "x-wellspring-run"]);
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ struct Owned {
     workflow: String,
     dead_letter: String,
     key: String,
+    run: String,
 }
 
 async fn owned(wire: &Wire) -> Owned {
@@ -32,7 +33,7 @@ async fn owned(wire: &Wire) -> Owned {
     let subscription = json!({"emitter_id": id(&source), "listener_id": id(&webhook)});
     wire.post("/v1/subscriptions", subscription).await.data();
     wire.post("/v1/auto_subscriptions", json!({"event_name": "$errors", "listener_id": id(&webhook)})).await.data();
-    wire.post(&format!("/v1/sources/{}/run", id(&source)), json!({"n": 1})).await.data();
+    let run = wire.post(&format!("/v1/sources/{}/run", id(&source)), json!({"n": 1})).await.data();
     let keys = wire.get("/v1/users/me/keys").await.data();
     Owned {
         component: id(&saved).to_owned(),
@@ -42,6 +43,7 @@ async fn owned(wire: &Wire) -> Owned {
         workflow: workflow(wire).await,
         dead_letter: dead_letter(wire).await,
         key: id(&keys[0]).to_owned(),
+        run: run["run_id"].as_str().unwrap().to_owned(),
     }
 }
 
@@ -91,6 +93,7 @@ fn foreign_path(route: &Route, owned: &Owned) -> Option<String> {
         "workflows" => route.path.replace("{workflow_id}", &owned.workflow),
         "webhooks" => route.path.replace("{id}", &owned.webhook),
         "accounts" => route.path.replace("{id}", &owned.account),
+        "runs" => route.path.replace("{id}", &owned.run),
         "dead_letters" => route.path.replace("{id}", &owned.dead_letter),
         "users" => route.path.replace("{id}", &owned.key),
         _ => return None,
@@ -207,6 +210,7 @@ async fn every_route_with_an_id_is_tried_by_the_tenancy_test() {
         workflow: "p".into(),
         dead_letter: "d".into(),
         key: "k".into(),
+        run: "r".into(),
     };
 
     for route in table().iter().filter(|route| is_of_tenants(route) && route.path.contains('{')) {

@@ -55,6 +55,7 @@ async fn what_one_request_caused_has_one_trace_across_sources_and_deliveries() {
 
     stage.post(&first, json!({"a": 1})).await.unwrap();
     stage.post(&first, json!({"a": 2})).await.unwrap();
+    stage.world.clock.advance(1);
     stage.work().await;
 
     let of_second = of_source(&stage, &second).await;
