@@ -27,7 +27,7 @@ async fn image(sandbox: &Sandbox, body: &str) -> Image {
 
 async fn run(sandbox: &Sandbox, tenant: &str, image: &Image, stage: &Arc<Stage>) -> Result<Outcome, Error> {
     let limits = Limits { wall_clock: Duration::from_secs(60), ..Limits::default() };
-    sandbox.run(image, Task { tenant, call: CALL, limits, is_urgent: false }, stage.clone()).await
+    sandbox.run(image, Task { tenant, call: CALL, limits, is_urgent: false, replay: None }, stage.clone()).await
 }
 
 fn logs(outcome: &Outcome) -> Vec<&str> {
@@ -152,7 +152,7 @@ async fn a_worker_that_does_not_answer_is_killed_after_the_deadline() {
     signal(process, "-STOP");
 
     let limits = Limits { wall_clock: Duration::from_millis(200), ..Limits::default() };
-    let task = Task { tenant: &stopped, call: CALL, limits, is_urgent: false };
+    let task = Task { tenant: &stopped, call: CALL, limits, is_urgent: false, replay: None };
     let overdue = sandbox.run(&trivial, task, Arc::new(Stage::default())).await;
 
     assert!(matches!(overdue, Err(Error::Worker(sandbox::WorkerEnded::Overdue))), "{overdue:?}");

@@ -32,6 +32,7 @@ mod packages;
 mod proxies;
 mod randomness;
 mod registry;
+mod replay;
 mod shim;
 mod stage;
 mod tidy;

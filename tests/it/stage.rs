@@ -18,6 +18,8 @@ use serde_json::Value;
 use tokio::sync::{Notify, OnceCell};
 use tokio::time::Instant;
 
+use crate::replay;
+
 pub(crate) const NOW_MS: f64 = 1_700_000_000_000.0;
 
 /// The sandbox of this test process. Compiled code is kept between processes. With `WELLSPRING_ISOLATE=process` it has worker
@@ -78,8 +80,11 @@ pub(crate) async fn run_image(image: &Image, limits: Limits, services: Arc<Stage
 }
 
 pub(crate) async fn run_call(image: &Image, call: &str, limits: Limits, services: Arc<Stage>) -> Outcome {
-    let task = Task { tenant: "test", call, limits, is_urgent: false };
-    sandbox().await.run(image, task, services).await.expect("the host does not fail")
+    let limits = Limits { recording_bytes: 16 << 20, ..limits };
+    let task = Task { tenant: "test", call, limits, is_urgent: false, replay: None };
+    let outcome = sandbox().await.run(image, task, services).await.expect("the host does not fail");
+    replay::check_repeatable(image, call, limits, &outcome).await;
+    outcome
 }
 
 /// A component whose run is `body`.

@@ -77,7 +77,7 @@ async fn first_run(bench: &Bench, program: &Arc<sandbox::Program>) -> Result<Dur
 
 async fn fresh_run(sandbox: &Sandbox, image: &Image) -> Result<Duration> {
     let started = Instant::now();
-    let task = Task { tenant: "fresh", call: CALL, limits: Limits::default(), is_urgent: false };
+    let task = Task { tenant: "fresh", call: CALL, limits: Limits::default(), is_urgent: false, replay: None };
     let outcome = sandbox.run(image, task, measure::offline_services()).await?;
     ensure!(outcome.fault.is_none(), "{:?}", outcome.fault);
     Ok(started.elapsed())

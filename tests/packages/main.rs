@@ -135,8 +135,13 @@ impl Bench {
         };
         row.load = Some(started.elapsed());
         row.image_bytes = measure::sizes(&self.sandbox, &built.image).image;
-        let task =
-            Task { tenant: "packages", call: r#"{"kind":"action"}"#, limits: Limits::default(), is_urgent: false };
+        let task = Task {
+            tenant: "packages",
+            call: r#"{"kind":"action"}"#,
+            limits: Limits::default(),
+            is_urgent: false,
+            replay: None,
+        };
         let services = Arc::new(LocalServices::new(self.to_echo.clone()));
         let outcome = self.sandbox.run(&built.image, task, services).await?;
         row.memory_bytes = outcome.usage.peak_memory_bytes;

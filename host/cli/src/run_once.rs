@@ -59,7 +59,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let kind = if is_action { "action" } else { "run" };
     let call = json!({"kind": kind, "event": event, "props": props.values}).to_string();
     let services = Arc::new(LocalServices::new(arguments.network.open()?).with_credentials(props.credentials));
-    let task = Task { tenant: "local", call: &call, limits: Limits::default(), is_urgent: false };
+    let task = Task { tenant: "local", call: &call, limits: Limits::default(), is_urgent: false, replay: None };
     let outcome = sandbox.run(&built.image, task, services.clone()).await?;
     println!("{:#}", to_json(&outcome, services.take_reply()));
     Ok(if outcome.fault.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })

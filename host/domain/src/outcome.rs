@@ -20,6 +20,8 @@ pub struct Outcome {
     pub effects: Vec<Effect>,
     pub has_replied: bool,
     pub traffic: Traffic,
+    /// What the host answered, when that was to be recorded.
+    pub recording: Option<Recorded>,
     pub usage: Usage,
     pub fault: Option<Fault>,
 }
@@ -72,6 +74,14 @@ pub enum EffectKind {
     SendS3,
     SendEmit,
     SendSse,
+}
+
+/// The answers of the host that a run can be repeated with; bytes in the sandbox's own format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    Kept(Vec<u8>),
+    /// There were more than are kept.
+    Truncated,
 }
 
 /// The requests a run made, without their bodies.
@@ -133,6 +143,13 @@ pub enum Fault {
         prop: String,
         account: String,
     },
+    /// A replayed run asked for something else than the recorded one.
+    Diverged {
+        asked: String,
+        recorded: String,
+    },
+    /// The recording has no further answers: the recorded run was stopped here.
+    RecordingEnded,
     /// The engine refused to go on.
     Trap {
         reason: String,
@@ -202,6 +219,8 @@ impl Fault {
             Self::OutOfMemory { .. } => "out_of_memory",
             Self::TooMuchOutput { .. } => "too_much_output",
             Self::NoAccount { .. } => "account_not_found",
+            Self::Diverged { .. } => "diverged",
+            Self::RecordingEnded => "recording_ended",
             Self::Trap { .. } => "trap",
         }
     }
@@ -240,6 +259,10 @@ impl fmt::Display for Fault {
                 formatter,
                 "the account `{account}` of the prop `{prop}` was deleted: connect another one and set `{prop}` to it"
             ),
+            Self::Diverged { asked, recorded } => {
+                write!(formatter, "the run asked for {asked}, and the recorded one for {recorded}")
+            }
+            Self::RecordingEnded => formatter.write_str("the recording ends here"),
             Self::Trap { reason } => write!(formatter, "the sandbox stopped the run: {reason}"),
         }
     }

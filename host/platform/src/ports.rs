@@ -17,6 +17,8 @@ pub use domain::outcome::{Effect, EffectKind, Emit, Fault, Level, LogLine, Outco
 pub use linker::{ComponentSource, Dependency, LinkError, Linked, Linker};
 pub use outbound::{Fetched, Outbound, OutboundError, Posted, Posting};
 pub use program::{Module, ModuleKind, Program};
-pub use sandbox::{Call, Load, LoadFailure, Loaded, Priority, RunLimits, Sandbox, SandboxError, Task};
+pub use sandbox::{
+    Call, Load, LoadFailure, Loaded, Priority, Replay, ReplayMode, RunLimits, Sandbox, SandboxError, Task,
+};
 pub use services::{Reply, RunServices, ServiceError};
 pub use time::{Clock, Entropy, SystemClock, SystemEntropy};

@@ -150,7 +150,7 @@ impl Workers {
     ) -> Result<Outcome, Error> {
         let group = self.group(task.tenant);
         let now_ms = services.now_ms();
-        let beginning = Beginning { image, now_ms, limits: &task.limits, call: task.call };
+        let beginning = Beginning { image, now_ms, limits: &task.limits, call: task.call, replay: task.replay };
         let connection = match group.current() {
             Some(connection) => connection,
             None => group.connect(&self.shared).await?,

@@ -32,6 +32,7 @@ mod services;
 mod slots;
 mod snapshot;
 mod stacks;
+mod tape;
 mod wall;
 
 pub mod measure;
@@ -44,3 +45,4 @@ pub use sandbox::{Built, Config, Error, Image, Isolation, LoadError, Sandbox, Ta
 pub use services::{
     FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse, Reply, ServiceError, Services,
 };
+pub use tape::{FORMAT as RECORDING_FORMAT, Recording, Replay, ReplayMode};

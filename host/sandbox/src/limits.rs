@@ -33,6 +33,8 @@ pub struct Limits {
     pub sent_bytes: usize,
     /// Size of all response bodies read together.
     pub received_bytes: usize,
+    /// Size of the recording of what the host answered; none is made when it is zero.
+    pub recording_bytes: usize,
 }
 
 /// Names a limit in a fault.
@@ -80,6 +82,7 @@ impl Default for Limits {
             requests: 1_000,
             sent_bytes: 64 << 20,
             received_bytes: 64 << 20,
+            recording_bytes: 0,
         }
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::limits::LimitKind;
+use crate::tape::Recording;
 
 /// Everything one run did, also when it failed half-way.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Outcome {
     pub logs: Vec<LogLine>,
     pub effects: Vec<Effect>,
     pub has_replied: bool,
+    /// What the host answered, when that was to be recorded.
+    pub recording: Option<Recording>,
     pub usage: Usage,
     pub fault: Option<Fault>,
 }
@@ -127,6 +130,13 @@ pub enum Fault {
         what: LimitKind,
         limit: usize,
     },
+    /// A replayed run asked for something else than the recorded one.
+    Diverged {
+        asked: String,
+        recorded: String,
+    },
+    /// The recording has no further answers: the recorded run was stopped here.
+    RecordingEnded,
     /// The engine refused to go on; the component did something no script should be able to.
     Trap {
         reason: String,
@@ -166,6 +176,8 @@ impl Fault {
             Self::Deadline { .. } => "deadline",
             Self::OutOfMemory { .. } => "out_of_memory",
             Self::TooMuchOutput { .. } => "too_much_output",
+            Self::Diverged { .. } => "diverged",
+            Self::RecordingEnded => "recording_ended",
             Self::Trap { .. } => "trap",
         }
     }
@@ -183,6 +195,10 @@ impl std::fmt::Display for Fault {
             Self::TooMuchOutput { what, limit } => {
                 write!(f, "the run went over its limit of {limit} {what} and was stopped")
             }
+            Self::Diverged { asked, recorded } => {
+                write!(f, "the run asked for {asked}, and the recorded one for {recorded}")
+            }
+            Self::RecordingEnded => f.write_str("the recording ends here"),
             Self::Trap { reason } => write!(f, "the sandbox stopped the run: {reason}"),
         }
     }

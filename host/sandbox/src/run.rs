@@ -19,6 +19,7 @@ use crate::program::Sources;
 use crate::sandbox::Error;
 use crate::services::Services;
 use crate::snapshot::Snapshot;
+use crate::tape::Tape;
 use crate::wall::fetch::Fetches;
 use crate::wall::{Stop, replace_surrogates};
 
@@ -44,6 +45,7 @@ pub(crate) struct Run {
     pub(crate) effects: Vec<Effect>,
     pub(crate) has_replied: bool,
     pub(crate) fetches: Fetches,
+    pub(crate) tape: Tape,
     pub(crate) last_words: String,
     /// Taken with other tenants; none for what is the host's own, or has its turns elsewhere.
     pub(crate) turns: Option<Turns>,
@@ -84,6 +86,7 @@ impl Run {
             effects: Vec::new(),
             has_replied: false,
             fetches: Fetches::default(),
+            tape: Tape::recording(limits.recording_bytes),
             last_words: String::new(),
             turns: None,
             memory_use: MemoryUse { bytes: 0, limit_bytes: limits.memory_bytes },
@@ -200,6 +203,8 @@ impl Started {
             Ok(Stop::OutOfMemory) => return Ok(Fault::OutOfMemory { limit_bytes: limits.memory_bytes }),
             Ok(Stop::TooMuchOutput { what, limit }) => return Ok(Fault::TooMuchOutput { what, limit }),
             Ok(Stop::Service(error)) => return Err(Error::Service(error)),
+            Ok(Stop::Diverged { asked, recorded }) => return Ok(Fault::Diverged { asked, recorded }),
+            Ok(Stop::RecordingEnded) => return Ok(Fault::RecordingEnded),
             Ok(stop @ (Stop::BadArgument { .. } | Stop::Aborted(_))) => {
                 return Ok(Fault::Trap { reason: stop.to_string() });
             }
@@ -232,6 +237,7 @@ impl Started {
             logs: std::mem::take(&mut run.logs),
             effects: std::mem::take(&mut run.effects),
             has_replied: run.has_replied,
+            recording: run.tape.finish(),
             usage,
             fault,
         }

@@ -20,6 +20,7 @@ use crate::program::{Program, Sources};
 use crate::run::{Run, Started};
 use crate::services::{ServiceError, Services};
 use crate::snapshot::{Snapshot, stored_bytes};
+use crate::tape::{Replay, Tape};
 
 pub(crate) const INIT: &str = "wellspring:wall/component@0.1.0#init";
 pub(crate) const LOAD: &str = "wellspring:wall/component@0.1.0#load";
@@ -98,6 +99,8 @@ pub struct Task<'a> {
     pub limits: Limits,
     /// Runs that are at work may wait for this one: it does not wait for them.
     pub is_urgent: bool,
+    /// Answers of an earlier run, given instead of the real ones.
+    pub replay: Option<&'a Replay>,
 }
 
 /// The component cannot be loaded. Its own mistake, told to its author.
@@ -241,6 +244,9 @@ impl Sandbox {
             return workers.run(image, &task, services).await;
         }
         let mut run = Run::new(services, task.limits, Some(Sources::Whole(image.program.clone())));
+        if let Some(replay) = task.replay {
+            run.tape = Tape::replaying(replay);
+        }
         run.turns = Some(Turns { gate: self.inner.turns.clone(), tenant: task.tenant.into() });
         let mut started = Started::new(&self.inner.engine, &image.snapshot, run)?;
         let result = started.call(INVOKE, Some(task.call)).await?;

@@ -32,6 +32,10 @@ pub(crate) enum Stop {
     TooMuchOutput { what: LimitKind, limit: usize },
     #[error("{function} was called with {problem}")]
     BadArgument { function: &'static str, problem: &'static str },
+    #[error("the run asked for {asked}, and the recorded one for {recorded}")]
+    Diverged { asked: String, recorded: String },
+    #[error("the recording ends here")]
+    RecordingEnded,
     #[error("{0}")]
     Aborted(String),
     #[error(transparent)]

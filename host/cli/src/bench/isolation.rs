@@ -135,7 +135,7 @@ async fn run_many(
 }
 
 async fn run((sandbox, image): &(Sandbox, Image), call: &str, tenant: &str) -> Result<()> {
-    let task = Task { tenant, call, limits: Limits::default(), is_urgent: false };
+    let task = Task { tenant, call, limits: Limits::default(), is_urgent: false, replay: None };
     let outcome = sandbox.run(image, task, measure::offline_services()).await?;
     ensure!(outcome.fault.is_none(), "the benchmark's component failed: {:?}", outcome.fault);
     Ok(())

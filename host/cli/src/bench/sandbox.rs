@@ -231,7 +231,7 @@ async fn fresh_run(sandbox: &Sandbox, image: &Image) -> Result<()> {
 }
 
 fn task() -> Task<'static> {
-    Task { tenant: "bench", call: CALL, limits: Limits::default(), is_urgent: false }
+    Task { tenant: "bench", call: CALL, limits: Limits::default(), is_urgent: false, replay: None }
 }
 
 fn check(outcome: &Outcome) -> Result<()> {
@@ -325,7 +325,7 @@ fn start_attack(sandbox: &Sandbox, attacker: &Image) -> Result<tokio::task::Join
         let (sandbox, attacker) = (sandbox.clone(), attacker.clone());
         attacks.spawn(async move {
             let limits = Limits { fuel: u64::MAX / 2, wall_clock: Duration::from_secs(600), ..Limits::default() };
-            let task = Task { tenant: "attacker", call: CALL, limits, is_urgent: false };
+            let task = Task { tenant: "attacker", call: CALL, limits, is_urgent: false, replay: None };
             sandbox.run(&attacker, task, measure::offline_services()).await.map(|_| ())
         });
     }

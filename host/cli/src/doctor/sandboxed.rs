@@ -55,7 +55,7 @@ async fn try_it(settings: &Settings) -> Result<(String, Option<Report>)> {
     let services = Arc::new(LocalServices::new(NetworkArguments::default().open()?));
     let call = json!({"kind": "run", "event": {"x": 1}, "props": {}}).to_string();
     let begun = Instant::now();
-    let task = Task { tenant: "doctor", call: &call, limits: Limits::default(), is_urgent: false };
+    let task = Task { tenant: "doctor", call: &call, limits: Limits::default(), is_urgent: false, replay: None };
     let outcome = sandbox.run(&built.image, task, services).await?;
     let run_us = begun.elapsed().as_micros();
     let emitted: Vec<String> = outcome.emits.iter().map(|emit| emit.event.to_string()).collect();

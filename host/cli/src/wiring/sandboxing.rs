@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use admission::{Bounds, Gate, Share};
 use async_trait::async_trait;
+use domain::outcome::Recorded;
 use lru::LruCache;
 use outbound::Outbound;
 use platform::ports::{self, Load, LoadFailure, Loaded, RunServices, SandboxError};
@@ -118,11 +119,13 @@ impl ports::Sandbox for Sandboxing {
         let outbound = self.outbound.of_tenant(&task.tenant);
         let services = Arc::new(Bridge { services, outbound, meter: meter.clone() });
         let limits = limits(&task.limits);
+        let replay = task.replay.as_ref().map(replay_of);
         let task = sandbox::Task {
             tenant: &task.tenant,
             call: &task.call,
             limits,
             is_urgent: priority == ports::Priority::Urgent,
+            replay: replay.as_ref(),
         };
         let mut ran = self.sandbox.run(&image, task, services).await.map_err(failed)?;
         ran.usage = ran.usage.plus(building);
@@ -208,10 +211,20 @@ fn limits(limits: &ports::RunLimits) -> Limits {
         db_key_bytes: limits.db_key_bytes,
         db_value_bytes: limits.db_value_bytes,
         reply_bytes: limits.reply_bytes,
+        recording_bytes: limits.recording_bytes,
         reply_headers: domain::respond::HEADERS_MAXIMUM,
         reply_header_bytes: domain::respond::HEADER_BYTES_MAXIMUM,
         ..Limits::default()
     }
+}
+
+fn replay_of(replay: &ports::Replay) -> sandbox::Replay {
+    let mode = match replay.mode {
+        ports::ReplayMode::Exact => sandbox::ReplayMode::Exact,
+        ports::ReplayMode::ByQuestion => sandbox::ReplayMode::ByQuestion,
+        ports::ReplayMode::Live => sandbox::ReplayMode::Live,
+    };
+    sandbox::Replay { recording: replay.recording.clone(), mode }
 }
 
 fn load_failure(error: LoadError) -> Result<LoadFailure, SandboxError> {
@@ -247,6 +260,10 @@ fn translate_outcome(ran: sandbox::Outcome) -> ports::Outcome {
         effects: ran.effects.into_iter().map(effect).collect(),
         has_replied: ran.has_replied,
         traffic: domain::outcome::Traffic::default(),
+        recording: ran.recording.map(|recording| match recording {
+            sandbox::Recording::Kept(bytes) => Recorded::Kept(bytes.into()),
+            sandbox::Recording::Truncated => Recorded::Truncated,
+        }),
         usage: usage(ran.usage),
         fault: ran.fault.map(fault),
     }
@@ -298,6 +315,8 @@ fn fault(fault: sandbox::Fault) -> ports::Fault {
         sandbox::Fault::Deadline { limit } => ports::Fault::Deadline { limit },
         sandbox::Fault::OutOfMemory { limit_bytes } => ports::Fault::OutOfMemory { limit_bytes },
         sandbox::Fault::TooMuchOutput { what, limit } => ports::Fault::TooMuchOutput { what: what.to_string(), limit },
+        sandbox::Fault::Diverged { asked, recorded } => ports::Fault::Diverged { asked, recorded },
+        sandbox::Fault::RecordingEnded => ports::Fault::RecordingEnded,
         sandbox::Fault::Trap { reason } => ports::Fault::Trap { reason },
     }
 }

@@ -72,7 +72,7 @@ async fn prepare(
         Err(fault) => return Ok(Err(fault)),
     };
     let call = call.to_json(target.id, instance.props.expose());
-    let task = Task { tenant: owner.tenant.to_string(), call, limits: *limits };
+    let task = Task { tenant: owner.tenant.to_string(), call, limits: *limits, replay: None };
     let credentials = Arc::new(instance.credentials);
     Ok(Ok(Prepared { program, task, credentials, reply: reply.clone(), transaction }))
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use admission::Full;
 use async_trait::async_trait;
+use bytes::Bytes;
 use domain::json::Json;
 use domain::limits::Limits;
 use domain::outcome::{LogLine, Outcome, Thrown, Usage};
@@ -69,6 +70,25 @@ pub struct Task {
     /// JSON for `invoke` of `wit/component.wit`; see [`Call::to_json`].
     pub call: String,
     pub limits: RunLimits,
+    /// Answers of an earlier run, given instead of the real ones.
+    pub replay: Option<Replay>,
+}
+
+/// What an earlier run was answered, and how it is used.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    pub recording: Bytes,
+    pub mode: ReplayMode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplayMode {
+    /// The same code: every answer in its order, and the first difference ends the run.
+    Exact,
+    /// Other code: answers are found by what is asked for.
+    ByQuestion,
+    /// The same, and what was not recorded is asked of the real services.
+    Live,
 }
 
 /// When a run has its turn.
@@ -103,6 +123,8 @@ pub struct RunLimits {
     pub db_key_bytes: usize,
     pub db_value_bytes: usize,
     pub reply_bytes: usize,
+    /// Of the recording that is made of a run; none when it is zero.
+    pub recording_bytes: usize,
 }
 
 /// The host failed to run a component.
@@ -200,6 +222,7 @@ impl RunLimits {
             db_key_bytes: limits.db_key_bytes,
             db_value_bytes: limits.db_value_bytes,
             reply_bytes: limits.response_bytes,
+            recording_bytes: 0,
         }
     }
 }

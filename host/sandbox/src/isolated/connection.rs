@@ -19,6 +19,7 @@ use super::processes::{Process, Supervisor};
 use super::protocol::{Frame, Install, NO_RUN, Start, to_worker, write_program};
 use super::wire::{self, Inbox, Received};
 use crate::sandbox::Image;
+use crate::tape::Replay;
 
 /// Images a worker holds open: each is a descriptor and a mapping. The least recently used goes first.
 const MOST_IMAGES: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
@@ -86,6 +87,7 @@ pub(super) struct Beginning<'a> {
     pub(super) now_ms: f64,
     pub(super) limits: &'a crate::limits::Limits,
     pub(super) call: &'a str,
+    pub(super) replay: Option<&'a Replay>,
 }
 
 // === impl Connection ===
@@ -158,8 +160,7 @@ impl Connection {
                 self.outbox.add(to_worker::FORGET, NO_RUN, |to| to.u64(forgotten));
             }
         }
-        let Beginning { now_ms, limits, call, .. } = beginning;
-        let is_sent = self.outbox.add(to_worker::START, run, |to| Start::write(to, image, *now_ms, limits, call));
+        let is_sent = self.outbox.add(to_worker::START, run, |to| Start::write(to, image, beginning));
         drop(state);
         self.outbox.flush();
         if is_sent { Ok(conversation) } else { Err(BeginError::TooLarge) }

@@ -13,9 +13,11 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::codec::{Decoder, Encoder, Malformed};
+use super::connection::Beginning;
 use crate::limits::Limits;
 use crate::outcome::{Level, LogLine, Outcome, Thrown, Usage, Write};
 use crate::services::{FetchError, Reply};
+use crate::tape::{Replay, ReplayMode};
 pub(super) use outcome::Written;
 pub(super) use program::{read_program, write_program};
 
@@ -93,6 +95,7 @@ pub(super) struct Start {
     pub(super) now_ms: f64,
     pub(super) limits: Limits,
     pub(super) call: String,
+    pub(super) replay: Option<Replay>,
 }
 
 /// The head of a request, or of a response.
@@ -266,18 +269,29 @@ impl Install {
     }
 }
 
+const MODES: [ReplayMode; 3] = [ReplayMode::Exact, ReplayMode::ByQuestion, ReplayMode::Live];
+
 // === impl Start ===
 
 impl Start {
-    pub(super) fn write(to: &mut Encoder<'_>, image: u64, now_ms: f64, limits: &Limits, call: &str) {
+    pub(super) fn write(to: &mut Encoder<'_>, image: u64, beginning: &Beginning<'_>) {
         to.u64(image);
-        to.f64(now_ms);
-        write_limits(to, limits);
-        to.text(call);
+        to.f64(beginning.now_ms);
+        write_limits(to, beginning.limits);
+        to.text(beginning.call);
+        to.option(beginning.replay, |to, replay| {
+            to.u8(MODES.iter().position(|mode| *mode == replay.mode).unwrap_or_default() as u8);
+            to.bytes(&replay.recording);
+        });
     }
 
     pub(super) fn read(from: &mut Decoder) -> Result<Self, Malformed> {
-        Ok(Self { image: from.u64()?, now_ms: from.f64()?, limits: read_limits(from)?, call: from.text()? })
+        let (image, now_ms, limits, call) = (from.u64()?, from.f64()?, read_limits(from)?, from.text()?);
+        let replay = from.option(|from| {
+            let mode = MODES.get(from.u8()? as usize).copied().ok_or(Malformed("an unknown mode of replay"))?;
+            Ok(Replay { mode, recording: from.bytes()? })
+        })?;
+        Ok(Self { image, now_ms, limits, call, replay })
     }
 }
 
@@ -350,7 +364,7 @@ pub(super) fn read_limits(from: &mut Decoder) -> Result<Limits, Malformed> {
 }
 
 /// Every limit that is a number of things or bytes. Without `..`, so that a new limit is not forgotten here.
-fn sizes(limits: &mut Limits) -> [&mut usize; 17] {
+fn sizes(limits: &mut Limits) -> [&mut usize; 18] {
     let Limits {
         fuel: _,
         wall_clock: _,
@@ -371,6 +385,7 @@ fn sizes(limits: &mut Limits) -> [&mut usize; 17] {
         requests,
         sent_bytes,
         received_bytes,
+        recording_bytes,
     } = limits;
     [
         memory_bytes,
@@ -390,6 +405,7 @@ fn sizes(limits: &mut Limits) -> [&mut usize; 17] {
         requests,
         sent_bytes,
         received_bytes,
+        recording_bytes,
     ]
 }
 

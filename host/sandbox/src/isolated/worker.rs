@@ -28,6 +28,7 @@ use crate::program::{Packed, Sources};
 use crate::run::{Run, Started};
 use crate::sandbox::{Error, INVOKE, Inner};
 use crate::snapshot::Snapshot;
+use crate::tape::Tape;
 use remote::Remote;
 
 /// As in the host: newcomers do not wait for many turns of what computes.
@@ -230,7 +231,10 @@ async fn invoke(
     start: &Start,
     remote: Remote,
 ) -> Result<(Outcome, Started), Error> {
-    let run = Run::new(Arc::new(remote), start.limits, Some(image.sources.clone()));
+    let mut run = Run::new(Arc::new(remote), start.limits, Some(image.sources.clone()));
+    if let Some(replay) = &start.replay {
+        run.tape = Tape::replaying(replay);
+    }
     let mut started = Started::new(&inner.engine, &image.snapshot, run)?;
     let result = started.call(INVOKE, Some(&start.call)).await?;
     Ok((started.take_outcome(result), started))

@@ -3,6 +3,7 @@
 use super::abi::{self, ReturnArea, Slice};
 use super::{Caller, Linker, Stop, within};
 use crate::limits::LimitKind;
+use crate::tape::{Kind, read_text, write_text};
 
 const INTERFACE: &str = "wellspring:wall/db@0.1.0";
 
@@ -23,7 +24,14 @@ async fn get(mut caller: Caller<'_>, key: Slice, area: ReturnArea) -> wasmtime::
         Some(written) => written.clone(),
         None => {
             let (services, key) = (run.services.clone(), key.to_owned());
-            services.db_get(&key).await.map_err(Stop::Service)?
+            match run.tape.replayed(Kind::DbGet, key.as_bytes())? {
+                Some(answer) => read_text(&answer),
+                None => {
+                    let found = services.db_get(&key).await.map_err(Stop::Service)?;
+                    caller.data_mut().tape.record(Kind::DbGet, key.as_bytes(), &write_text(found.as_deref()));
+                    found
+                }
+            }
         }
     };
     abi::return_option(&mut caller, area, value.as_deref().map(str::as_bytes)).await

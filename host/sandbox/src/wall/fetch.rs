@@ -17,6 +17,7 @@ use crate::limits::LimitKind;
 use crate::outcome::Write;
 use crate::run::Run;
 use crate::services::{FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse};
+use crate::tape::{Kind, Loose, read_completion, write_completion};
 
 const INTERFACE: &str = "wellspring:wall/fetch@0.1.0";
 
@@ -81,8 +82,12 @@ pub(super) fn add(linker: &mut Linker) -> wasmtime::Result<()> {
             open.upload = None;
         }
     })?;
-    linker
-        .func_wrap(INTERFACE, "read", |mut caller: Caller<'_>, request: u32| caller.data_mut().fetches.read(request))?;
+    linker.func_wrap(INTERFACE, "read", |mut caller: Caller<'_>, request: u32| {
+        let run = caller.data_mut();
+        if !run.tape.loose().is_some_and(|loose| loose.read(request)) {
+            run.fetches.read(request);
+        }
+    })?;
     linker.func_wrap(INTERFACE, "cancel", |mut caller: Caller<'_>, request: u32| {
         if let Some(open) = caller.data_mut().fetches.open.remove(&request) {
             open.abort.abort();
@@ -93,13 +98,29 @@ pub(super) fn add(linker: &mut Linker) -> wasmtime::Result<()> {
 }
 
 async fn start(mut caller: Caller<'_>, head: Slice, body: Slice, is_streaming: bool) -> wasmtime::Result<u32> {
-    before_request(&mut caller).await?;
     let (memory, run) = abi::split(&mut caller)?;
     let head: Head = head.json(memory, "fetch.start")?;
     let body = Bytes::copy_from_slice(body.bytes(memory, "fetch.start")?);
     within(run.fetches.started as usize + 1, run.limits.requests, LimitKind::Requests)?;
     run.count_sent(body.len())?;
+    if let Some(request) = run.replay_fetch(&head, &body)? {
+        return Ok(request);
+    }
+    before_request(&mut caller).await?;
+    let run = caller.data_mut();
+    run.tape.record(Kind::Fetch, &asked(&head, &body), &[]);
     Ok(run.start_fetch(head, body, is_streaming))
+}
+
+/// What identifies a request in a recording: its method and address, and a digest of the rest.
+fn asked(head: &Head, body: &[u8]) -> Vec<u8> {
+    let mut hasher = blake3::Hasher::new();
+    for (name, value) in &head.headers {
+        hasher.update(name.as_bytes()).update(b"\0").update(value.as_bytes()).update(b"\0");
+    }
+    let digest = hasher.update(body).finalize();
+    let digest = digest.to_hex();
+    format!("{} {}\n{}", head.method, head.url, digest.get(..16).unwrap_or_default()).into_bytes()
 }
 
 /// Output commit: the other side may call back, and must find what was written before.
@@ -116,6 +137,9 @@ fn write(mut caller: Caller<'_>, request: u32, chunk: u32, length: u32) -> wasmt
     let (memory, run) = abi::split(&mut caller)?;
     let chunk = Bytes::copy_from_slice(Slice::new(chunk, length).bytes(memory, "fetch.write")?);
     run.count_sent(chunk.len())?;
+    if run.tape.is_exact() || run.tape.loose().is_some_and(|loose| loose.write(request)) {
+        return Ok(());
+    }
     let upload = run.fetches.open.get(&request).and_then(|open| open.upload.clone());
     run.fetches.pending.push(
         async move {
@@ -131,23 +155,21 @@ fn write(mut caller: Caller<'_>, request: u32, chunk: u32, length: u32) -> wasmt
 }
 
 async fn next(mut caller: Caller<'_>, area: ReturnArea) -> wasmtime::Result<()> {
-    let run = caller.data_mut();
-    // Whatever is there already is taken without waiting.
-    while let Some(Some(event)) = run.fetches.pending.next().now_or_never() {
-        run.fetches.take(event);
-    }
-    let Some((request, event)) = run.fetches.ready.pop_front() else {
+    let told = caller.data_mut().next_completion()?;
+    let Some((case, request, payload)) = told else {
         let (memory, _) = abi::split(&mut caller)?;
         return Ok(abi::write_words(memory, area, &[0])?);
     };
-    let (case, payload) = run.describe(request, event)?;
     let Slice { pointer, length } = match &payload {
         Some(bytes) => abi::allocate(&mut caller, bytes).await?,
         None => Slice::new(0, 0),
     };
     let (memory, _) = abi::split(&mut caller)?;
-    Ok(abi::write_words(memory, area, &[1, case as u32, request, pointer, length])?)
+    Ok(abi::write_words(memory, area, &[1, u32::from(case), request, pointer, length])?)
 }
+
+/// What the guest is told: the case, which request it is about, and what comes with it.
+type Told = (u8, u32, Option<Bytes>);
 
 /// The cases of `completion`, in its order.
 #[derive(Clone, Copy)]
@@ -191,24 +213,71 @@ impl Run {
         request
     }
 
+    /// A request that a recording answers; none when it has to be made.
+    fn replay_fetch(&mut self, head: &Head, body: &[u8]) -> Result<Option<u32>, Stop> {
+        let request = self.fetches.started + 1;
+        let is_replayed = if self.tape.is_exact() {
+            self.tape.replayed(Kind::Fetch, &asked(head, body))?.is_some()
+        } else if let Some(loose) = self.tape.loose() {
+            loose.start(request, &asked(head, body))?
+        } else {
+            false
+        };
+        if is_replayed {
+            self.fetches.started = request;
+        }
+        Ok(is_replayed.then_some(request))
+    }
+
+    /// The next completion: of a recording, or of what is under way.
+    fn next_completion(&mut self) -> Result<Option<Told>, Stop> {
+        if self.tape.is_exact() {
+            let answer = self.tape.replayed(Kind::Completion, &[])?.unwrap_or_default();
+            let told = read_completion(&answer).map(|(case, request, payload)| (case, request, Some(payload)));
+            return told.map(|told| self.count_received(told)).transpose();
+        }
+        if let Some((request, (case, payload))) = self.tape.loose().and_then(Loose::next) {
+            return self.count_received((case, request, Some(payload))).map(Some);
+        }
+        // Whatever is there already is taken without waiting.
+        while let Some(Some(event)) = self.fetches.pending.next().now_or_never() {
+            self.fetches.take(event);
+        }
+        let Some((request, event)) = self.fetches.ready.pop_front() else {
+            self.tape.record(Kind::Completion, &[], &[]);
+            return Ok(None);
+        };
+        let (case, payload) = self.describe(request, event);
+        let case = case as u8;
+        let recorded = write_completion(case, request, payload.as_deref().unwrap_or_default());
+        self.tape.record(Kind::Completion, &[], &recorded);
+        self.count_received((case, request, payload.map(Bytes::from))).map(Some)
+    }
+
+    fn count_received(&mut self, told: Told) -> Result<Told, Stop> {
+        if let (true, Some(chunk)) = (told.0 == Case::Chunk as u8, &told.2) {
+            self.fetches.received_bytes += chunk.len();
+            within(self.fetches.received_bytes, self.limits.received_bytes, LimitKind::ReceivedBytes)?;
+        }
+        Ok(told)
+    }
+
     /// What the guest is told of an event; a response's body stays here until it is asked for.
-    fn describe(&mut self, request: u32, event: Event) -> Result<(Case, Option<Vec<u8>>), Stop> {
+    fn describe(&mut self, request: u32, event: Event) -> (Case, Option<Vec<u8>>) {
         match event {
-            Event::Head(Ok(response)) => Ok((Case::Head, Some(self.fetches.open_body(request, response)))),
-            Event::Head(Err(error)) | Event::Chunk(Some(Err(error)), _) => Ok((Case::Failed, Some(json(&error)))),
+            Event::Head(Ok(response)) => (Case::Head, Some(self.fetches.open_body(request, response))),
+            Event::Head(Err(error)) | Event::Chunk(Some(Err(error)), _) => (Case::Failed, Some(json(&error))),
             Event::Chunk(Some(Ok(bytes)), body) => {
-                self.fetches.received_bytes += bytes.len();
-                within(self.fetches.received_bytes, self.limits.received_bytes, LimitKind::ReceivedBytes)?;
                 if let Some(open) = self.fetches.open.get_mut(&request) {
                     open.body = Some(body);
                 }
-                Ok((Case::Chunk, Some(bytes.to_vec())))
+                (Case::Chunk, Some(bytes.to_vec()))
             }
             Event::Chunk(None, _) => {
                 self.fetches.open.remove(&request);
-                Ok((Case::End, None))
+                (Case::End, None)
             }
-            Event::Written | Event::Cancelled => Ok((Case::Written, None)),
+            Event::Written | Event::Cancelled => (Case::Written, None),
         }
     }
 }

@@ -21,7 +21,7 @@ fn log(mut caller: Caller<'_>, level: u32, message: u32, length: u32) -> wasmtim
     let message = cut(Slice::new(message, length).text(memory, "log")?, run.limits.log_line_bytes);
     within(run.logged_bytes + message.len(), run.limits.log_bytes, LimitKind::LogBytes)?;
     run.logged_bytes += message.len();
-    let line = LogLine { at_ms: run.services.now_ms() as u64, level, message };
+    let line = LogLine { at_ms: run.now_ms()? as u64, level, message };
     run.services.observe(&line);
     run.logs.push(line);
     Ok(())

@@ -18,7 +18,9 @@ async fn bytes(mut caller: Caller<'_>, count: usize, area: ReturnArea) -> wasmti
         return Err(Stop::BadArgument { function: "random.bytes", problem: "a count over 64 KiB" }.into());
     }
     let mut bytes = vec![0; count];
-    caller.data().services.fill_random(&mut bytes);
+    let run = caller.data_mut();
+    let services = &run.services;
+    run.tape.random(&mut bytes, |bytes| services.fill_random(bytes))?;
     let Slice { pointer, length } = abi::allocate(&mut caller, &bytes).await?;
     let (memory, _) = abi::split(&mut caller)?;
     Ok(abi::write_words(memory, area, &[pointer, length])?)

@@ -30,10 +30,10 @@ pub(super) fn add(linker: &mut Linker) -> wasmtime::Result<()> {
 }
 
 fn clock_time_get(mut caller: Caller<'_>, clock: u32, _precision: u64, out: u32) -> wasmtime::Result<u32> {
-    let run = caller.data();
+    let run = caller.data_mut();
     let nanoseconds = match clock {
-        0 => (run.services.now_ms() * 1e6) as u64,
-        1 => run.started.elapsed().as_nanos() as u64,
+        0 => (run.now_ms()? * 1e6) as u64,
+        1 => (run.elapsed_ms()? * 1e6) as u64,
         _ => return Ok(INVALID),
     };
     let (memory, _) = abi::split(&mut caller)?;
@@ -47,7 +47,8 @@ fn random_get(mut caller: Caller<'_>, pointer: u32, length: u32) -> wasmtime::Re
     let start = pointer as usize;
     let target = start.checked_add(length as usize).and_then(|end| memory.get_mut(start..end));
     let target = target.ok_or(Stop::BadArgument { function: "random_get", problem: "bytes outside of its memory" })?;
-    run.services.fill_random(target);
+    let services = run.services.clone();
+    run.tape.random(target, |target| services.fill_random(target))?;
     Ok(SUCCESS)
 }
 

@@ -36,7 +36,7 @@ impl Played {
 
     fn begin(&self) -> Conversation {
         let (image, limits) = (&self.image, &Limits::default());
-        let begun = self.connection.begin(&Beginning { image, now_ms: 0.0, limits, call: "{}" });
+        let begun = self.connection.begin(&Beginning { image, now_ms: 0.0, limits, call: "{}", replay: None });
         begun.unwrap_or_else(|_| panic!("it begins"))
     }
 
@@ -60,6 +60,7 @@ impl Played {
             logs: Vec::new(),
             effects: Vec::new(),
             has_replied: true,
+            recording: None,
             usage: Usage::default(),
             fault: None,
         };

@@ -8,6 +8,7 @@ use super::{read_writes, write_writes};
 use crate::isolated::codec::{Decoder, Encoder, Malformed};
 use crate::limits::{LimitKind, Limits};
 use crate::outcome::{Effect, EffectKind, Emit, EmitMetadata, Fault, Outcome, Thrown, Usage};
+use crate::tape::Recording;
 
 /// An outcome to be written. Logs and the reply are not in it: they were sent as they came.
 pub(in crate::isolated) struct Written<'a>(pub(in crate::isolated) &'a Outcome);
@@ -26,6 +27,10 @@ impl Written<'_> {
         });
         write_usage(to, &outcome.usage);
         to.option(outcome.fault.as_ref(), write_fault);
+        to.option(outcome.recording.as_ref(), |to, recording| match recording {
+            Recording::Kept(bytes) => to.option(Some(bytes.as_ref()), Encoder::bytes),
+            Recording::Truncated => to.option(None, Encoder::bytes),
+        });
     }
 }
 
@@ -40,7 +45,16 @@ pub(super) fn read(from: &mut Decoder, limits: &Limits) -> Result<Outcome, Malfo
         has_replied: false,
         usage: read_usage(from)?,
         fault: from.option(read_fault)?,
+        recording: from.option(|from| read_recording(from, limits))?,
     })
+}
+
+fn read_recording(from: &mut Decoder, limits: &Limits) -> Result<Recording, Malformed> {
+    match from.option(Decoder::bytes)? {
+        Some(bytes) if bytes.len() > limits.recording_bytes => Err(Malformed("a recording that is too large")),
+        Some(bytes) => Ok(Recording::Kept(bytes)),
+        None => Ok(Recording::Truncated),
+    }
 }
 
 pub(super) fn write_usage(to: &mut Encoder<'_>, usage: &Usage) {
@@ -148,6 +162,12 @@ pub(super) fn write_fault(to: &mut Encoder<'_>, fault: &Fault) {
             to.u8(5);
             to.text(reason);
         }
+        Fault::Diverged { asked, recorded } => {
+            to.u8(6);
+            to.text(asked);
+            to.text(recorded);
+        }
+        Fault::RecordingEnded => to.u8(7),
     }
 }
 
@@ -162,6 +182,8 @@ pub(super) fn read_fault(from: &mut Decoder) -> Result<Fault, Malformed> {
             Fault::TooMuchOutput { what, limit: from.size()? }
         }
         5 => Fault::Trap { reason: from.text()? },
+        6 => Fault::Diverged { asked: from.text()?, recorded: from.text()? },
+        7 => Fault::RecordingEnded,
         _ => return Err(Malformed("an unknown fault")),
     })
 }

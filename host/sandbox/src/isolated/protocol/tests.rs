@@ -43,6 +43,7 @@ fn outcome(fault: Option<Fault>) -> Outcome {
         logs: Vec::new(),
         effects: vec![Effect { kind: EffectKind::SendSse, parameters: raw("{}") }],
         has_replied: false,
+        recording: None,
         usage: Usage {
             fuel: 5,
             cpu: Duration::from_micros(6),

@@ -57,6 +57,7 @@ fn outcome(emits: &[usize], effects: &[usize], writes: Vec<Write>) -> Outcome {
         logs: Vec::new(),
         effects: effects.iter().map(effect).collect(),
         has_replied: false,
+        recording: None,
         usage: Usage { cpu: Duration::ZERO, ..Usage::default() },
         fault: None,
     }

@@ -1,0 +1,115 @@
+//! Tests of recordings: what is given again, where a run diverged, and that damage ends a replay instead of confusing it.
+
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::{Kind, Recording, Replay, ReplayMode, Tape, read_completion, write_completion};
+use crate::wall::Stop;
+
+fn recorded(record: impl FnOnce(&mut Tape)) -> Bytes {
+    let mut tape = Tape::recording(1 << 20);
+    record(&mut tape);
+    match tape.finish() {
+        Some(Recording::Kept(bytes)) => bytes,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn replay(recording: &Bytes, mode: ReplayMode) -> Tape {
+    Tape::replaying(&Replay { recording: recording.clone(), mode })
+}
+
+#[test]
+fn answers_come_again_in_their_order() {
+    let recording = recorded(|tape| {
+        tape.number(Kind::Now, || 5.0).unwrap();
+        tape.record(Kind::DbGet, b"k", b"1");
+        tape.random(&mut [0; 3], |bytes| bytes.fill(7)).unwrap();
+    });
+
+    let mut tape = replay(&recording, ReplayMode::Exact);
+    let mut random = [0; 3];
+    assert_eq!(tape.number(Kind::Now, || 9.0).unwrap(), 5.0);
+    assert_eq!(tape.replayed(Kind::DbGet, b"k").unwrap().unwrap(), "1");
+    tape.random(&mut random, |_| panic!("nothing is drawn")).unwrap();
+    assert_eq!(random, [7; 3]);
+    assert!(matches!(tape.number(Kind::Now, || 9.0), Err(Stop::RecordingEnded)));
+}
+
+#[test]
+fn the_first_difference_is_named_and_shows_no_query() {
+    let recording = recorded(|tape| tape.record(Kind::Fetch, b"GET https://a.test/x?token=secret\nbody", b""));
+
+    let Err(Stop::Diverged { asked, recorded }) = replay(&recording, ReplayMode::Exact).replayed(Kind::DbGet, b"k")
+    else {
+        panic!("it diverged");
+    };
+
+    assert_eq!(asked, "the value of `k` in db");
+    assert_eq!(recorded, "GET https://a.test/x (request)");
+}
+
+#[test]
+fn what_is_over_the_limit_is_not_kept_at_all() {
+    let mut tape = Tape::recording(64);
+    tape.record(Kind::DbGet, b"k", &[0; 20]);
+    tape.record(Kind::DbGet, b"k", &[0; 100]);
+    tape.record(Kind::DbGet, b"k", b"");
+
+    assert_eq!(tape.finish(), Some(Recording::Truncated));
+    assert_eq!(Tape::recording(0).finish(), None);
+}
+
+#[test]
+fn other_code_finds_answers_by_what_it_asks_for() {
+    let recording = recorded(|tape| {
+        tape.number(Kind::Now, || 100.0).unwrap();
+        tape.record(Kind::DbGet, b"a", b"1");
+        tape.record(Kind::DbGet, b"b", b"2");
+        tape.record(Kind::Fetch, b"GET https://a.test/\n1", b"");
+        tape.record(Kind::Completion, b"", &write_completion(0, 1, b"head"));
+        tape.record(Kind::Completion, b"", &write_completion(1, 1, b"chunk"));
+    });
+
+    let mut tape = replay(&recording, ReplayMode::ByQuestion);
+    assert_eq!(tape.replayed(Kind::DbGet, b"b").unwrap().unwrap(), "2");
+    assert_eq!(tape.replayed(Kind::DbGet, b"b").unwrap().unwrap(), "2", "and once more");
+    assert!(matches!(tape.replayed(Kind::DbGet, b"c"), Err(Stop::Diverged { .. })));
+    let loose = tape.loose().unwrap();
+    assert!(matches!(loose.start(1, b"POST https://a.test/\n1"), Err(Stop::Diverged { .. })));
+    assert!(loose.start(1, b"GET https://a.test/\nanother body").unwrap(), "the same address will do");
+    assert_eq!(loose.next(), Some((1, (0, "head".into()))));
+    assert_eq!(loose.next(), None, "a chunk comes when it is asked for");
+    assert!(loose.read(1));
+    assert_eq!(loose.next(), Some((1, (1, "chunk".into()))));
+    loose.wait(20_000.0);
+    assert_eq!(tape.number(Kind::Now, || 0.0).unwrap(), 20_100.0);
+}
+
+#[test]
+fn live_replays_ask_the_real_services_for_what_was_not_recorded() {
+    let mut tape = replay(&recorded(|_| {}), ReplayMode::Live);
+
+    assert!(tape.replayed(Kind::DbGet, b"k").unwrap().is_none());
+    assert!(!tape.loose().unwrap().start(1, b"GET https://a.test/\n").unwrap());
+}
+
+proptest! {
+    #[test]
+    fn damaged_recordings_end_a_replay_and_nothing_else(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+        for mode in [ReplayMode::Exact, ReplayMode::ByQuestion, ReplayMode::Live] {
+            let mut tape = replay(&bytes.clone().into(), mode);
+            for _ in 0..20 {
+                let _ = tape.number(Kind::Now, || 0.0);
+                let _ = tape.random(&mut [0; 8], |_| {});
+                let _ = tape.replayed(Kind::DbGet, b"k");
+            }
+        }
+    }
+
+    #[test]
+    fn a_completion_is_read_as_it_was_written(case in any::<u8>(), request in any::<u32>(), payload: Vec<u8>) {
+        let written = Bytes::from(write_completion(case, request, &payload));
+        prop_assert_eq!(read_completion(&written), Some((case, request, Bytes::from(payload))));
+    }
+}
