@@ -93,6 +93,12 @@ pub(crate) struct Tuning {
     /// Records of runs kept for each source, workflow and component; 0 keeps none
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_RUNS", help_heading = LIMITS)]
     keep_runs: Option<usize>,
+    /// Recordings of runs kept for each account; 0 records nothing
+    #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_RECORDINGS", help_heading = LIMITS)]
+    keep_recordings: Option<usize>,
+    /// Largest recording of one run; a larger one is not kept
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_RECORDING_BYTES", help_heading = LIMITS)]
+    recording_bytes: Option<usize>,
     /// Entries of the audit log kept for each account; ten times as many are kept for the operator
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_AUDIT", help_heading = LIMITS)]
     keep_audit: Option<u32>,
@@ -210,6 +216,8 @@ pub(crate) struct Settings {
     keep_events: usize,
     keep_logs: usize,
     keep_runs: usize,
+    keep_recordings: usize,
+    recording_bytes: usize,
     keep_audit: u32,
     keep_audit_days: u32,
     body_bytes: usize,
@@ -283,6 +291,8 @@ impl Settings {
             events_kept: self.keep_events,
             logs_kept: self.keep_logs,
             runs_kept: self.keep_runs,
+            recordings_kept: self.keep_recordings,
+            recording_bytes: self.recording_bytes,
             delivery_timeout_ms: self.delivery_timeout_ms,
         }
     }
@@ -333,6 +343,8 @@ impl Default for Settings {
             keep_events: limits.events_kept,
             keep_logs: limits.logs_kept,
             keep_runs: limits.runs_kept,
+            keep_recordings: limits.recordings_kept,
+            recording_bytes: limits.recording_bytes,
             keep_audit: AuditLimits::default().entries_per_account,
             keep_audit_days: u32::try_from(AuditLimits::default().age_ms / DAY_MS).unwrap_or(u32::MAX),
             body_bytes: limits.body_bytes,

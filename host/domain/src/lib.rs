@@ -34,6 +34,7 @@ pub mod emit;
 pub mod event;
 pub mod outcome;
 pub mod plan;
+pub mod replay;
 pub mod runs;
 pub mod trace;
 

@@ -68,6 +68,10 @@ pub struct Limits {
     pub logs_kept: usize,
     /// Records of runs kept for each source, component and workflow; none when 0.
     pub runs_kept: usize,
+    /// Largest recording of a run, before it is compressed.
+    pub recording_bytes: usize,
+    /// Recordings kept for each account; the oldest are deleted first.
+    pub recordings_kept: usize,
     /// How long a webhook's receiver may take.
     pub delivery_timeout_ms: u64,
 }
@@ -105,6 +109,8 @@ impl Default for Limits {
             events_kept: 100,
             logs_kept: 1000,
             runs_kept: 200,
+            recording_bytes: 256 * KIB,
+            recordings_kept: 200,
             delivery_timeout_ms: 15_000,
         }
     }

@@ -113,6 +113,24 @@ pub enum Recording {
     Truncated,
 }
 
+/// Which runs of a source are recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum RecordingMode {
+    Off,
+    #[default]
+    Errors,
+    All,
+    /// Errors, and one in so many of the others.
+    Sampled {
+        one_in: u32,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("runs are recorded as `off`, `errors`, `all`, or one in many: `1/100`")]
+pub struct RecordingModeError;
+
 /// What is known of a run besides its outcome.
 pub struct Facts<'a> {
     pub id: RunId,
@@ -185,6 +203,41 @@ fn shortened(thrown: &Thrown, depth: usize) -> Thrown {
         line: thrown.line,
         column: thrown.column,
         cause: deeper.map(|cause| Box::new(shortened(cause, depth - 1))),
+    }
+}
+
+// === impl RecordingMode ===
+
+impl RecordingMode {
+    pub fn parse(text: &str) -> Result<Self, RecordingModeError> {
+        match text {
+            "off" => Ok(Self::Off),
+            "errors" => Ok(Self::Errors),
+            "all" => Ok(Self::All),
+            text => {
+                let one_in = text.strip_prefix("1/").and_then(|number| number.parse().ok());
+                one_in.filter(|one_in| *one_in > 0).map(|one_in| Self::Sampled { one_in }).ok_or(RecordingModeError)
+            }
+        }
+    }
+}
+
+impl TryFrom<String> for RecordingMode {
+    type Error = RecordingModeError;
+
+    fn try_from(text: String) -> Result<Self, RecordingModeError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<RecordingMode> for String {
+    fn from(mode: RecordingMode) -> Self {
+        match mode {
+            RecordingMode::Off => "off".to_owned(),
+            RecordingMode::Errors => "errors".to_owned(),
+            RecordingMode::All => "all".to_owned(),
+            RecordingMode::Sampled { one_in } => format!("1/{one_in}"),
+        }
     }
 }
 

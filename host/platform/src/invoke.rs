@@ -25,6 +25,7 @@ mod commit;
 mod dedupe;
 mod listeners;
 mod record;
+mod recording;
 mod usage;
 
 pub(crate) use channels::Channels;
@@ -36,7 +37,10 @@ pub(crate) use key_queues::KeyQueues;
 pub(crate) use listeners::Listeners;
 pub(crate) use listeners::{Deliveries, Outgoing, Sender, deliveries};
 pub(crate) use record::append_record;
+pub(crate) use recording::{
+    Content, FIELD as RECORDING_FIELD, delete as delete_recording, read as read_recording, shown_reply,
+};
 pub(crate) use reply::ReplySlot;
-pub(crate) use services::write_operations;
+pub(crate) use services::{Offline, write_operations};
 pub(crate) use transaction::{Transaction, new_run_id};
 pub(crate) use usage::usage_operations;

@@ -25,6 +25,7 @@ pub mod sources;
 
 pub mod events;
 pub mod logs;
+pub mod replays;
 pub mod runs;
 pub mod subscriptions;
 pub mod webhooks;

@@ -103,6 +103,17 @@ fn runs_routes() -> Vec<Route> {
             .says("Runs", "List the last runs of all your sources, workflows and components, newest first").query(&RUNS).answers(Page("Run")),
         route(GET, "/v1/runs/{id}", READ, runs::find)
             .says("Runs", "Read what a run did, what it cost and how it ended").answers(One("Run")).refuses(&[404]),
+        route(POST, "/v1/runs/{id}/replay", WRITE, runs::replay).unaudited().after(runs::find)
+            .says("Runs", "Run a recorded run again on what it was answered then, without effects, and compare").body(&REPLAY).answers(One("Replay")).refuses(&[404, 422, 429])
+            .example(json!({})),
+        route(POST, "/v1/runs/{id}/retry", WRITE, runs::retry)
+            .says("Runs", "Run a source once more on the event of a recorded run, for real").answers(One("SourceRun")).refuses(&[404, 429]),
+        route(POST, "/v1/sources/{id}/shadow", DEPLOY, runs::shadow).unaudited().after(sources::find)
+            .says("Runs", "Run the last recorded runs of a source on new code, before anything changes").body_with(CODE_NAMES, &SHADOW).answers(One("Shadow")).refuses(&[404, 422, 429])
+            .example(json!({"component_code": "module.exports = {name: \"a\", version: \"2\", run() {}}", "runs": 20})),
+        route(PUT, "/v1/sources/{id}/recording", DEPLOY, runs::set_recording)
+            .says("Runs", "Say which runs of a source are recorded").body(&RECORDING).answers(One("Source")).refuses(&[404])
+            .example(json!({"mode": "all"})),
     ]
 }
 

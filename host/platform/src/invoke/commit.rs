@@ -16,6 +16,7 @@ use super::dedupe::Dedupe;
 use super::execute::{Executed, execute, over_cap, over_operations};
 use super::listeners::{Deliveries, Outgoing, Sender, deliveries};
 use super::record::record_operation;
+use super::recording::{self, Keeping};
 use super::services::write_operations;
 use super::transaction::{Transaction, Waited};
 use super::usage::usage_operations;
@@ -84,7 +85,7 @@ pub(crate) async fn settle(
                 return Err(error);
             }
             Err(Unsettled::Stale) => {
-                let Executed { transaction, outcome } = executed;
+                let Executed { transaction, outcome, .. } = executed;
                 if !transaction.begin_again(&outcome.writes).await? {
                     transaction.release().await;
                     return Err(Error::Contended);
@@ -103,10 +104,11 @@ async fn commit_outcome(
     executed: &mut Executed,
     frame: &Frame,
 ) -> Result<(Plan, Committed), Unsettled> {
-    let Executed { transaction, outcome } = executed;
+    let keeping = recording::keep(platform, invocation, executed).await?;
+    let Executed { transaction, outcome, .. } = executed;
     let mut waited = Waited::default();
     loop {
-        match commit(platform, invocation, transaction, outcome, frame).await {
+        match commit(platform, invocation, (transaction, &keeping), outcome, frame).await {
             Err(Unsettled::Failed(Error::Batch(CommitError::OverCap { cap_bytes, .. }))) => {
                 over_cap(outcome, cap_bytes);
             }
@@ -134,7 +136,7 @@ fn has_output(outcome: &Outcome) -> bool {
 async fn commit(
     platform: &Platform,
     invocation: &Invocation<'_>,
-    transaction: &Transaction,
+    (transaction, keeping): (&Transaction, &Keeping),
     outcome: &Outcome,
     frame: &Frame,
 ) -> Result<(Plan, Committed), Unsettled> {
@@ -151,7 +153,14 @@ async fn commit(
         };
         let values = batch.preconditions.len();
         add_writes(platform, invocation, outcome.writes.clone(), &mut batch);
-        batch.operations.extend(record_operation(platform, invocation, transaction, (outcome, &plan), frame)?);
+        batch.operations.extend(record_operation(
+            platform,
+            invocation,
+            (transaction, keeping.state),
+            (outcome, &plan),
+            frame,
+        )?);
+        batch.operations.extend_from_slice(&keeping.operations);
         batch.operations.extend_from_slice(&frame.operations);
         let is_counted = invocation.counts_as_invocation();
         batch.operations.extend(usage_operations(platform, invocation.owner, &outcome.usage, is_counted));
@@ -305,7 +314,7 @@ impl Frame {
 
 impl Ran {
     fn new(executed: Executed, plan: Plan, committed: Committed) -> Self {
-        let Executed { transaction, outcome } = executed;
+        let Executed { transaction, outcome, .. } = executed;
         let emitted = plan.events.into_iter().zip(committed.entries);
         let emitted = emitted.map(|(planned, id)| Emitted { id, event: planned.event });
         Self { run_id: transaction.run_id().clone(), emitted: emitted.collect(), logs: plan.logs, outcome }

@@ -10,16 +10,19 @@ use store::MAX_OPERATIONS;
 
 use super::Invocation;
 use super::instance::Instance;
+use super::recording;
 use super::reply::ReplySlot;
 use super::services::{RunContext, Services};
 use super::transaction::{READ_KEYS_MAXIMUM, Refusal, Transaction};
-use crate::ports::{Call, Emit, Fault, Outcome, Priority, Program, RunServices, Task};
+use crate::ports::{Call, Emit, Fault, Outcome, Priority, Program, RunLimits, RunServices, Task};
 use crate::{Error, Platform, Secret};
 
 /// A run that ended, and is not committed yet.
 pub(crate) struct Executed {
     pub(crate) transaction: Arc<Transaction>,
     pub(crate) outcome: Outcome,
+    /// What the guest was called with, when the run was recorded.
+    pub(crate) call: Option<String>,
 }
 
 /// What every attempt needs.
@@ -37,12 +40,12 @@ pub(crate) async fn execute(
     transaction: Arc<Transaction>,
 ) -> Result<Executed, Error> {
     let description = invocation.target.description;
-    let mut outcome = match &invocation.call {
+    let (mut outcome, call) = match &invocation.call {
         // Design: "a source without `run` but with a timer emits the tick itself".
-        Call::Run { event } if !description.has_run => emit_unchanged(event),
+        Call::Run { event } if !description.has_run => (emit_unchanged(event), None),
         _ => match prepare(platform, invocation, transaction.clone()).await? {
-            Ok(prepared) => prepared.execute(platform).await?,
-            Err(fault) => Outcome::failed(fault),
+            Ok(prepared) => (prepared.execute(platform).await?, Some(prepared.task.call)),
+            Err(fault) => (Outcome::failed(fault), None),
         },
     };
     if description.is_atomic && outcome.fault.is_some() {
@@ -51,7 +54,7 @@ pub(crate) async fn execute(
             slot.take();
         }
     }
-    Ok(Executed { transaction, outcome })
+    Ok(Executed { transaction, outcome, call })
 }
 
 fn emit_unchanged(event: &Json) -> Outcome {
@@ -71,8 +74,9 @@ async fn prepare(
         Ok(instance) => instance,
         Err(fault) => return Ok(Err(fault)),
     };
+    let limits = RunLimits { recording_bytes: recording::limit_bytes(platform, invocation), ..*limits };
     let call = call.to_json(target.id, instance.props.expose());
-    let task = Task { tenant: owner.tenant.to_string(), call, limits: *limits, replay: None };
+    let task = Task { tenant: owner.tenant.to_string(), call, limits, replay: None };
     let credentials = Arc::new(instance.credentials);
     Ok(Ok(Prepared { program, task, credentials, reply: reply.clone(), transaction }))
 }
@@ -147,6 +151,8 @@ fn fail(outcome: &mut Outcome, what: &str, limit: usize) {
 pub(super) fn discard(outcome: &mut Outcome) {
     *outcome = Outcome {
         logs: std::mem::take(&mut outcome.logs),
+        traffic: std::mem::take(&mut outcome.traffic),
+        recording: outcome.recording.take(),
         usage: outcome.usage,
         has_replied: outcome.has_replied,
         fault: outcome.fault.take(),

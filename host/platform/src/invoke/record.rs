@@ -14,7 +14,7 @@ use crate::{Error, Platform};
 pub(super) fn record_operation(
     platform: &Platform,
     invocation: &Invocation<'_>,
-    transaction: &Transaction,
+    (transaction, recording): (&Transaction, Recording),
     (outcome, plan): (&Outcome, &Plan),
     frame: &Frame,
 ) -> Result<Option<Op>, Error> {
@@ -27,7 +27,7 @@ pub(super) fn record_operation(
         queued_at_ms: invocation.queued_at_ms,
         ended_at_ms: platform.clock.now_ms(),
         reply_status: invocation.reply.as_ref().and_then(|slot| slot.status()),
-        recording: Recording::None,
+        recording,
     };
     let emit_ids = plan.events.iter().map(|planned| planned.event.metadata.emit_id.clone());
     append_record(platform, &RunRecord::new(facts, outcome, emit_ids))

@@ -25,6 +25,11 @@ impl ReplySlot {
         self.arrived.notify_one();
     }
 
+    /// A copy, for what is recorded.
+    pub(crate) fn peek(&self) -> Option<Reply> {
+        self.lock().clone()
+    }
+
     /// Of the reply, also after it was taken.
     pub(crate) fn status(&self) -> Option<u16> {
         match self.status.load(Ordering::Relaxed) {

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use store::Op;
+use store::{Op, Tenant};
 
 use super::reply::ReplySlot;
 use super::transaction::Transaction;
 use crate::ports::{LogLine, Reply, RunServices, ServiceError, Write};
+use crate::records::names;
 use crate::{Platform, Secret};
 
 /// What is particular to one attempt of a run.
@@ -59,6 +60,54 @@ impl RunServices for Services {
         if let Some(slot) = &self.context.reply {
             slot.put(reply);
         }
+    }
+
+    fn observe(&self, _line: &LogLine) {}
+}
+
+/// Host functions of a replay: what it has no recorded answer for is read from the store, and nothing is written. Requests
+/// are not here: a replay that may make them does so through the adapter.
+pub(crate) struct Offline {
+    platform: Platform,
+    tenant: Tenant,
+    scope: String,
+    reply: Arc<ReplySlot>,
+}
+
+// === impl Offline ===
+
+impl Offline {
+    pub(crate) fn new(platform: &Platform, tenant: &Tenant, emitter: &str, reply: Arc<ReplySlot>) -> Self {
+        Self { platform: platform.clone(), tenant: tenant.clone(), scope: names::db_of(emitter), reply }
+    }
+}
+
+#[async_trait]
+impl RunServices for Offline {
+    fn now_ms(&self) -> f64 {
+        self.platform.clock.now_ms() as f64
+    }
+
+    fn fill_random(&self, buffer: &mut [u8]) {
+        self.platform.entropy.fill(buffer);
+    }
+
+    async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError> {
+        let values = self.platform.store.values(&self.tenant, &self.scope, &[stored_key(key)]).await;
+        let found = values.map_err(|error| ServiceError(Box::new(error)))?.found.into_iter().next().flatten();
+        Ok(found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
+        Ok(writes)
+    }
+
+    fn credentials(&self, _prop: &str) -> Option<String> {
+        None
+    }
+
+    fn reply(&self, reply: Reply) {
+        self.reply.put(reply);
     }
 
     fn observe(&self, _line: &LogLine) {}

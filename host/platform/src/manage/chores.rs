@@ -9,6 +9,7 @@ use store::{Lookup, Op, Tenant};
 use super::code::{collect, collect_revision};
 use super::events::delete_step;
 use super::hooks::start_timers;
+use super::replays::delete_of;
 use super::sources::endpoints;
 use super::subscriptions::unsubscribe_operations;
 use super::users::forget_step;
@@ -34,7 +35,10 @@ impl Chores for Housekeeping {
 pub(crate) async fn perform(tenant: &Tenant, platform: &Platform, job: &Job) -> Result<Progress, Error> {
     let is_done = match job {
         Job::DeleteEvents { .. } => delete_step(tenant, platform, job).await?,
-        Job::ForgetSource { source } => clear_emitter(tenant, platform, source.as_str()).await?,
+        Job::ForgetSource { source } => {
+            delete_of(tenant, platform, source.as_str()).await?;
+            clear_emitter(tenant, platform, source.as_str()).await?
+        }
         Job::AbandonDeploy { source } => abandon(tenant, platform, source.as_str()).await?,
         Job::EndChange { source, until_ms } => end_change(tenant, platform, source.as_str(), *until_ms).await?,
         Job::CollectCode { component, program } => collect(tenant, platform, component, program).await?,

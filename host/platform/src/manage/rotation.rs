@@ -9,8 +9,9 @@ use serde::Serialize;
 use store::Tenant;
 
 use super::first_start;
+use crate::invoke::RECORDING_FIELD;
 use crate::records::shelf::{self, Kept};
-use crate::records::{Account, Source, Stored, User, Webhook, Workflow, names};
+use crate::records::{Account, Source, Stored, Tape, User, Webhook, Workflow, names};
 use crate::vault::{Context, Sealed};
 use crate::{Caller, Error, Platform, sealed_props};
 
@@ -64,7 +65,10 @@ async fn rewrap_tenant(platform: &Platform, user: &UserId) -> Result<usize, Erro
     let workflows = rewrap_kind(platform, &tenant, |workflow: &mut Workflow| {
         Some((Place::of(&workflow.id, sealed_props::FIELD), workflow.secrets.as_mut()?))
     });
-    Ok(accounts.await? + webhooks.await? + previous.await? + sources.await? + workflows.await?)
+    let tapes = rewrap_kind(platform, &tenant, |tape: &mut Tape| {
+        Some((Place::of(&tape.run_id, RECORDING_FIELD), &mut tape.sealed))
+    });
+    Ok(tapes.await? + accounts.await? + webhooks.await? + previous.await? + sources.await? + workflows.await?)
 }
 
 /// Where a secret belongs, owned: the record it is in is borrowed for writing.

@@ -8,9 +8,10 @@ use domain::paging::{Limit, PageInfo};
 use domain::runs::State;
 use domain::trace::TraceId;
 use serde::Serialize;
+use serde_json::Value;
 use store::{Entry, EntryQuery, Page, Tenant};
 
-use super::sources;
+use super::{replays, sources};
 use crate::paging::PageOf;
 use crate::records::{Component, RunRecord, Source, Stored, StreamEntry, Workflow, names};
 use crate::{Caller, Error, Noun, Platform};
@@ -39,6 +40,9 @@ pub struct RunView {
     #[serde(flatten)]
     pub record: RunRecord,
     pub committed_at_ms: u64,
+    /// The event it was given, when it was recorded and one run is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
 }
 
 pub async fn of_source(
@@ -64,6 +68,13 @@ pub async fn of_all(caller: &Caller, platform: &Platform, query: &RunQuery) -> R
         }
     }
     Ok(page(found, query))
+}
+
+/// With its input, when it was recorded.
+pub async fn show(caller: &Caller, platform: &Platform, id: &str) -> Result<RunView, Error> {
+    let mut view = find(caller, platform, id).await?;
+    view.input = replays::input(caller, platform, id).await?;
+    Ok(view)
 }
 
 pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<RunView, Error> {
@@ -116,7 +127,7 @@ async fn read(
 }
 
 fn view(entry: &Entry) -> Result<RunView, Error> {
-    Ok(RunView { record: RunRecord::decode(&entry.value)?, committed_at_ms: entry.id.ms() })
+    Ok(RunView { record: RunRecord::decode(&entry.value)?, committed_at_ms: entry.id.ms(), input: None })
 }
 
 fn keep_newest(found: &mut Vec<RunView>, count: usize) {

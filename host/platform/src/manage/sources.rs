@@ -5,11 +5,13 @@ mod create;
 mod delete;
 pub(super) mod endpoints;
 mod naming;
+mod recording;
 mod run;
 mod update;
 
 use domain::ids::{ComponentId, SourceId, UserId};
 use domain::paging::PageQuery;
+use domain::runs::RecordingMode;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use store::Lookup;
@@ -22,6 +24,8 @@ use crate::{Caller, Error, Noun, Platform};
 pub(super) use create::change_ms;
 pub use create::{CreateSource, create};
 pub use delete::delete;
+pub use recording::set_recording;
+pub(crate) use run::run_triggered;
 pub use run::{SourceRun, run};
 pub use update::{UpdateSource, update};
 
@@ -35,6 +39,8 @@ pub struct SourceView {
     pub component_id: ComponentId,
     pub configured_props: Map<String, Value>,
     pub active: bool,
+    /// Which of its runs are recorded.
+    pub recording: RecordingMode,
     pub created_at: u64,
     pub updated_at: u64,
     pub name: String,
@@ -63,6 +69,7 @@ pub fn view(caller: &Caller, platform: &Platform, source: Source) -> SourceView 
         component_id: source.revision.component_id,
         configured_props,
         active: source.is_active,
+        recording: source.recording,
         created_at: source.created_at,
         updated_at: source.updated_at,
         name: source.name,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use domain::component::Description;
 use domain::ids::{AccountId, ComponentId, EndpointKey, SourceId};
 use domain::props::{PropDefinition, PropType};
+use domain::runs::RecordingMode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -26,6 +27,9 @@ pub struct Source {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub endpoints: BTreeMap<String, EndpointKey>,
     pub is_active: bool,
+    /// Which of its runs are recorded.
+    #[serde(default)]
+    pub recording: RecordingMode,
     pub phase: Phase,
     pub revision: Revision,
     pub created_at: u64,

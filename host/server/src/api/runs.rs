@@ -1,11 +1,14 @@
 //! Records of runs.
 
 use domain::ids::RunId;
-use domain::runs::State;
+use domain::runs::{RecordingMode, State};
 use domain::trace::TraceId;
 use platform::Error;
+use platform::manage::replays::{self, ReplayRequest};
 use platform::manage::runs::{self, RunQuery};
+use platform::manage::sources;
 
+use super::components::code_request;
 use super::{Answer, Context, Parameters};
 
 pub(crate) async fn of_source(context: Context) -> Result<Answer, Error> {
@@ -19,7 +22,32 @@ pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
-    Ok(Answer::data(runs::find(context.caller()?, context.platform(), context.path("id")).await?))
+    Ok(Answer::data(runs::show(context.caller()?, context.platform(), context.path("id")).await?))
+}
+
+pub(crate) async fn replay(context: Context) -> Result<Answer, Error> {
+    let is_live = context.parameters.flag("live")?.unwrap_or(false);
+    let request = ReplayRequest { code: code_request(&context.parameters)?, is_live };
+    Ok(Answer::data(replays::replay(context.caller()?, context.platform(), context.path("id"), request).await?))
+}
+
+pub(crate) async fn retry(context: Context) -> Result<Answer, Error> {
+    Ok(Answer::data(replays::retry(context.caller()?, context.platform(), context.path("id")).await?))
+}
+
+pub(crate) async fn shadow(context: Context) -> Result<Answer, Error> {
+    let runs = context.parameters.whole_number("runs")?.unwrap_or(20);
+    let runs = usize::try_from(runs).unwrap_or(usize::MAX);
+    let (code, id) = (code_request(&context.parameters)?, context.path("id"));
+    Ok(Answer::data(replays::shadow(context.caller()?, context.platform(), id, code, runs).await?))
+}
+
+pub(crate) async fn set_recording(context: Context) -> Result<Answer, Error> {
+    let (caller, platform) = (context.caller()?, context.platform());
+    let mode = RecordingMode::parse(&context.parameters.required_text("mode")?);
+    let mode = mode.map_err(|_| Error::expected("mode", "`off`, `errors`, `all`, or one in many: `1/100`"))?;
+    let source = sources::set_recording(caller, platform, context.path("id"), mode).await?;
+    Ok(Answer::data(sources::view(caller, platform, source)))
 }
 
 fn run_query(parameters: &Parameters) -> Result<RunQuery, Error> {

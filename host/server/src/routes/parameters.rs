@@ -44,6 +44,20 @@ pub(super) const EVENTS: [Parameter; 5] = [
     optional("expand", OneOf(&["event"]), "`event` returns events whole, however large"),
     EVENT_NAME_OF,
 ];
+pub(super) const REPLAY: [Parameter; 5] = [
+    CODE_TEXT,
+    CODE_URL,
+    FILES,
+    FILENAME,
+    optional("live", Boolean, "Ask the real services for what was not recorded"),
+];
+pub(super) const SHADOW: [Parameter; 5] =
+    [CODE_TEXT, CODE_URL, FILES, FILENAME, optional("runs", Integer, "How many, 200 at most; 20 when absent")];
+pub(super) const RECORDING: [Parameter; 1] = [required(
+    "mode",
+    Pattern("^(off|errors|all|1/[1-9][0-9]{0,8})$"),
+    "`off`, `errors`, `all`, or errors and one in many of the others: `1/100`",
+)];
 pub(super) const RUNS: [Parameter; 6] = [
     PAGE_SIZE,
     optional("after", Pattern("^[0-9A-Za-z]{27}$"), "The id of a run: runs that began before it"),

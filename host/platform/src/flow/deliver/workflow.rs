@@ -208,7 +208,7 @@ fn is_too_much(error: &CommitError) -> bool {
 
 impl WorkflowRun {
     fn take(&mut self, step: &Step, executed: Executed, platform: &Platform) {
-        let Executed { transaction, outcome } = executed;
+        let Executed { transaction, outcome, .. } = executed;
         let (limits, scope) = (&platform.config.limits, transaction.scope().to_owned());
         self.usage = self.usage.plus(outcome.usage);
         self.transactions.push(transaction);

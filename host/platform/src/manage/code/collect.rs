@@ -8,7 +8,7 @@ use store::{CommitError, Enqueue, Lookup, Op, Precondition, Tenant};
 use super::Resolved;
 use crate::manage::chores::clear_emitter;
 use crate::ports::Program;
-use crate::records::{Component, Job, Origin, RecordError, Revision, Source, Stored, Workflow, shelf};
+use crate::records::{Component, Job, Origin, RecordError, Recording, Revision, Source, Stored, Workflow, shelf};
 use crate::{Caller, Error, Noun, Platform};
 
 /// Queued with the batch that takes the code out of use.
@@ -137,9 +137,12 @@ pub(in crate::manage) async fn collect(
     let sources = shelf::list_all::<Source>(&*platform.store, tenant).await?;
     let components = shelf::list_all::<Component>(&*platform.store, tenant).await?;
     let workflows = shelf::list_all::<Workflow>(&*platform.store, tenant).await?;
+    // What was recorded can be replayed as long as it is kept.
+    let recordings = shelf::list_all::<Recording>(&*platform.store, tenant).await?;
     let is_used = sources.iter().any(|kept| kept.record.revision.program == digest)
         || components.iter().any(|kept| kept.record.program == digest)
-        || workflows.iter().flat_map(|kept| &kept.record.steps).any(|step| step.program == digest);
+        || workflows.iter().flat_map(|kept| &kept.record.steps).any(|step| step.program == digest)
+        || recordings.iter().any(|kept| kept.record.program == digest);
     if is_used {
         return Ok(true);
     }

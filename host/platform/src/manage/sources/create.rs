@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::component::{Hook, Kind};
 use domain::ids::{EmitterId, SourceId};
+use domain::runs::RecordingMode;
 use serde_json::{Map, Value};
 use store::{Batch, CommitError, Enqueue, Op};
 
@@ -83,6 +84,7 @@ fn new_source(platform: &Platform, id: SourceId, name: String, revision: Revisio
         endpoint_key: endpoints::new_key(platform),
         endpoints: BTreeMap::new(),
         is_active: true,
+        recording: RecordingMode::default(),
         phase: Phase::Deploying { until_ms },
         revision,
         created_at: now,

@@ -37,6 +37,16 @@ pub struct SourceRun {
 
 /// Answers when the run is committed. An inactive source can be run too: that is how one tries it out.
 pub async fn run(caller: &Caller, platform: &Platform, id: &str, event: Value) -> Result<SourceRun, Error> {
+    run_triggered(caller, platform, id, event, Trigger::of(TriggerKind::Manual)).await
+}
+
+pub(crate) async fn run_triggered(
+    caller: &Caller,
+    platform: &Platform,
+    id: &str,
+    event: Value,
+    trigger: Trigger,
+) -> Result<SourceRun, Error> {
     let source = find(caller, platform, id).await?;
     check_quota(caller, platform).await?;
     let replied = Arc::<ReplySlot>::default();
@@ -45,7 +55,7 @@ pub async fn run(caller: &Caller, platform: &Platform, id: &str, event: Value) -
         target: Target::of_source(&source),
         call: Call::Run { event: event.into() },
         limits: RunLimits::interactive(&platform.config.limits),
-        trigger: Trigger::of(TriggerKind::Manual),
+        trigger,
         queued_at_ms: platform.clock.now_ms(),
         reply: Some(replied.clone()),
     };

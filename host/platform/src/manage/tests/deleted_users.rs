@@ -19,7 +19,7 @@ use crate::records::{AuthType, Job, User, names};
 use crate::{Caller, Error, Secret};
 
 /// Every kind of record there is; a new one has to be thought of when an account is deleted.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 15] = [
     "source",
     "component",
     "program",
@@ -29,6 +29,8 @@ const KINDS: [&str; 13] = [
     "auto_subscription",
     "workflow",
     "dead_letter",
+    "recording",
+    "tape",
     "acceptance",
     "dedupe",
     "api_key",

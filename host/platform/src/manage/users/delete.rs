@@ -13,8 +13,8 @@ use crate::manage::chores::{clear_emitter, clear_values};
 use crate::manage::hooks::stop_timers;
 use crate::manage::sources::{change_ms, endpoints};
 use crate::records::{
-    Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Source, Stored, Subscription, User,
-    Webhook, Workflow, decode, names, shelf,
+    Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Recording, Source, Stored, Subscription,
+    Tape, User, Webhook, Workflow, decode, names, shelf,
 };
 use crate::{Caller, Error, Noun, Platform};
 
@@ -22,7 +22,7 @@ use crate::{Caller, Error, Noun, Platform};
 const AT_ONCE: u32 = 100;
 
 /// What an account may have besides sources and keys, which leave more behind than their record.
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 12] = [
     Component::KIND,
     crate::ports::Program::KIND,
     Webhook::KIND,
@@ -31,6 +31,8 @@ const KINDS: [&str; 10] = [
     AutoSubscription::KIND,
     Workflow::KIND,
     DeadLetter::KIND,
+    Recording::KIND,
+    Tape::KIND,
     Acceptance::KIND,
     Dedupe::KIND,
 ];

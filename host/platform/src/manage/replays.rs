@@ -1,0 +1,225 @@
+//! Recorded runs, run again: as they were, on other code, and for real.
+//!
+//! A replay has no effect: it gets the answers that were recorded, and what it does is compared, not committed. Its fuel is
+//! charged like that of any run.
+
+use std::sync::Arc;
+
+use domain::replay::{Deeds, Difference, Verdict, compare};
+use domain::runs::{Trigger, TriggerKind};
+use serde::Serialize;
+use serde_json::Value;
+use store::{Lookup, Page, Tenant};
+
+use super::code::{self, CodeRequest};
+use super::sources::{self, SourceRun};
+use super::users::check_quota;
+use crate::invoke::{Content, Offline, Owner, ReplySlot, read_recording, shown_reply, usage_operations};
+use crate::ports::{Priority, Program, Replay, ReplayMode, RunLimits, Task};
+use crate::records::{Recording, Tape, shelf};
+use crate::{Caller, Error, Noun, Platform};
+
+/// Recordings that one shadow run goes through.
+pub const SHADOW_MAXIMUM: usize = 200;
+/// Recordings read to find those of one source.
+const LOOKED_THROUGH: u32 = 1000;
+
+#[derive(Clone, Debug, Default)]
+pub struct ReplayRequest {
+    /// Other code to run on the recorded answers; the code of the run when empty.
+    pub code: CodeRequest,
+    /// Ask the real services for what was not recorded.
+    pub is_live: bool,
+}
+
+/// How a replay went.
+#[derive(Debug, Serialize)]
+pub struct ReplayView {
+    pub run_id: String,
+    pub verdict: Verdict,
+    pub differences: Vec<Difference>,
+    /// What the replay did.
+    pub replayed: Deeds,
+}
+
+/// How recorded runs go on new code.
+#[derive(Debug, Serialize)]
+pub struct ShadowView {
+    pub runs: usize,
+    pub unchanged: usize,
+    pub changed: usize,
+    /// They asked for something that was not recorded.
+    pub diverged: usize,
+    /// Runs that fail now and did not before.
+    pub new_errors: usize,
+    /// Of all runs together, new against recorded.
+    pub fuel_change_percent: f64,
+    /// Those that are not unchanged.
+    pub details: Vec<ReplayView>,
+}
+
+pub async fn replay(
+    caller: &Caller,
+    platform: &Platform,
+    run_id: &str,
+    request: ReplayRequest,
+) -> Result<ReplayView, Error> {
+    let recording = find(caller, platform, run_id).await?;
+    check_quota(caller, platform).await?;
+    let (program, mode) = match request.code.is_empty() {
+        true => (program_of(caller, platform, &recording).await?, ReplayMode::Exact),
+        false => (code::compile(caller, platform, request.code).await?.1, ReplayMode::ByQuestion),
+    };
+    let mode = if request.is_live { ReplayMode::Live } else { mode };
+    run_again(caller, platform, &recording, &program, mode).await
+}
+
+/// Runs the last recorded runs of a source on new code, before anything changes.
+pub async fn shadow(
+    caller: &Caller,
+    platform: &Platform,
+    source_id: &str,
+    code: CodeRequest,
+    runs: usize,
+) -> Result<ShadowView, Error> {
+    let source = sources::find(caller, platform, source_id).await?;
+    let recordings = of_emitter(caller, platform, source.id.as_str(), runs.min(SHADOW_MAXIMUM)).await?;
+    let (_, program) = code::compile(caller, platform, code).await?;
+    let mut view = ShadowView {
+        runs: recordings.len(),
+        unchanged: 0,
+        changed: 0,
+        diverged: 0,
+        new_errors: 0,
+        fuel_change_percent: 0.0,
+        details: Vec::new(),
+    };
+    let (mut before, mut after) = (0_u64, 0_u64);
+    for recording in recordings {
+        check_quota(caller, platform).await?;
+        let recorded = content(caller, platform, &recording.run_id).await?.deeds;
+        let replayed = run_again(caller, platform, &recording, &program, ReplayMode::ByQuestion).await?;
+        (before, after) = (before.saturating_add(recorded.fuel), after.saturating_add(replayed.replayed.fuel));
+        view.count(&recorded, replayed);
+    }
+    if before > 0 {
+        let change = (after as f64 / before as f64 - 1.0) * 100.0;
+        view.fuel_change_percent = (change * 10.0).round() / 10.0;
+    }
+    Ok(view)
+}
+
+/// Runs a source once more on the same event, for real: a new run with all effects.
+pub async fn retry(caller: &Caller, platform: &Platform, run_id: &str) -> Result<SourceRun, Error> {
+    let recording = find(caller, platform, run_id).await?;
+    if !recording.emitter_id.starts_with(domain::ids::SourceId::PREFIX) {
+        return Err(Error::expected("id", "a run of a source; actions are run again with `run`"));
+    }
+    let input = content(caller, platform, run_id).await?.input();
+    let trigger = Trigger { kind: TriggerKind::Retry, id: Some(run_id.to_owned()) };
+    sources::run_triggered(caller, platform, &recording.emitter_id, input, trigger).await
+}
+
+/// What a recorded run was given; none when it was not recorded.
+pub(super) async fn input(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Option<Value>, Error> {
+    match shelf::find::<Tape>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await? {
+        Some(kept) => Ok(Some(read_recording(platform, &caller.tenant, &kept.record)?.input())),
+        None => Ok(None),
+    }
+}
+
+async fn find(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Recording, Error> {
+    let found = shelf::find::<Recording>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await?;
+    match found {
+        Some(kept) => Ok(kept.record),
+        // Tells apart what never was and what was not recorded.
+        None => match super::runs::find(caller, platform, run_id).await {
+            Ok(_) => Err(Error::not_found(Noun::Recording, run_id)),
+            Err(error) => Err(error),
+        },
+    }
+}
+
+async fn content(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Content, Error> {
+    let found = shelf::find::<Tape>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await?;
+    let kept = found.ok_or_else(|| Error::not_found(Noun::Recording, run_id))?;
+    read_recording(platform, &caller.tenant, &kept.record)
+}
+
+/// The newest ones.
+async fn of_emitter(
+    caller: &Caller,
+    platform: &Platform,
+    emitter: &str,
+    count: usize,
+) -> Result<Vec<Recording>, Error> {
+    let page = Page::newest(LOOKED_THROUGH);
+    let listed = shelf::list::<Recording>(&*platform.store, &caller.tenant, page).await?;
+    let of_emitter = listed.items.into_iter().map(|kept| kept.record).filter(|one| one.emitter_id == emitter);
+    Ok(of_emitter.take(count).collect())
+}
+
+async fn program_of(caller: &Caller, platform: &Platform, recording: &Recording) -> Result<Arc<Program>, Error> {
+    let Recording { origin, program, .. } = recording;
+    platform.programs.find(&*platform.store, &caller.tenant, *origin, program).await
+}
+
+async fn run_again(
+    caller: &Caller,
+    platform: &Platform,
+    recording: &Recording,
+    program: &Arc<Program>,
+    mode: ReplayMode,
+) -> Result<ReplayView, Error> {
+    let content = content(caller, platform, &recording.run_id).await?;
+    let limits = RunLimits {
+        fuel: content.fuel_limit,
+        memory_bytes: content.memory_bytes,
+        ..RunLimits::background(&platform.config.limits)
+    };
+    let replay = Some(Replay { recording: content.answers(), mode });
+    let task = Task { tenant: caller.tenant.to_string(), call: content.call.clone(), limits, replay };
+    let reply = Arc::<ReplySlot>::default();
+    let services = Arc::new(Offline::new(platform, &caller.tenant, &recording.emitter_id, reply.clone()));
+    let outcome = platform.sandbox.run(program, &task, Priority::Normal, services).await?;
+    let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
+    let mut batch = platform.batch(&caller.tenant);
+    batch.operations = usage_operations(platform, owner, &outcome.usage, false);
+    platform.store.commit(batch).await?;
+    let replayed = Deeds::of(&outcome, reply.take().as_ref().map(shown_reply));
+    let (verdict, differences) = compare(&content.deeds, &replayed);
+    Ok(ReplayView { run_id: recording.run_id.clone(), verdict, differences, replayed })
+}
+
+// === impl ShadowView ===
+
+impl ShadowView {
+    fn count(&mut self, recorded: &Deeds, replayed: ReplayView) {
+        if recorded.error.is_none() && replayed.replayed.error.is_some() {
+            self.new_errors += 1;
+        }
+        match replayed.verdict {
+            Verdict::Identical | Verdict::OnlyFuel => {
+                self.unchanged += 1;
+                return;
+            }
+            Verdict::Different => self.changed += 1,
+            Verdict::Diverged => self.diverged += 1,
+        }
+        self.details.push(replayed);
+    }
+}
+
+/// Of a source that is deleted.
+pub(super) async fn delete_of(tenant: &Tenant, platform: &Platform, emitter: &str) -> Result<(), Error> {
+    let page = Page::newest(LOOKED_THROUGH);
+    let listed = shelf::list::<Recording>(&*platform.store, tenant, page).await?;
+    let mut batch = platform.batch(tenant);
+    for kept in listed.items.iter().filter(|kept| kept.record.emitter_id == emitter) {
+        batch.operations.extend(crate::invoke::delete_recording(&kept.record));
+    }
+    if !batch.operations.is_empty() {
+        platform.store.commit(batch).await?;
+    }
+    Ok(())
+}
