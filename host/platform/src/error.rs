@@ -51,6 +51,8 @@ pub enum Error {
     InUse { noun: Noun, id: String, used_by: Vec<UsedBy> },
     #[error("an account has at most {limit} of these: {noun}s")]
     TooMany { noun: Noun, limit: usize },
+    #[error("the account keeps as much as it may, {limit_bytes} bytes; delete events, sources or components")]
+    NoRoom { limit_bytes: u64 },
     #[error("{0}")]
     Full(#[from] Full),
     #[error("the component cannot be linked: {0}")]

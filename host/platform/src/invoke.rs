@@ -34,7 +34,7 @@ pub(crate) use execute::{Executed, execute};
 pub(crate) use invocation::{Invocation, Owner, Target, Values};
 pub(crate) use key_queues::KeyQueues;
 pub(crate) use listeners::Listeners;
-pub(crate) use listeners::{Deliveries, Outgoing, Sender, deliveries};
+pub(crate) use listeners::{Deliveries, Outgoing, Room, Sender, deliveries, missing_deliveries};
 pub(crate) use record::append_record;
 pub(crate) use reply::ReplySlot;
 pub(crate) use services::write_operations;

@@ -28,6 +28,7 @@ pub mod vault;
 mod caller;
 mod effects;
 mod error;
+mod keeping;
 mod key_uses;
 mod platform;
 mod programs;

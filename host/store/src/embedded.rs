@@ -213,6 +213,11 @@ impl Reads for Embedded {
         let (tenant, counters) = (tenant.clone(), counters.to_vec());
         self.readers.read(move |reader| reading::counters(reader, &tenant, &counters)).await
     }
+
+    async fn stored_bytes(&self, tenant: &Tenant) -> Result<u64, Error> {
+        let tenant = tenant.clone();
+        self.readers.read(move |reader| reading::stored_bytes(reader, &tenant)).await
+    }
 }
 
 #[async_trait]

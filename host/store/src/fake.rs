@@ -199,6 +199,15 @@ impl Reads for Memory {
         let known = self.owned(tenant, |owned| owned.counters.clone());
         Ok(counters.iter().map(|name| known.get(name).copied().unwrap_or_default()).collect())
     }
+
+    async fn stored_bytes(&self, tenant: &Tenant) -> Result<u64, Error> {
+        Ok(self.owned(tenant, |owned| {
+            let records = owned.records.values().flat_map(BTreeMap::values).map(|record| count(record.value.len()));
+            let streams = owned.emitters.values().flat_map(|emitter| emitter.streams.values());
+            let entries = streams.flat_map(BTreeMap::values).map(|value| count(value.len()));
+            records.chain(entries).chain(owned.scopes.values().map(apply::scope_size)).sum()
+        }))
+    }
 }
 
 #[async_trait]

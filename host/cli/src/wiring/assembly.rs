@@ -42,6 +42,7 @@ pub(crate) async fn open_platform(
         cache_folder: Some(cache.clone()),
         cache_key: vault.derive("cache"),
         runs: settings.share.get("runs"),
+        image_bytes: settings.share.get("image_bytes"),
         waiting_runs: settings.share.get("waiting_runs"),
         isolation: super::isolation::of(settings),
         ..sandbox::Config::default()

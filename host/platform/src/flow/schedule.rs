@@ -13,6 +13,9 @@ use crate::Error;
 use crate::invoke::Frame;
 use crate::records::Timer;
 
+/// A tick of a tenant whose queue is full looks again after this.
+const QUEUE_LOOK_MS: u64 = 1000;
+
 // === impl Flow ===
 
 impl Flow {
@@ -32,6 +35,10 @@ impl Flow {
         let (Some(source), Ok(schedule)) = (source, Schedule::parse(&timer.schedule, minimum)) else {
             return self.end_timer(tick).await;
         };
+        // What the tick would cause has no room: it is late, and not lost.
+        if self.platform.check_queue(&tick.tenant).is_err() {
+            return Ok(Completion::Released { until_ms: self.platform.clock.now_ms().saturating_add(QUEUE_LOOK_MS) });
+        }
         let event = schedule.event(self.platform.clock.instant_ms()).into();
         let run = QueuedRun {
             tenant: &tick.tenant,

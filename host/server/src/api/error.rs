@@ -161,6 +161,9 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         Error::TooMany { noun, limit } => {
             with(StatusCode::FORBIDDEN, "limit_reached", json!({"of": noun.as_snake_case(), "limit": limit}))
         }
+        Error::NoRoom { limit_bytes } => {
+            with(StatusCode::FORBIDDEN, "limit_reached", json!({"of": "stored_bytes", "limit": limit_bytes}))
+        }
         Error::Taken { noun, .. } => told(StatusCode::CONFLICT, &format!("{}_taken", noun.as_snake_case())),
         Error::Busy { noun, .. } => told(StatusCode::CONFLICT, &format!("{}_busy", noun.as_snake_case())),
         Error::InUse { noun, used_by, .. } => {

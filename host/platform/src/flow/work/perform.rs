@@ -190,9 +190,12 @@ impl Flow {
         let QueuedRun { tenant, source, event, trigger, queued_at_ms, mut frame } = run;
         let plan = match self.quota.check(&self.platform, tenant).await {
             Ok(plan) => plan,
-            Err(Error::Quota(quota)) => {
-                self.report_quota(tenant, source, &quota).await;
-                return Ok(self.wait_for_quota(&quota));
+            Err(error @ (Error::Quota(_) | Error::NoRoom { .. })) => {
+                self.report_refusal(tenant, source, &error).await;
+                return Ok(match &error {
+                    Error::Quota(quota) => self.wait_for_quota(quota),
+                    _ => self.wait_for_room(),
+                });
             }
             Err(error) => return Err(error),
         };
@@ -226,6 +229,11 @@ impl Flow {
     pub(crate) fn wait_for_quota(&self, quota: &QuotaError) -> Completion {
         let look_ms = self.platform.clock.now_ms().saturating_add(QUOTA_LOOK_MS);
         Completion::Released { until_ms: resets_at_ms(quota).min(look_ms) }
+    }
+
+    /// What was accepted stays in the queue until there is room for what its run keeps.
+    pub(crate) fn wait_for_room(&self) -> Completion {
+        Completion::Released { until_ms: self.platform.clock.now_ms().saturating_add(QUOTA_LOOK_MS) }
     }
 
     pub(crate) async fn source(&self, tenant: &Tenant, id: &SourceId) -> Result<Option<Arc<Source>>, Error> {
