@@ -21,6 +21,7 @@
 pub mod paging;
 pub mod ports;
 pub mod secret;
+pub mod watching;
 
 pub mod records;
 pub mod vault;

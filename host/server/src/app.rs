@@ -14,6 +14,7 @@ use hyper::http::request;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use platform::manage;
 use platform::manage::keys::authenticate;
+use platform::watching::{Doing, watch};
 use platform::{Caller, Error, KeyProblem, Platform, Secret};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
@@ -29,7 +30,6 @@ use crate::ingress::TrustedProxy;
 use crate::metrics::Metrics;
 use crate::plugin::Plugin;
 use crate::route::{Access, RequestBody, Route};
-use crate::watchdog::watch;
 use crate::{docs, openapi, progress, reading, routes};
 
 /// What an application is made of.
@@ -145,7 +145,9 @@ impl App {
         if let Some((plugin, access)) = self.plugin_for(&head) {
             note_route(plugin.route());
             let answered = match self.admit(access, &head, plugin.route()).await {
-                Ok(caller) => watch("plugin", plugin.handle(Request::from_parts(head, body), caller)).await,
+                Ok(caller) => {
+                    watch(Doing::Route("plugin"), plugin.handle(Request::from_parts(head, body), caller)).await
+                }
                 Err(response) => response,
             };
             return ("plugin", answered);
@@ -154,7 +156,7 @@ impl App {
             Ok(found) => {
                 let path = found.route.path;
                 note_route(path);
-                let answered = watch(path, self.call(found, head, body)).await;
+                let answered = watch(Doing::Route(path), self.call(found, head, body)).await;
                 (path, answered.unwrap_or_else(|refused| refused))
             }
             Err(refusal) => ("none", self.refuse(refusal)),
@@ -223,7 +225,7 @@ impl App {
             return Ok(progress::follow(&self, work, fields));
         }
         // On a task of its own: a deploy whose client goes away is finished, not left half-way.
-        let answered = self.tasks.spawn(watch(route.path, work)).await;
+        let answered = self.tasks.spawn(watch(Doing::Route(route.path), work)).await;
         match answered {
             Ok(Ok(answer)) => Ok(answer.into_response(&fields)),
             Ok(Err(error)) => Err(self.refuse_error(error)),

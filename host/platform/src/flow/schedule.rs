@@ -8,10 +8,11 @@ use domain::timers::Schedule;
 use store::{Lease, Op, Tick};
 
 use super::handle::Flow;
-use super::work::{Completion, QueuedRun};
+use super::work::{Completion, QueuedRun, TIMER};
 use crate::Error;
 use crate::invoke::Frame;
 use crate::records::Timer;
+use crate::watching::watch;
 
 /// A tick of a tenant whose queue is full looks again after this.
 const QUEUE_LOOK_MS: u64 = 1000;
@@ -23,7 +24,7 @@ impl Flow {
         let lease = Lease::from(tick.lease.clone());
         let ended = match self.tenant_gate.enter(tick.tenant.as_str(), self.platform.clock.now_ms()) {
             Err(until_ms) => Ok(Completion::Released { until_ms }),
-            Ok(_place) => self.renewing_lease(&tick.tenant, &lease, self.run_tick(tick)).await,
+            Ok(_place) => watch(TIMER, self.renewing_lease(&tick.tenant, &lease, self.run_tick(tick))).await,
         };
         self.complete(&tick.tenant, &lease, ended).await;
     }
