@@ -79,6 +79,8 @@ pub enum Error {
     Changed,
     #[error("other runs kept changing the values this run had read; retry when there are fewer of them")]
     Contended,
+    #[error("the server's disk is full: nothing can be changed until there is room")]
+    DiskFull(#[source] store::Error),
     #[error("the store is unavailable")]
     Store(#[source] store::Error),
     #[error("the store refused a batch")]
@@ -179,7 +181,10 @@ impl Error {
 
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
-        Self::Store(error)
+        match error {
+            error @ store::Error::DiskFull(_) => Self::DiskFull(error),
+            error => Self::Store(error),
+        }
     }
 }
 
@@ -187,7 +192,7 @@ impl From<store::CommitError> for Error {
     fn from(error: store::CommitError) -> Self {
         match error {
             store::CommitError::Conflict { .. } => Self::Changed,
-            store::CommitError::Unavailable(error) => Self::Store(error),
+            store::CommitError::Unavailable(error) => error.into(),
             refused => Self::Batch(refused),
         }
     }
@@ -196,7 +201,7 @@ impl From<store::CommitError> for Error {
 impl From<ShelfError> for Error {
     fn from(error: ShelfError) -> Self {
         match error {
-            ShelfError::Store(error) => Self::Store(error),
+            ShelfError::Store(error) => error.into(),
             ShelfError::Record(error) => Self::Record(error),
         }
     }

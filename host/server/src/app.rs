@@ -352,12 +352,18 @@ impl App {
         refuse(error, self.platform().clock().now_ms())
     }
 
-    /// Whether new work should be sent here.
-    pub(crate) async fn is_ready(&self) -> bool {
+    /// Why no new work should be sent here.
+    pub(crate) async fn why_unready(&self) -> Option<String> {
         /// A load balancer asks every few seconds.
         const PATIENCE: Duration = Duration::from_secs(2);
-        let asked = tokio::time::timeout(PATIENCE, manage::health::check_store(self.platform())).await;
-        !self.is_draining.load(Ordering::Relaxed) && matches!(asked, Ok(Ok(())))
+        if self.is_draining.load(Ordering::Relaxed) {
+            return Some("the server is about to stop".to_owned());
+        }
+        match tokio::time::timeout(PATIENCE, manage::health::check_store(self.platform())).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("the store does not answer".to_owned()),
+        }
     }
 }
 
@@ -395,9 +401,4 @@ fn known_method(method: &Method) -> &'static str {
 /// In the span of the request: what it was for, without what the client wrote.
 fn note_route(template: &str) {
     tracing::Span::current().record("http.route", template);
-}
-
-/// For the health of the process, as a status.
-pub(crate) fn readiness(is_ready: bool) -> StatusCode {
-    if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
 }

@@ -6,6 +6,7 @@
 mod apply;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -23,6 +24,7 @@ use crate::{
 
 pub struct Memory {
     state: Mutex<State>,
+    is_full: AtomicBool,
     pulse: Pulse,
     feed: Feed,
 }
@@ -74,13 +76,23 @@ impl Default for Memory {
         let index = Index::new(PARTITIONS, 0);
         let (tenants, directory) = (HashMap::new(), HashMap::new());
         let state = State { tenants, index, locks: Locks::default(), directory, last_position: 0 };
-        Self { state: Mutex::new(state), pulse: Pulse::new(), feed: Feed::new(Bounds::default()) }
+        Self {
+            state: Mutex::new(state),
+            is_full: AtomicBool::new(false),
+            pulse: Pulse::new(),
+            feed: Feed::new(Bounds::default()),
+        }
     }
 }
 
 impl Memory {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// From now on it is as a store on a full disk, or no longer.
+    pub fn set_full(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::Relaxed);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -100,6 +112,10 @@ impl Memory {
 impl Store for Memory {
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.check()?;
+        if self.is_full.load(Ordering::Relaxed) {
+            let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
+            return Err(Error::from(rusqlite::Error::SqliteFailure(full, None)).into());
+        }
         let mut state = self.state();
         let committed = state.commit(&batch)?;
         // Before the next commit, so that entries are published in order.
