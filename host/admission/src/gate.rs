@@ -108,7 +108,8 @@ impl Gate {
     }
 
     /// How many are in, and how many wait.
-    pub fn load(&self) -> (u64, u64) {
+    #[cfg(test)]
+    fn load(&self) -> (u64, u64) {
         let state = self.lock();
         (state.running, state.waiting)
     }

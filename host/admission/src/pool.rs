@@ -43,12 +43,9 @@ impl Pool {
     }
 
     /// How much is taken, by all tenants.
-    pub fn used(&self) -> u64 {
+    #[cfg(test)]
+    fn used(&self) -> u64 {
         self.inner.lock().total
-    }
-
-    pub fn share(&self) -> Share {
-        self.inner.share
     }
 }
 

@@ -85,7 +85,7 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let folder_lock = lock_folder(&settings.data)?;
     let listener = listen(settings).await?;
     let url = settings.public_url.clone().unwrap_or(format!("http://{}", listener.local_addr()?));
-    let platform = open_platform(settings, &options.secrets, &options.network, &url).await?;
+    let (platform, sandbox) = open_platform(settings, &options.secrets, &options.network, &url).await?;
     let chosen_key = options.api_key.clone().map(Secret::new);
     let started = first_start::start(&platform, chosen_key.as_ref())
         .await
@@ -105,6 +105,10 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
         stop.clone(),
     );
     let metrics = Arc::<Metrics>::default();
+    if sandbox.report().is_some() {
+        let help = "Worker processes that ended when they should not have; each is started again for its next run.";
+        metrics.show("wellspring_worker_restarts_total", help, move || sandbox.worker_failures());
+    }
     server::watchdog::start(metrics.clone()).context("the watchdog did not start")?;
     let app = App::new(server::Parts {
         platform: platform.clone(),

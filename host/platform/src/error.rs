@@ -51,6 +51,8 @@ pub enum Error {
     InUse { noun: Noun, id: String, used_by: Vec<UsedBy> },
     #[error("an account has at most {limit} of these: {noun}s")]
     TooMany { noun: Noun, limit: usize },
+    #[error("the account keeps as much as it may, {limit_bytes} bytes; delete events, sources or components")]
+    NoRoom { limit_bytes: u64 },
     #[error("{0}")]
     Full(#[from] Full),
     #[error("the component cannot be linked: {0}")]
@@ -77,6 +79,8 @@ pub enum Error {
     Changed,
     #[error("other runs kept changing the values this run had read; retry when there are fewer of them")]
     Contended,
+    #[error("the server's disk is full: nothing can be changed until there is room")]
+    DiskFull(#[source] store::Error),
     #[error("the store is unavailable")]
     Store(#[source] store::Error),
     #[error("the store refused a batch")]
@@ -178,7 +182,10 @@ impl Error {
 
 impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
-        Self::Store(error)
+        match error {
+            error @ store::Error::DiskFull(_) => Self::DiskFull(error),
+            error => Self::Store(error),
+        }
     }
 }
 
@@ -186,7 +193,7 @@ impl From<store::CommitError> for Error {
     fn from(error: store::CommitError) -> Self {
         match error {
             store::CommitError::Conflict { .. } => Self::Changed,
-            store::CommitError::Unavailable(error) => Self::Store(error),
+            store::CommitError::Unavailable(error) => error.into(),
             refused => Self::Batch(refused),
         }
     }
@@ -195,7 +202,7 @@ impl From<store::CommitError> for Error {
 impl From<ShelfError> for Error {
     fn from(error: ShelfError) -> Self {
         match error {
-            ShelfError::Store(error) => Self::Store(error),
+            ShelfError::Store(error) => error.into(),
             ShelfError::Record(error) => Self::Record(error),
         }
     }

@@ -35,7 +35,7 @@ pub(crate) use execute::{Executed, execute};
 pub(crate) use invocation::{Invocation, Owner, Target, Values};
 pub(crate) use key_queues::KeyQueues;
 pub(crate) use listeners::Listeners;
-pub(crate) use listeners::{Deliveries, Outgoing, Sender, deliveries};
+pub(crate) use listeners::{Deliveries, Outgoing, Room, Sender, deliveries, missing_deliveries};
 pub(crate) use record::append_record;
 pub(crate) use recording::{
     Content, FIELD as RECORDING_FIELD, delete as delete_recording, read as read_recording, shown_reply,

@@ -21,6 +21,7 @@
 pub mod paging;
 pub mod ports;
 pub mod secret;
+pub mod watching;
 
 pub mod records;
 pub mod vault;
@@ -28,6 +29,7 @@ pub mod vault;
 mod caller;
 mod effects;
 mod error;
+mod keeping;
 mod key_uses;
 mod platform;
 mod programs;

@@ -9,6 +9,7 @@ use domain::users::Quotas;
 use store::{Batch, Store, Tenant};
 
 use crate::invoke::{Channels, KeyQueues, Listeners};
+use crate::keeping::Keeping;
 use crate::key_uses::KeyUses;
 use crate::manage::audit::{AuditLimits, Refusals};
 use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox};
@@ -37,6 +38,7 @@ pub struct Core {
     pools: Pools,
     key_uses: KeyUses,
     refusals: Refusals,
+    keeping: Keeping,
 }
 
 /// What a platform is made from.
@@ -83,6 +85,7 @@ impl Platform {
             listeners: Listeners::default(),
             key_uses: KeyUses::default(),
             refusals: Refusals::default(),
+            keeping: Keeping::default(),
             store,
             sandbox,
             linker,
@@ -130,6 +133,11 @@ impl Platform {
     /// How many refused calls of each account are recorded.
     pub(crate) fn refusals(&self) -> &Refusals {
         &self.0.refusals
+    }
+
+    /// What is known of how much tenants keep.
+    pub(crate) fn keeping(&self) -> &Keeping {
+        &self.0.keeping
     }
 
     /// When API keys were used last, as far as it is not stored yet.

@@ -1,6 +1,6 @@
-//! What tenants share of this host while they are served, and what one of them may have of it.
+//! What tenants share of this host while they are served, what one of them may have of it, and what one may keep.
 //!
-//! The bounds of what a tenant keeps (sources, events, state) are in [`Config`](crate::Config) and its limits.
+//! Further bounds of what a tenant keeps (sources, events, state) are in [`Config`](crate::Config) and its limits.
 
 use admission::{Bounds, Full, Gate, Pool, Share, Taken};
 
@@ -17,6 +17,13 @@ pub struct Shares {
     /// Components that are being linked and loaded.
     pub deploys: Share,
     pub waiting_deploys: Share,
+    /// For one tenant: saved components, also those that came with a source.
+    pub components: u64,
+    /// For one tenant: records, programs among them, events and values of `db`.
+    pub stored_bytes: u64,
+    /// For one tenant: deliveries and runs in the queue, and the bytes of their events.
+    pub queued_jobs: u64,
+    pub queued_bytes: u64,
 }
 
 /// What there is of each, and who has it.
@@ -36,6 +43,12 @@ impl Default for Shares {
             request_bytes: Share::new(256 << 20, 32 << 20),
             deploys: Share::new(8, 2),
             waiting_deploys: Share::new(1024, 64),
+            // Twice the sources: an update saves the new code before the old one goes.
+            components: 20_000,
+            stored_bytes: 4 << 30,
+            // Twice what one trigger may cause.
+            queued_jobs: 200_000,
+            queued_bytes: 1 << 30,
         }
     }
 }

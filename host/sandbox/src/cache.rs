@@ -2,7 +2,7 @@
 //!
 //! Files are written beside their name and renamed, so a reader sees a whole file or none. Each ends in a hash keyed with a
 //! secret of the server, which is checked whenever the file is opened: one that does not match is made again. The time of
-//! modification is that of the last use; over the quota, the least recently used images are removed.
+//! modification is that of the last use; when images take more room than they may, the least recently used go (`disk_quota.rs`).
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use admission::Share;
 use wasmtime::{Engine, Module};
 
 use crate::region::MACHINE_PAGE_BYTES;
@@ -19,15 +20,21 @@ mod disk_quota;
 
 use disk_quota::DiskQuota;
 
-/// Follows the content of a file. Code is an ELF object, whose readers do not mind what comes after.
-const TRAILER_MAGIC: &[u8; 8] = b"wellspr\x02";
+/// Follows the content of a file, then whose it is and its hash. Code is an ELF object, whose readers do not mind what
+/// comes after.
+const TRAILER_MAGIC: &[u8; 8] = b"wellspr\x03";
+const OWNER_BYTES: usize = 8;
 const HASH_BYTES: usize = 32;
-const TRAILER_BYTES: usize = TRAILER_MAGIC.len() + HASH_BYTES;
+const TRAILER_BYTES: usize = TRAILER_MAGIC.len() + OWNER_BYTES + HASH_BYTES;
 /// How names of files begin that are not whole yet.
 const UNFINISHED: &str = ".unfinished-";
 
 const CODE: &str = "engine";
 pub(crate) const IMAGES: &str = "images";
+
+/// The tenant that had a file made. It only decides which images go first, so it is not part of what is hashed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Owner([u8; OWNER_BYTES]);
 
 /// A folder of such files, or nothing at all. Cheap to clone.
 #[derive(Clone)]
@@ -42,15 +49,16 @@ pub(crate) struct Draft {
     pub(crate) snapshot: Arc<Snapshot>,
     /// With the name it will have.
     file: Option<(tempfile::NamedTempFile, PathBuf)>,
+    owner: Owner,
     disk_quota: Arc<DiskQuota>,
 }
 
 // === impl Cache ===
 
 impl Cache {
-    /// `key` is known to this server alone; `images_bytes` bounds the images. A folder that cannot be written is not
+    /// `key` is known to this server alone; `image_bytes` is the room for images. A folder that cannot be written is not
     /// used: everything is then made again at the next start.
-    pub(crate) fn new(folder: Option<PathBuf>, key: [u8; 32], images_bytes: u64) -> Self {
+    pub(crate) fn new(folder: Option<PathBuf>, key: [u8; 32], image_bytes: Share) -> Self {
         let folder = folder.filter(|folder| {
             let usable = fs::create_dir_all(folder.join(IMAGES)).and_then(|()| unfinished(folder));
             usable.inspect_err(|error| warn(folder, error)).is_ok()
@@ -60,7 +68,7 @@ impl Cache {
                 disk_quota::sweep(&folder.join(kind));
             }
         }
-        let disk_quota = Arc::new(DiskQuota::new(folder.as_ref().map(|folder| folder.join(IMAGES)), images_bytes));
+        let disk_quota = Arc::new(DiskQuota::new(folder.as_ref().map(|folder| folder.join(IMAGES)), image_bytes));
         Self { folder, key, disk_quota }
     }
 
@@ -83,7 +91,7 @@ impl Cache {
     /// Keeps code and returns it mapped from its file, so that its pages are the page cache's and not ours.
     pub(crate) fn keep_code(&self, key: &[u8; 32], code: Module) -> Module {
         let (Some(path), Ok(bytes)) = (self.path(CODE, key), code.serialize()) else { return code };
-        let written = self.write(&path, &bytes, |file| file.write_all(&bytes));
+        let written = self.write(&path, Owner::default(), &bytes, |file| file.write_all(&bytes));
         let is_kept = written.and_then(|file| persist(file, &path)).map_err(|error| warn(&path, &error)).is_ok();
         is_kept.then(|| self.find_code(code.engine(), key)).flatten().unwrap_or(code)
     }
@@ -106,17 +114,17 @@ impl Cache {
 
     /// Memory as a snapshot that is not kept yet. A file that cannot be written is an error: what would take its place,
     /// elsewhere and without a bound, would fill another disk.
-    pub(crate) fn draft(&self, kind: &'static str, key: &[u8; 32], memory: &[u8]) -> io::Result<Draft> {
+    pub(crate) fn draft(&self, kind: &'static str, key: &[u8; 32], owner: Owner, memory: &[u8]) -> io::Result<Draft> {
         let disk_quota = self.disk_quota.clone();
         let Some(path) = self.path(kind, key) else {
-            return Ok(Draft { snapshot: Snapshot::unnamed(memory)?, file: None, disk_quota });
+            return Ok(Draft { snapshot: Snapshot::unnamed(memory)?, file: None, owner, disk_quota });
         };
         if kind == IMAGES {
-            disk_quota.make_room(snapshot::stored_bytes(memory) as u64);
+            disk_quota.make_room(owner, snapshot::stored_bytes(memory) as u64);
         }
-        let file = self.write(&path, memory, |file| snapshot::write(file, memory))?;
+        let file = self.write(&path, owner, memory, |file| snapshot::write(file, memory))?;
         let snapshot = Snapshot::map(file.as_file().try_clone()?, memory.len())?;
-        Ok(Draft { snapshot, file: Some((file, path)), disk_quota })
+        Ok(Draft { snapshot, file: Some((file, path)), owner, disk_quota })
     }
 
     /// Removes the image under this name. Runs that have it mapped go on.
@@ -124,7 +132,7 @@ impl Cache {
         if let Some(path) = self.path(IMAGES, key)
             && fs::remove_file(&path).is_ok()
         {
-            self.disk_quota.measure();
+            self.disk_quota.remove(&path);
         }
     }
 
@@ -163,6 +171,7 @@ impl Cache {
     fn write(
         &self,
         path: &Path,
+        owner: Owner,
         content: &[u8],
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<tempfile::NamedTempFile> {
@@ -173,6 +182,7 @@ impl Cache {
         write(file.as_file_mut())?;
         file.seek(SeekFrom::Start(content.len() as u64))?;
         file.write_all(TRAILER_MAGIC)?;
+        file.write_all(&owner.0)?;
         file.write_all(&self.hash(content))?;
         Ok(file)
     }
@@ -182,16 +192,26 @@ impl Cache {
     }
 }
 
+// === impl Owner ===
+
+impl Owner {
+    pub(crate) fn of(tenant: &str) -> Self {
+        let mut owner = [0; OWNER_BYTES];
+        blake3::Hasher::new().update(tenant.as_bytes()).finalize_xof().fill(&mut owner);
+        Self(owner)
+    }
+}
+
 // === impl Draft ===
 
 impl Draft {
     pub(crate) fn keep(self) -> Arc<Snapshot> {
-        if let Some((file, path)) = self.file
-            && let Err(error) = persist(file, &path)
-        {
-            warn(&path, &error);
+        if let Some((file, path)) = self.file {
+            match persist(file, &path) {
+                Ok(()) => self.disk_quota.add(&path, self.owner),
+                Err(error) => warn(&path, &error),
+            }
         }
-        self.disk_quota.measure();
         self.snapshot
     }
 }
@@ -217,9 +237,19 @@ fn trailer(file: &mut File) -> io::Result<Option<(usize, [u8; HASH_BYTES])>> {
     let mut trailer = [0; TRAILER_BYTES];
     file.read_exact(&mut trailer)?;
     file.rewind()?;
-    let Some((magic, hash)) = trailer.split_first_chunk::<8>() else { return Ok(None) };
-    let Ok(hash) = hash.try_into() else { return Ok(None) };
-    Ok((magic == TRAILER_MAGIC).then_some((length as usize, hash)))
+    let Some((magic, rest)) = trailer.split_first_chunk::<8>() else { return Ok(None) };
+    let Some(hash) = rest.last_chunk::<HASH_BYTES>() else { return Ok(None) };
+    Ok((magic == TRAILER_MAGIC).then_some((length as usize, *hash)))
+}
+
+/// Whose file it is, if it is one that was written whole.
+fn owner_of_file(path: &Path) -> Option<Owner> {
+    let mut file = File::open(path).ok()?;
+    file.seek(SeekFrom::End(-(TRAILER_BYTES as i64))).ok()?;
+    let mut head = [0; TRAILER_MAGIC.len() + OWNER_BYTES];
+    file.read_exact(&mut head).ok()?;
+    let (magic, owner) = head.split_first_chunk::<8>()?;
+    (magic == TRAILER_MAGIC).then(|| owner.try_into().ok().map(Owner)).flatten()
 }
 
 #[cfg(test)]

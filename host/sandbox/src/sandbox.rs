@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use admission::{Bounds, Full, Gate, Share};
 use lru::LruCache;
 
-use crate::cache::{Cache, Draft, IMAGES};
+use crate::cache::{Cache, Draft, IMAGES, Owner};
 use crate::compile::Compiler;
 use crate::engine::{Engine, RewriteError};
 use crate::isolated::{self, EngineFiles, Processes, Report, Workers};
@@ -43,7 +43,7 @@ pub struct Config {
     /// A secret of the server: files of the cache are trusted when they are hashed with it.
     pub cache_key: [u8; 32],
     /// The disk quota of images.
-    pub images_bytes: u64,
+    pub image_bytes: Share,
     /// The largest image.
     pub max_image_bytes: usize,
 }
@@ -149,7 +149,7 @@ pub enum Error {
 impl Sandbox {
     /// Compiles the engine, or maps it from the cache, and takes the base image.
     pub async fn open(config: Config) -> Result<Self, Error> {
-        let cache = Cache::new(config.cache_folder.clone(), config.cache_key, config.images_bytes);
+        let cache = Cache::new(config.cache_folder.clone(), config.cache_key, config.image_bytes);
         let engine = Engine::new(&config, &cache)?;
         let base = base_image(&engine, &cache).await?;
         let gate = Gate::new("runs", Bounds { places: config.runs, waiting: config.waiting_runs });
@@ -178,28 +178,30 @@ impl Sandbox {
 
     /// Evaluates a component and keeps its image. Nothing is kept of one that does not load.
     pub async fn build(&self, program: Arc<Program>, limits: Limits) -> Result<Built, LoadError> {
-        self.build_metered(program, limits, &mut Usage::default()).await
+        self.build_metered("", program, limits, &mut Usage::default()).await
     }
 
-    /// The same, and counts what it took, also of one that does not load.
+    /// The same for a tenant, whose share of the disk the image is part of. Counts what it took, also of one that does not
+    /// load.
     pub async fn build_metered(
         &self,
+        tenant: &str,
         program: Arc<Program>,
         limits: Limits,
         usage: &mut Usage,
     ) -> Result<Built, LoadError> {
         let inner = &self.inner;
-        let key = inner.image_key(&program);
+        let (key, owner) = (inner.image_key(&program), Owner::of(tenant));
         let (snapshot, description, logs) = match &inner.workers {
             None => {
                 let (memory, logs) = load(inner, &program, limits, usage).await?;
-                let draft = inner.draft(key, memory).await?;
+                let draft = inner.draft(key, owner, memory).await?;
                 let description = describe(inner, &program, &draft.snapshot, limits, usage).await?;
                 (keep(draft).await?, description, logs)
             }
             Some(workers) => {
                 let (memory, description, logs) = workers.build(&program, limits, usage).await?;
-                (keep(inner.draft(key, memory).await?).await?, description, logs)
+                (keep(inner.draft(key, owner, memory).await?).await?, description, logs)
             }
         };
         let image = Image { snapshot, program };
@@ -315,7 +317,7 @@ impl Inner {
         let everything = Share::new(u64::MAX, u64::MAX);
         let gate = Gate::new("runs", Bounds { places: everything, waiting: everything });
         let open = Mutex::new(LruCache::new(NonZeroUsize::MIN));
-        let cache = Cache::new(None, [0; 32], 0);
+        let cache = Cache::new(None, [0; 32], everything);
         Arc::new(Self { engine, base, cache, gate, turns: turns(), open, max_image_bytes: usize::MAX, workers: None })
     }
 
@@ -326,12 +328,12 @@ impl Inner {
     }
 
     /// Memory as a file, written where no other task waits for it.
-    async fn draft(&self, key: [u8; 32], memory: Vec<u8>) -> Result<Draft, LoadError> {
+    async fn draft(&self, key: [u8; 32], owner: Owner, memory: Vec<u8>) -> Result<Draft, LoadError> {
         if let Some(error) = self.too_large(&memory) {
             return Err(error);
         }
         let cache = self.cache.clone();
-        let written = tokio::task::spawn_blocking(move || cache.draft(IMAGES, &key, &memory)).await;
+        let written = tokio::task::spawn_blocking(move || cache.draft(IMAGES, &key, owner, &memory)).await;
         Ok(written.map_err(io::Error::other).flatten().map_err(Error::Disk)?)
     }
 
@@ -364,7 +366,7 @@ impl Default for Config {
             meters_fuel: true,
             isolation: Isolation::None,
             cache_key: [0; 32],
-            images_bytes: 8 << 30,
+            image_bytes: Share::new(8 << 30, 1 << 30),
             max_image_bytes: 64 << 20,
         }
     }
@@ -379,7 +381,7 @@ async fn base_image(engine: &Engine, cache: &Cache) -> Result<Arc<Snapshot>, Err
         return Ok(snapshot);
     }
     let memory = first_snapshot(engine, INIT).await?;
-    Ok(cache.draft("base", &engine.key, &memory).map_err(Error::Memory)?.keep())
+    Ok(cache.draft("base", &engine.key, Owner::default(), &memory).map_err(Error::Memory)?.keep())
 }
 
 /// Memory after the prelude was evaluated, all of it or its core.

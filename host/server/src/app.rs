@@ -14,6 +14,7 @@ use hyper::http::request;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use platform::manage;
 use platform::manage::keys::authenticate;
+use platform::watching::{Doing, watch};
 use platform::{Caller, Error, KeyProblem, Platform, Secret};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
@@ -29,7 +30,6 @@ use crate::ingress::TrustedProxy;
 use crate::metrics::Metrics;
 use crate::plugin::Plugin;
 use crate::route::{Access, RequestBody, Route};
-use crate::watchdog::watch;
 use crate::{docs, openapi, progress, reading, routes};
 
 /// What an application is made of.
@@ -145,7 +145,9 @@ impl App {
         if let Some((plugin, access)) = self.plugin_for(&head) {
             note_route(plugin.route());
             let answered = match self.admit(access, &head, plugin.route()).await {
-                Ok(caller) => watch("plugin", plugin.handle(Request::from_parts(head, body), caller)).await,
+                Ok(caller) => {
+                    watch(Doing::Route("plugin"), plugin.handle(Request::from_parts(head, body), caller)).await
+                }
                 Err(response) => response,
             };
             return ("plugin", answered);
@@ -154,7 +156,7 @@ impl App {
             Ok(found) => {
                 let path = found.route.path;
                 note_route(path);
-                let answered = watch(path, self.call(found, head, body)).await;
+                let answered = watch(Doing::Route(path), self.call(found, head, body)).await;
                 (path, answered.unwrap_or_else(|refused| refused))
             }
             Err(refusal) => ("none", self.refuse(refusal)),
@@ -223,7 +225,7 @@ impl App {
             return Ok(progress::follow(&self, work, fields));
         }
         // On a task of its own: a deploy whose client goes away is finished, not left half-way.
-        let answered = self.tasks.spawn(watch(route.path, work)).await;
+        let answered = self.tasks.spawn(watch(Doing::Route(route.path), work)).await;
         match answered {
             Ok(Ok(answer)) => Ok(answer.into_response(&fields)),
             Ok(Err(error)) => Err(self.refuse_error(error)),
@@ -350,12 +352,18 @@ impl App {
         refuse(error, self.platform().clock().now_ms())
     }
 
-    /// Whether new work should be sent here.
-    pub(crate) async fn is_ready(&self) -> bool {
+    /// Why no new work should be sent here.
+    pub(crate) async fn why_unready(&self) -> Option<String> {
         /// A load balancer asks every few seconds.
         const PATIENCE: Duration = Duration::from_secs(2);
-        let asked = tokio::time::timeout(PATIENCE, manage::health::check_store(self.platform())).await;
-        !self.is_draining.load(Ordering::Relaxed) && matches!(asked, Ok(Ok(())))
+        if self.is_draining.load(Ordering::Relaxed) {
+            return Some("the server is about to stop".to_owned());
+        }
+        match tokio::time::timeout(PATIENCE, manage::health::check_store(self.platform())).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("the store does not answer".to_owned()),
+        }
     }
 }
 
@@ -393,9 +401,4 @@ fn known_method(method: &Method) -> &'static str {
 /// In the span of the request: what it was for, without what the client wrote.
 fn note_route(template: &str) {
     tracing::Span::current().record("http.route", template);
-}
-
-/// For the health of the process, as a status.
-pub(crate) fn readiness(is_ready: bool) -> StatusCode {
-    if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
 }

@@ -13,6 +13,14 @@ const BUCKETS_SECONDS: [f64; 10] = [0.001, 0.005, 0.025, 0.1, 0.25, 1.0, 2.5, 10
 #[derive(Default)]
 pub struct Metrics {
     families: Mutex<BTreeMap<&'static str, Family>>,
+    /// Counters that are kept elsewhere.
+    others: Mutex<Vec<Other>>,
+}
+
+struct Other {
+    name: &'static str,
+    help: &'static str,
+    read: Box<dyn Fn() -> u64 + Send + Sync>,
 }
 
 struct Family {
@@ -33,6 +41,12 @@ impl Metrics {
     /// Adds to a counter.
     pub fn count(&self, name: &'static str, help: &'static str, labels: &[(&str, &str)], amount: u64) {
         self.add(name, help, "counter", labels, i64::try_from(amount).unwrap_or(i64::MAX));
+    }
+
+    /// A counter that is kept elsewhere, and read whenever it is shown.
+    pub fn show(&self, name: &'static str, help: &'static str, read: impl Fn() -> u64 + Send + Sync + 'static) {
+        let read = Box::new(read);
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).push(Other { name, help, read });
     }
 
     /// Moves a gauge up or down.
@@ -65,6 +79,9 @@ impl Metrics {
             for (labels, series) in &family.series {
                 series.render(&mut text, name, labels);
             }
+        }
+        for Other { name, help, read } in self.others.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {}", read());
         }
         text
     }

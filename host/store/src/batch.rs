@@ -55,6 +55,12 @@ pub enum Precondition {
         counter: String,
         limit: i64,
     },
+    /// With the jobs of this batch the tenant has no more than `jobs` in the queue, and their payloads no more than
+    /// `bytes`. What the batch acknowledges is not taken off.
+    QueueFits {
+        jobs: u64,
+        bytes: u64,
+    },
     /// The value is still what was read; `None` is a key that is not there. Compared by content, so that a value which
     /// was changed and changed back holds: what was computed from it is still right.
     ValueIs {
@@ -208,6 +214,13 @@ pub struct Committed {
     pub removed: Vec<u64>,
 }
 
+/// How many jobs, and the bytes of their payloads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Queued {
+    pub(crate) jobs: u64,
+    pub(crate) bytes: u64,
+}
+
 /// Why a batch is not a batch. Our bug, or a limit the layer above should have checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
@@ -250,6 +263,32 @@ impl Batch {
     pub fn then(mut self, operation: Op) -> Self {
         self.operations.push(operation);
         self
+    }
+
+    /// What the batch adds to what a tenant keeps, when nothing of it replaces anything: jobs are not kept.
+    pub fn stored_bytes(&self) -> u64 {
+        let size = |operation: &Op| match operation {
+            Op::PutRecord { value, .. } | Op::Append { value, .. } => value.len(),
+            Op::SetValue { key, value, .. } => key.len() + value.len(),
+            _ => 0,
+        };
+        self.operations.iter().map(|operation| size(operation) as u64).sum()
+    }
+
+    pub fn enqueues(&self) -> bool {
+        self.operations.iter().any(|operation| matches!(operation, Op::Enqueue(_)))
+    }
+
+    /// The most that may be queued before the batch, so that it fits; `None` when it never does.
+    pub(crate) fn room_before(&self, jobs: u64, bytes: u64) -> Option<Queued> {
+        let mut room = Queued { jobs, bytes };
+        for operation in &self.operations {
+            if let Op::Enqueue(job) = operation {
+                room.jobs = room.jobs.checked_sub(1)?;
+                room.bytes = room.bytes.checked_sub(job.payload.len() as u64)?;
+            }
+        }
+        Some(room)
     }
 
     pub(crate) fn check(&self) -> Result<(), CommitError> {
@@ -326,7 +365,7 @@ impl Precondition {
             Self::RecordVersion { kind, id, .. } | Self::RecordAbsent { kind, id } => names(&[kind, id]),
             Self::AliasFree { kind, alias } => names(&[kind, alias]),
             Self::LeaseHeld(Lease::Timer(lease)) => names(&[&lease.timer]),
-            Self::LeaseHeld(Lease::Job(_)) => Ok(()),
+            Self::LeaseHeld(Lease::Job(_)) | Self::QueueFits { .. } => Ok(()),
             Self::CounterBelow { counter, .. } => names(&[counter]),
             Self::ValueIs { scope, key, value } => {
                 names(&[scope, key])?;

@@ -13,6 +13,7 @@
 mod apply;
 mod copies;
 mod counters;
+mod disk;
 mod inbox;
 mod readers;
 mod reading;
@@ -30,6 +31,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
+use self::disk::Disk;
 use self::inbox::Inbox;
 use self::readers::Readers;
 use self::record_cache::RecordCache;
@@ -63,11 +65,12 @@ impl Embedded {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let lock = lock(path)?;
         make_private(path).map_err(|source| Error::Folder { path: path.into(), source })?;
-        let (connection, opened) = schema::open_writer(path)?;
+        let mut disk = Disk::new(path);
+        let (connection, opened) = disk.open(|| schema::open_writer(path))?;
         let (inbox, receiver) = inbox::new(BOUNDS);
         let record_cache = Arc::new(RecordCache::default());
         let feed = Feed::new(Bounds::default());
-        let writer = Writer::new(connection, &opened, (record_cache.clone(), feed.clone()))?;
+        let writer = Writer::new((connection, disk), &opened, (record_cache.clone(), feed.clone()))?;
         let writer = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || writer.run(receiver))
@@ -212,6 +215,11 @@ impl Reads for Embedded {
     async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error> {
         let (tenant, counters) = (tenant.clone(), counters.to_vec());
         self.readers.read(move |reader| reading::counters(reader, &tenant, &counters)).await
+    }
+
+    async fn stored_bytes(&self, tenant: &Tenant) -> Result<u64, Error> {
+        let tenant = tenant.clone();
+        self.readers.read(move |reader| reading::stored_bytes(reader, &tenant)).await
     }
 }
 

@@ -6,6 +6,7 @@
 mod apply;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
@@ -23,6 +24,7 @@ use crate::{
 
 pub struct Memory {
     state: Mutex<State>,
+    is_full: AtomicBool,
     pulse: Pulse,
     feed: Feed,
 }
@@ -74,13 +76,23 @@ impl Default for Memory {
         let index = Index::new(PARTITIONS, 0);
         let (tenants, directory) = (HashMap::new(), HashMap::new());
         let state = State { tenants, index, locks: Locks::default(), directory, last_position: 0 };
-        Self { state: Mutex::new(state), pulse: Pulse::new(), feed: Feed::new(Bounds::default()) }
+        Self {
+            state: Mutex::new(state),
+            is_full: AtomicBool::new(false),
+            pulse: Pulse::new(),
+            feed: Feed::new(Bounds::default()),
+        }
     }
 }
 
 impl Memory {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// From now on it is as a store on a full disk, or no longer.
+    pub fn set_full(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::Relaxed);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -100,6 +112,10 @@ impl Memory {
 impl Store for Memory {
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.check()?;
+        if self.is_full.load(Ordering::Relaxed) {
+            let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
+            return Err(Error::from(rusqlite::Error::SqliteFailure(full, None)).into());
+        }
         let mut state = self.state();
         let committed = state.commit(&batch)?;
         // Before the next commit, so that entries are published in order.
@@ -198,6 +214,15 @@ impl Reads for Memory {
     async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error> {
         let known = self.owned(tenant, |owned| owned.counters.clone());
         Ok(counters.iter().map(|name| known.get(name).copied().unwrap_or_default()).collect())
+    }
+
+    async fn stored_bytes(&self, tenant: &Tenant) -> Result<u64, Error> {
+        Ok(self.owned(tenant, |owned| {
+            let records = owned.records.values().flat_map(BTreeMap::values).map(|record| count(record.value.len()));
+            let streams = owned.emitters.values().flat_map(|emitter| emitter.streams.values());
+            let entries = streams.flat_map(BTreeMap::values).map(|value| count(value.len()));
+            records.chain(entries).chain(owned.scopes.values().map(apply::scope_size)).sum()
+        }))
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod timers;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
+use crate::batch::Queued;
 use crate::{JobId, JobLease, LanePosition, LeaseRequest, Tenant};
 
 #[derive(Debug, Default, Clone)]
@@ -30,6 +31,7 @@ struct Slot {
     lane: Option<Box<str>>,
     available_ms: u64,
     token: Option<u64>,
+    bytes: u64,
 }
 
 #[derive(Debug, Default, Clone)]
@@ -39,11 +41,14 @@ struct Backlog {
     /// The time this tenant waits under; `None` while it is on the ring or has nothing.
     waits_until_ms: Option<u64>,
     on_ring: bool,
+    queued: Queued,
 }
 
 impl Queue {
-    pub(crate) fn enqueue(&mut self, tenant: &Tenant, job: JobId, lane: Option<&str>, due_ms: u64) {
+    pub(crate) fn enqueue(&mut self, tenant: &Tenant, job: JobId, lane: Option<&str>, (due_ms, bytes): (u64, u64)) {
         let backlog = self.tenants.entry(tenant.clone()).or_default();
+        backlog.queued.jobs += 1;
+        backlog.queued.bytes += bytes;
         let is_head = match lane {
             None => true,
             Some(lane) => {
@@ -56,8 +61,13 @@ impl Queue {
             backlog.heads.insert((due_ms, job));
         }
         let lane = lane.map(Into::into);
-        self.jobs.insert(job, Slot { tenant: tenant.clone(), lane, available_ms: due_ms, token: None });
+        self.jobs.insert(job, Slot { tenant: tenant.clone(), lane, available_ms: due_ms, token: None, bytes });
         self.settle(tenant);
+    }
+
+    /// All jobs of a tenant, due or not.
+    pub(crate) fn queued(&self, tenant: &Tenant) -> Queued {
+        self.tenants.get(tenant).map(|backlog| backlog.queued).unwrap_or_default()
     }
 
     pub(crate) fn holds(&self, tenant: &Tenant, lease: JobLease) -> bool {
@@ -119,13 +129,22 @@ impl Queue {
         let Some(slot) = self.jobs.remove(&job) else { return };
         if let Some(backlog) = self.tenants.get_mut(&slot.tenant) {
             backlog.heads.remove(&(slot.available_ms, job));
+            backlog.queued.jobs -= 1;
+            backlog.queued.bytes -= slot.bytes;
         }
         self.advance_lane(&slot.tenant, slot.lane.as_deref());
         self.settle(&slot.tenant);
     }
 
-    pub(crate) fn reschedule(&mut self, job: JobId, due_ms: u64, lane_position: LanePosition) {
+    /// `bytes` are those of a new payload.
+    pub(crate) fn reschedule(&mut self, job: JobId, (due_ms, bytes): (u64, Option<u64>), lane_position: LanePosition) {
         let Some(tenant) = self.move_head(job, due_ms, None) else { return };
+        if let (Some(bytes), Some(slot), Some(backlog)) =
+            (bytes, self.jobs.get_mut(&job), self.tenants.get_mut(&tenant))
+        {
+            backlog.queued.bytes = backlog.queued.bytes - slot.bytes + bytes;
+            slot.bytes = bytes;
+        }
         if lane_position == LanePosition::Leave {
             let lane = self.jobs.get_mut(&job).and_then(|slot| slot.lane.take());
             self.advance_lane(&tenant, lane.as_deref());

@@ -38,6 +38,10 @@ pub trait Reads: Send + Sync {
 
     /// In order of `counters`; one that was never counted is 0.
     async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error>;
+
+    /// What the tenant's records, entries and values take, about: an engine may count its own overhead. It looks at all of
+    /// them, so it is not for every run.
+    async fn stored_bytes(&self, tenant: &Tenant) -> Result<u64, Error>;
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -11,12 +11,14 @@
 //! | `ws:directory:<key>` | one lookup, in any slot |
 //! | `ws:{p3}:record:t:kind:id` | hash: value, version, position, alias |
 //! | `ws:{p3}:records:t:kind` | sorted set of ids by position |
+//! | `ws:{p3}:kinds:t`, `ws:{p3}:emitters:t` | the kinds of its records, the emitters with streams |
 //! | `ws:{p3}:alias:t:kind` | hash: alias to id |
 //! | `ws:{p3}:stream:t:emitter:name` | stream; the ids are ours |
 //! | `ws:{p3}:streams:t:emitter`, `ws:{p3}:last:t:emitter` | names of its streams, its last id |
 //! | `ws:{p3}:state:t:scope`, `ws:{p3}:sizes:t` | hash of values; bytes of each scope |
 //! | `ws:{p3}:counter:t:name` | number |
 //! | `ws:{p3}:job:<id>` | hash: tenant, lane, due, attempt, entry, payload, token |
+//! | `ws:{p3}:queued:t` | hash: how many jobs the tenant has, and the bytes of their payloads |
 //! | `ws:{p3}:heads:t`, `ws:{p3}:lane:t:lane` | jobs that may be leased by time; a lane's jobs in order |
 //! | `ws:{p3}:waiting`, `ws:{p3}:ring` | tenants by their earliest job, or earlier; tenants whose turn it is |
 //! | `ws:{p3}:timers`, `ws:{p3}:timer:t:id` | timers by time; hash: due, schedule, token |
@@ -254,6 +256,12 @@ impl Reads for Redis {
         let keys: Vec<String> = counters.iter().map(|name| format!("{prefix}:counter:{tenant}:{name}")).collect();
         let found: Vec<Option<i64>> = self.link.ask(cmd("MGET").arg(keys)).await?;
         Ok(found.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    async fn stored_bytes(&self, tenant: &Tenant) -> Result<u64, Error> {
+        let mut arguments = Arguments::default();
+        arguments.text(tenant.as_str());
+        self.link.run(&scripts::STORED, &[&self.prefix_of(tenant)], &arguments).await
     }
 }
 

@@ -25,13 +25,13 @@ pub(crate) struct Secrets {
     pub(crate) encryption_keys: Option<String>,
 }
 
-/// Everything in working order: what `serve` needs.
+/// Everything in working order: what `serve` needs. With the sandbox, for its numbers.
 pub(crate) async fn open_platform(
     settings: &Settings,
     secrets: &Secrets,
     network: &NetworkArguments,
     url: &str,
-) -> Result<Platform> {
+) -> Result<(Platform, Sandbox)> {
     let outbound = network.open_for_server(settings, url).await?;
     // The store first: what is wrong with it is told at once, and not after the engine was compiled.
     let store = open_store(settings).await?;
@@ -42,14 +42,15 @@ pub(crate) async fn open_platform(
         cache_folder: Some(cache.clone()),
         cache_key: vault.derive("cache"),
         runs: settings.share.get("runs"),
+        image_bytes: settings.share.get("image_bytes"),
         waiting_runs: settings.share.get("waiting_runs"),
         isolation: super::isolation::of(settings),
         ..sandbox::Config::default()
     };
     let sandbox = Sandbox::open(config).await.context("the sandbox did not start")?;
-    Ok(Platform::new(platform::Parts {
+    let platform = Platform::new(platform::Parts {
         store,
-        sandbox: Arc::new(Sandboxing::new(sandbox, outbound.clone())),
+        sandbox: Arc::new(Sandboxing::new(sandbox.clone(), outbound.clone())),
         linker: Arc::new(Linking::new(&cache, network.clone(), settings.credentials()?)),
         outbound: Arc::new(Sending(outbound)),
         clock: Arc::new(SystemClock),
@@ -57,7 +58,8 @@ pub(crate) async fn open_platform(
         entropy,
         programs: Programs::default(),
         config: config_of(settings, url),
-    }))
+    });
+    Ok((platform, sandbox))
 }
 
 /// The store and the keys alone: what an operator's command needs while no server runs.

@@ -65,7 +65,7 @@ impl Sandboxing {
         // The one before may have made it.
         let image = match self.sandbox.find_image(&translated) {
             Some(image) => Ok(image),
-            None => self.sandbox.build_metered(translated, loading(), usage).await.map(|built| built.image),
+            None => self.sandbox.build_metered(tenant, translated, loading(), usage).await.map(|built| built.image),
         };
         match image {
             Ok(image) => {
@@ -79,9 +79,10 @@ impl Sandboxing {
 
 #[async_trait]
 impl ports::Sandbox for Sandboxing {
-    async fn load(&self, _tenant: &str, program: &Arc<ports::Program>) -> Result<Load, SandboxError> {
+    async fn load(&self, tenant: &str, program: &Arc<ports::Program>) -> Result<Load, SandboxError> {
         let mut used = sandbox::Usage::default();
-        let result = match self.sandbox.build_metered(Arc::new(translate(program)), loading(), &mut used).await {
+        let translated = Arc::new(translate(program));
+        let result = match self.sandbox.build_metered(tenant, translated, loading(), &mut used).await {
             Ok(built) => {
                 self.hold(program, &built.image);
                 let logs = built.logs.iter().map(log_line).collect();

@@ -8,10 +8,14 @@ use domain::timers::Schedule;
 use store::{Lease, Op, Tick};
 
 use super::handle::Flow;
-use super::work::{Completion, QueuedRun};
+use super::work::{Completion, QueuedRun, TIMER};
 use crate::Error;
 use crate::invoke::Frame;
 use crate::records::Timer;
+use crate::watching::watch;
+
+/// A tick of a tenant whose queue is full looks again after this.
+const QUEUE_LOOK_MS: u64 = 1000;
 
 // === impl Flow ===
 
@@ -20,7 +24,7 @@ impl Flow {
         let lease = Lease::from(tick.lease.clone());
         let ended = match self.tenant_gate.enter(tick.tenant.as_str(), self.platform.clock.now_ms()) {
             Err(until_ms) => Ok(Completion::Released { until_ms }),
-            Ok(_place) => self.renewing_lease(&tick.tenant, &lease, self.run_tick(tick)).await,
+            Ok(_place) => watch(TIMER, self.renewing_lease(&tick.tenant, &lease, self.run_tick(tick))).await,
         };
         self.complete(&tick.tenant, &lease, ended).await;
     }
@@ -32,6 +36,10 @@ impl Flow {
         let (Some(source), Ok(schedule)) = (source, Schedule::parse(&timer.schedule, minimum)) else {
             return self.end_timer(tick).await;
         };
+        // What the tick would cause has no room: it is late, and not lost.
+        if self.platform.check_queue(&tick.tenant).is_err() {
+            return Ok(Completion::Released { until_ms: self.platform.clock.now_ms().saturating_add(QUEUE_LOOK_MS) });
+        }
         let event = schedule.event(self.platform.clock.instant_ms()).into();
         let run = QueuedRun {
             tenant: &tick.tenant,

@@ -3,6 +3,7 @@
 mod crash;
 mod deliver;
 mod follow;
+mod keeping;
 mod recover;
 mod runs;
 mod schedule;

@@ -3,5 +3,5 @@
 mod perform;
 mod worker;
 
-pub(super) use perform::{Completion, QueuedRun, emitted_at_ms};
+pub(super) use perform::{Completion, QueuedRun, RUN, TIMER, emitted_at_ms};
 pub use worker::Worker;

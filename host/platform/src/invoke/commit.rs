@@ -14,7 +14,7 @@ use store::{At, Batch, CommitError, Committed, EntryId, Invalid, Op, Preconditio
 
 use super::dedupe::Dedupe;
 use super::execute::{Executed, execute, over_cap, over_operations};
-use super::listeners::{Deliveries, Outgoing, Sender, deliveries};
+use super::listeners::{Deliveries, Outgoing, Room, Sender, deliveries};
 use super::record::record_operation;
 use super::recording::{self, Keeping};
 use super::services::write_operations;
@@ -140,13 +140,14 @@ async fn commit(
     outcome: &Outcome,
     frame: &Frame,
 ) -> Result<(Plan, Committed), Unsettled> {
+    let mut room = Room::Assumed;
     for _ in 0..COMMIT_TRIES {
         let mut batch = platform.batch(invocation.owner.tenant);
         batch.preconditions.extend(frame.preconditions.iter().cloned());
         let dedupe = batch.preconditions.len();
         let plan = match &invocation.target.values {
             Values::Stored(source) => {
-                add_emits(platform, invocation, source, (transaction, outcome), frame.cause, &mut batch).await?
+                add_emits(platform, invocation, source, (transaction, outcome), (frame.cause, room), &mut batch).await?
             }
             // What a run without an emitter emits goes nowhere.
             Values::Given(_) => Plan::default(),
@@ -165,8 +166,16 @@ async fn commit(
         let is_counted = invocation.counts_as_invocation();
         batch.operations.extend(usage_operations(platform, invocation.owner, &outcome.usage, is_counted));
         transaction.seal(&mut batch);
-        match platform.store.commit(batch).await {
+        let queue = batch.preconditions.len();
+        if room == Room::Assumed && batch.enqueues() {
+            batch.preconditions.push(platform.queue_fits());
+        }
+        match platform.commit(batch).await {
             Ok(committed) => return Ok((plan, committed)),
+            Err(CommitError::Conflict { at: At::Precondition(at) }) if at == queue => {
+                platform.note_full_queue(invocation.owner.tenant);
+                room = Room::Missing;
+            }
             Err(CommitError::Conflict { at: At::Precondition(at) }) if at >= values => return Err(Unsettled::Stale),
             Err(CommitError::Conflict { at: At::Precondition(at) }) if at >= dedupe => {}
             Err(error) => return Err(error.into()),
@@ -187,7 +196,7 @@ async fn add_emits(
     invocation: &Invocation<'_>,
     source: &Source,
     (transaction, outcome): (&Transaction, &Outcome),
-    cause: Cause,
+    (cause, room): (Cause, Room),
     batch: &mut Batch,
 ) -> Result<Plan, Error> {
     let tenant = invocation.owner.tenant;
@@ -214,7 +223,7 @@ async fn add_emits(
         batch.operations.push(shelf::put(&dedupe)?);
     }
     let emitter = EmitterId::Source(source.id.clone());
-    deliver(platform, &context, &plan, (&emitter, cause), batch).await?;
+    deliver(platform, &context, &plan, (&emitter, cause, room), batch).await?;
     Ok(plan)
 }
 
@@ -266,7 +275,7 @@ async fn deliver(
     platform: &Platform,
     context: &Context<'_>,
     plan: &Plan,
-    (emitter, cause): (&EmitterId, Cause),
+    (emitter, cause, room): (&EmitterId, Cause, Room),
     batch: &mut Batch,
 ) -> Result<(), Error> {
     if plan.events.is_empty() && plan.errors.is_empty() && plan.logs.is_empty() {
@@ -283,7 +292,7 @@ async fn deliver(
     let outgoing = events.chain(errors).chain(logs).enumerate();
     let outgoing = outgoing.map(|(index, (stream, event, delivery_ms))| Outgoing { index, stream, event, delivery_ms });
     let sender = Sender { emitter, now_ms: batch.now_ms, cause };
-    let Deliveries { operations, dropped } = deliveries(&subscriptions, &sender, outgoing)?;
+    let Deliveries { operations, dropped } = deliveries(&subscriptions, &sender, room, outgoing)?;
     batch.operations.extend(operations);
     if let Some(message) = dropped {
         let report = context.report("fan_out", "Error", &message, &message);

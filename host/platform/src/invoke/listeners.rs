@@ -49,6 +49,15 @@ pub(crate) struct Deliveries {
     pub(crate) dropped: Option<String>,
 }
 
+/// Whether the queue has room for the deliveries of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// The commit tells.
+    Assumed,
+    /// It had none.
+    Missing,
+}
+
 struct Held {
     stamp: Stamp,
     subscriptions: Subscriptions,
@@ -64,6 +73,7 @@ struct Stamp {
 pub(crate) fn deliveries<'a>(
     subscriptions: &[rules::Subscription],
     sender: &Sender<'_>,
+    room: Room,
     outgoing: impl Iterator<Item = Outgoing<'a>>,
 ) -> Result<Deliveries, RecordError> {
     let outgoing: Vec<Outgoing<'_>> = outgoing.collect();
@@ -74,14 +84,11 @@ pub(crate) fn deliveries<'a>(
             wanted.extend(listeners.map(|listener| (one, listener)));
         }
     }
-    let Split { allowed, each } = sender.cause.split(wanted.len());
-    let dropped = (allowed < wanted.len()).then(|| {
-        let missing = wanted.len() - allowed;
-        format!(
-            "{missing} deliveries were dropped: the trigger that all this goes back to has caused as many as one may; \
-             do sources run each other in a loop?"
-        )
-    });
+    let Split { allowed, each } = match room {
+        Room::Assumed => sender.cause.split(wanted.len()),
+        Room::Missing => Split { allowed: 0, each: sender.cause },
+    };
+    let dropped = (allowed < wanted.len()).then(|| missing_deliveries(wanted.len() - allowed, room));
     let mut operations = Vec::with_capacity(allowed);
     for (outgoing, listener) in wanted.into_iter().take(allowed) {
         let due_ms = outgoing.delivery_ms.filter(|due_ms| *due_ms > sender.now_ms);
@@ -103,6 +110,19 @@ pub(crate) fn deliveries<'a>(
         }));
     }
     Ok(Deliveries { operations, dropped })
+}
+
+/// Why deliveries are missing.
+pub(crate) fn missing_deliveries(missing: usize, room: Room) -> String {
+    let reason = match room {
+        Room::Assumed => {
+            "the trigger that all this goes back to has caused as many as one may; do sources run each other in a loop?"
+        }
+        Room::Missing => {
+            "the account has as many in the queue as it may (queued_jobs, queued_bytes); are its listeners too slow?"
+        }
+    };
+    format!("{missing} deliveries were dropped: {reason}")
 }
 
 // === impl Listeners ===

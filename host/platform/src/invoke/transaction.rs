@@ -457,7 +457,7 @@ impl Transaction {
         let mut waited = Waited::default();
         self.hold_locks();
         loop {
-            match self.platform.store.commit(batch()).await {
+            match self.platform.commit(batch()).await {
                 Err(CommitError::Locked { .. }) if waited.pause(&self.platform, until_ms).await => {}
                 settled => return settled,
             }

@@ -23,6 +23,8 @@ pub async fn publish(
     event: &Value,
 ) -> Result<usize, Error> {
     find_app(platform, name_slug).await?;
+    platform.check_room(&caller.tenant).await?;
+    platform.check_queue(&caller.tenant)?;
     let (size_bytes, limit_bytes) = (event.to_string().len(), platform.config.limits.event_bytes);
     if size_bytes > limit_bytes {
         return Err(Error::parameter("event", ParameterError::TooLong { limit_bytes, size_bytes }));
@@ -46,7 +48,7 @@ pub async fn publish(
             };
             batch.operations.extend(acceptance.accept(batch.now_ms, None)?);
         }
-        platform.store.commit(batch).await?;
+        platform.commit_work(batch).await?;
     }
     Ok(listening.len())
 }

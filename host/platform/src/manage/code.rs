@@ -13,9 +13,10 @@ use store::{Lookup, Op, Tenant};
 use super::users::check_quota;
 use super::{components, registry};
 use crate::invoke::{Owner, usage_operations};
+use crate::paging::count;
 use crate::ports::{ComponentSource, Level, Load, LogLine, Program, Usage};
 use crate::records::{Component, Kept, LogEntry, Origin, RecordError, StreamEntry, names, shelf};
-use crate::{Caller, Error, ParameterError, Platform};
+use crate::{Caller, Error, Noun, ParameterError, Platform};
 
 mod collect;
 mod fetch;
@@ -90,6 +91,7 @@ pub(super) async fn compile(
     let _place = platform.pools().deploys().enter(caller.tenant.as_str()).await?;
     // Only now: what waited before it may have used up the quota.
     check_quota(caller, platform).await?;
+    check_count(caller, platform).await?;
     let url = request.component_url.clone();
     let source = read_source(caller, platform, request).await?;
     check_size(platform, &source)?;
@@ -213,6 +215,15 @@ fn check_names(description: &Description) -> Result<(), Error> {
     let problems: Vec<Problem> =
         too_long.map(|(path, _)| Problem::new(path, format!("a name has at most {NAME_BYTES} bytes"))).collect();
     if problems.is_empty() { Ok(()) } else { Err(Error::Component(problems)) }
+}
+
+/// What came with sources counts as well: each is a component of its own.
+async fn check_count(caller: &Caller, platform: &Platform) -> Result<(), Error> {
+    let limit = usize::try_from(platform.config.shares.components).unwrap_or(usize::MAX);
+    if count::<Component>(&caller.tenant, platform).await? >= limit {
+        return Err(Error::TooMany { noun: Noun::Component, limit });
+    }
+    Ok(())
 }
 
 fn check_size(platform: &Platform, source: &ComponentSource) -> Result<(), Error> {

@@ -78,7 +78,7 @@ pub async fn create(caller: &Caller, platform: &Platform, request: CodeRequest) 
     let (mut component, program) = code::compile(caller, platform, request).await?;
     let mut batch = platform.batch(&caller.tenant);
     batch.operations = code::save_operations(&component, &program)?;
-    platform.store.commit(batch).await?;
+    platform.commit(batch).await?;
     code::take_key(platform, &caller.tenant, &mut component).await?;
     Ok(component)
 }
@@ -92,7 +92,7 @@ pub async fn create_temporary(caller: &Caller, platform: &Platform, request: Cod
     let mut batch = platform.batch(&caller.tenant);
     batch.operations = code::save_operations(&component, &program)?;
     let due_ms = batch.now_ms.saturating_add(KEPT_MS);
-    platform.store.commit(batch.then(code::collect_at(due_ms, &component.id, &component.program)?)).await?;
+    platform.commit(batch.then(code::collect_at(due_ms, &component.id, &component.program)?)).await?;
     Ok(component)
 }
 

@@ -35,8 +35,7 @@ pub async fn replay(caller: &Caller, platform: &Platform, id: &str) -> Result<()
         .require(shelf::unchanged(&kept))
         .then(shelf::delete(&kept.record))
         .then(Op::Enqueue(job));
-    platform.store.commit(batch).await?;
-    Ok(())
+    platform.commit_work(batch).await
 }
 
 fn delivery(letter: &DeadLetter, cause: Cause) -> Result<Delivery, Error> {

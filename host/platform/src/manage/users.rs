@@ -107,10 +107,12 @@ pub async fn usage_today(tenant: &Tenant, platform: &Platform) -> Result<Usage, 
     Ok(Usage { day_start_ms, compute_ms: number(0), invocations: number(1) })
 }
 
-/// Refuses what the plan no longer pays for.
+/// Refuses what the plan no longer pays for, and what there is no room for.
 pub async fn check_quota(caller: &Caller, platform: &Platform) -> Result<(), Error> {
     let usage = usage_today(&caller.tenant, platform).await?;
-    Ok(usage.check(&caller.user.plan, platform.clock.instant_ms())?)
+    usage.check(&caller.user.plan, platform.clock.instant_ms())?;
+    platform.check_room(&caller.tenant).await?;
+    Ok(platform.check_queue(&caller.tenant)?)
 }
 
 pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Result<PageOf<User>, Error> {

@@ -18,7 +18,7 @@ use super::{Program, RunServices};
 /// the [`LoadFailure`]), `Err` means that the host failed; tenants take turns, so none delays another without bound.
 #[async_trait]
 pub trait Sandbox: Send + Sync {
-    /// Evaluates a program and describes it. Bounded in time and memory like a run.
+    /// Evaluates a program and describes it. Bounded in time and memory like a run. What is kept of it counts for the tenant.
     async fn load(&self, tenant: &str, program: &Arc<Program>) -> Result<Load, SandboxError>;
 
     /// A program that nothing uses any more: what was kept of it may go.

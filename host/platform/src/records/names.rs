@@ -12,7 +12,7 @@
 //! | stream | `done`, `refused` of `$audit` | the audit log, of a tenant and of all |
 //! | scope | `db/<source>`, `db/<component>`, `db/<workflow>/<step>` | the values of `$.service.db` |
 //! | counter | `compute_ms/<day>`, `invocations/<day>`, `invocations/period/<start>` | usage |
-//! | counter | `quota_reported/<day>` | whether it was reported that the quota is used up |
+//! | counter | `reported/<code>/<day>` | whether a refusal was reported |
 //! | timer | `<source>/<prop>` | a schedule |
 
 use domain::ids::{ComponentId, EndpointKey, SourceId, UserId, WorkflowId};
@@ -82,8 +82,8 @@ pub fn invocations_of_day(day_start_ms: i64) -> String {
 }
 
 /// Counts reports that the quota of a day is used up, of which there is to be one.
-pub fn quota_reported(day_start_ms: i64) -> String {
-    format!("quota_reported/{day_start_ms}")
+pub fn reported(code: &str, day_start_ms: i64) -> String {
+    format!("reported/{code}/{day_start_ms}")
 }
 
 pub fn invocations_of_period(period_start_ms: i64) -> String {

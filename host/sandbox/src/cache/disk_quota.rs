@@ -1,72 +1,151 @@
-//! The disk quota of images: the least recently used are removed.
+//! The disk quota of images: a bound in all, and a lower one for each tenant.
+//!
+//! An image is counted for the tenant that had it made. One that holds more than its share makes room by its own images, so
+//! that a tenant with many of them does not push out those of the others.
 
-use std::fs::{self, DirEntry, File};
+use std::collections::HashMap;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::UNFINISHED;
+use admission::Share;
+
+use super::{Owner, UNFINISHED, owner_of_file};
 
 pub(crate) struct DiskQuota {
     folder: Option<PathBuf>,
-    limit_bytes: u64,
-    used_bytes: AtomicU64,
+    bytes: Share,
+    held: Mutex<HashMap<PathBuf, Held>>,
+}
+
+#[derive(Clone, Copy)]
+struct Held {
+    owner: Owner,
+    /// What it takes: holes take nothing.
+    bytes: u64,
+}
+
+/// An image that may have to go.
+struct Candidate {
+    path: PathBuf,
+    held: Held,
+    used_at: SystemTime,
 }
 
 // === impl DiskQuota ===
 
 impl DiskQuota {
-    pub(crate) fn new(folder: Option<PathBuf>, limit_bytes: u64) -> Self {
-        let quota = Self { folder, limit_bytes, used_bytes: AtomicU64::new(0) };
-        quota.measure();
-        quota
+    pub(crate) fn new(folder: Option<PathBuf>, bytes: Share) -> Self {
+        let entries = folder.as_ref().and_then(|folder| fs::read_dir(folder).ok());
+        let found = entries.into_iter().flatten().filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let owner = owner_of_file(&path)?;
+            Some((path.clone(), Held { owner, bytes: taken(&path)? }))
+        });
+        let held = Mutex::new(found.collect());
+        Self { folder, bytes, held }
     }
 
-    /// Counts the bytes of the files that exist.
-    pub(crate) fn measure(&self) {
-        self.used_bytes.store(self.files().iter().map(|file| file.bytes).sum(), Ordering::Relaxed);
+    /// An image was written.
+    pub(crate) fn add(&self, path: &Path, owner: Owner) {
+        if path.parent() == self.folder.as_deref()
+            && let Some(bytes) = taken(path)
+        {
+            self.held().insert(path.to_owned(), Held { owner, bytes });
+        }
     }
 
-    /// Removes images until one more fits, least recently used first.
-    pub(crate) fn make_room(&self, bytes: u64) {
-        if self.used_bytes.load(Ordering::Relaxed).saturating_add(bytes) <= self.limit_bytes {
+    pub(crate) fn remove(&self, path: &Path) {
+        self.held().remove(path);
+    }
+
+    /// Removes images until there is room for one more of this tenant: of its own, of others that hold more than their
+    /// share, and then of all; the least recently used first.
+    pub(crate) fn make_room(&self, owner: Owner, bytes: u64) {
+        let mut held = self.held();
+        let mut used = Used::of(held.values());
+        let (own, all) = (used.by(owner).saturating_add(bytes), used.total.saturating_add(bytes));
+        if own <= self.bytes.per_tenant && all <= self.bytes.total {
             return;
         }
-        let mut files = self.files();
-        files.sort_by_key(|file| file.used_at);
-        let mut used: u64 = files.iter().map(|file| file.bytes).sum();
-        // A tenth more than is needed, so that not every image has to look through the folder.
-        let wanted = (self.limit_bytes - self.limit_bytes / 10).saturating_sub(bytes);
-        for file in files {
-            if used <= wanted {
-                break;
-            }
-            if fs::remove_file(&file.path).is_ok() {
-                used -= file.bytes;
-            }
+        let candidate = |(path, held): (&PathBuf, &Held)| {
+            let used_at = fs::metadata(path).and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+            Candidate { path: path.clone(), held: *held, used_at }
+        };
+        let mut candidates: Vec<Candidate> = held.iter().map(candidate).collect();
+        candidates.sort_by_key(|candidate| candidate.used_at);
+        let each = self.bytes.per_tenant;
+        let mut remove = |used: &mut Used, goes: &dyn Fn(&Used, Owner) -> bool| {
+            candidates.retain(|Candidate { path, held: image, .. }| {
+                let stays = !goes(used, image.owner) || !is_removed(path);
+                if !stays {
+                    used.remove(*image);
+                    held.remove(path);
+                }
+                stays
+            });
+        };
+        if own > each {
+            remove(&mut used, &|used, of| of == owner && used.by(owner) > room_for(bytes, each));
         }
-        self.used_bytes.store(used, Ordering::Relaxed);
+        if used.total.saturating_add(bytes) > self.bytes.total {
+            let wanted = room_for(bytes, self.bytes.total);
+            remove(&mut used, &|used, of| used.by(of) > each && used.total > wanted);
+            remove(&mut used, &|used, _| used.total > wanted);
+        }
     }
 
-    fn files(&self) -> Vec<Kept> {
-        let entries = self.folder.as_ref().and_then(|folder| fs::read_dir(folder).ok());
-        entries.into_iter().flatten().filter_map(|entry| Kept::of(&entry.ok()?)).collect()
+    fn held(&self) -> MutexGuard<'_, HashMap<PathBuf, Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-struct Kept {
-    path: PathBuf,
-    /// What it takes: holes take nothing.
-    bytes: u64,
-    used_at: SystemTime,
+/// A tenth more than is needed, so that not every image has to look through the folder.
+fn room_for(bytes: u64, limit: u64) -> u64 {
+    (limit - limit / 10).saturating_sub(bytes)
 }
 
-impl Kept {
-    fn of(entry: &DirEntry) -> Option<Self> {
-        let metadata = entry.metadata().ok().filter(|metadata| metadata.is_file())?;
-        Some(Self { path: entry.path(), bytes: metadata.blocks() * 512, used_at: metadata.modified().ok()? })
+/// One that is gone already takes no room either.
+fn is_removed(path: &Path) -> bool {
+    fs::remove_file(path).map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true)
+}
+
+fn taken(path: &Path) -> Option<u64> {
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some(metadata.blocks() * 512)
+}
+
+/// Bytes, of all and of each tenant.
+#[derive(Default)]
+struct Used {
+    total: u64,
+    by_owner: HashMap<Owner, u64>,
+}
+
+// === impl Used ===
+
+impl Used {
+    fn of<'a>(held: impl Iterator<Item = &'a Held>) -> Self {
+        let mut used = Self::default();
+        for Held { owner, bytes } in held {
+            used.total += bytes;
+            *used.by_owner.entry(*owner).or_default() += bytes;
+        }
+        used
+    }
+
+    fn by(&self, owner: Owner) -> u64 {
+        self.by_owner.get(&owner).copied().unwrap_or(0)
+    }
+
+    fn remove(&mut self, held: Held) {
+        self.total -= held.bytes;
+        if let Some(bytes) = self.by_owner.get_mut(&held.owner) {
+            *bytes -= held.bytes;
+        }
     }
 }
 

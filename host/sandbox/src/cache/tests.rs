@@ -2,12 +2,14 @@
 
 use std::fs;
 
+use admission::Share;
 use wasmtime::{Engine, Module};
 
-use super::{Cache, TRAILER_BYTES};
+use super::{Cache, Owner, TRAILER_BYTES};
 
 const KEY: [u8; 32] = [7; 32];
 const SECRET: [u8; 32] = [9; 32];
+const AMPLE: Share = Share::new(1 << 30, 1 << 30);
 
 struct Kept {
     folder: tempfile::TempDir,
@@ -17,9 +19,9 @@ struct Kept {
 
 fn keep() -> Kept {
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::new(Some(folder.path().to_owned()), SECRET, 1 << 30);
+    let cache = Cache::new(Some(folder.path().to_owned()), SECRET, AMPLE);
     let memory: Vec<u8> = (0..64 << 10).map(|at| (at % 251) as u8).collect();
-    cache.draft("images", &KEY, &memory).unwrap().keep();
+    cache.draft("images", &KEY, Owner::default(), &memory).unwrap().keep();
     Kept { folder, cache, memory }
 }
 
@@ -49,7 +51,7 @@ fn a_kept_snapshot_is_found_again() {
 #[test]
 fn a_draft_is_usable_and_leaves_nothing_when_it_is_not_kept() {
     let kept = keep();
-    let draft = kept.cache.draft("images", &[8; 32], &kept.memory).unwrap();
+    let draft = kept.cache.draft("images", &[8; 32], Owner::default(), &kept.memory).unwrap();
 
     assert_eq!(draft.snapshot.bytes(), kept.memory);
     assert!(kept.cache.find_snapshot("images", &[8; 32]).is_none());
@@ -60,7 +62,7 @@ fn a_draft_is_usable_and_leaves_nothing_when_it_is_not_kept() {
 #[test]
 fn a_file_that_another_server_wrote_is_not_used() {
     let kept = keep();
-    let other = Cache::new(Some(kept.folder.path().to_owned()), [1; 32], 1 << 30);
+    let other = Cache::new(Some(kept.folder.path().to_owned()), [1; 32], AMPLE);
 
     assert!(other.find_snapshot("images", &KEY).is_none());
     assert!(kept.is_found());
@@ -86,7 +88,7 @@ fn what_a_process_left_unfinished_is_swept_at_the_next_start() {
         fs::write(kept.path().with_file_name(name), "half").unwrap();
     }
 
-    Cache::new(Some(kept.folder.path().to_owned()), SECRET, 1 << 30);
+    Cache::new(Some(kept.folder.path().to_owned()), SECRET, AMPLE);
 
     assert_eq!(kept.files(), 1);
     assert!(kept.is_found());
@@ -95,20 +97,46 @@ fn what_a_process_left_unfinished_is_swept_at_the_next_start() {
 #[test]
 fn the_least_recently_used_images_are_removed() {
     let folder = tempfile::tempdir().unwrap();
-    let cache = Cache::new(Some(folder.path().to_owned()), SECRET, 250 << 10);
+    let cache = Cache::new(Some(folder.path().to_owned()), SECRET, Share::new(250 << 10, 250 << 10));
     let day = std::time::Duration::from_secs(86_400);
     let find = |key: u8| cache.find_snapshot("images", &[key; 32]).is_some();
     for key in 1..=3 {
-        let kept = cache.draft("images", &[key; 32], &[key; 64 << 10]).unwrap().keep();
+        let kept = cache.draft("images", &[key; 32], Owner::default(), &[key; 64 << 10]).unwrap().keep();
         kept.file().set_modified(std::time::SystemTime::now() - day * u32::from(10 - key)).unwrap();
     }
     assert!(find(1), "it is used again");
 
-    cache.draft("images", &[4; 32], &[4; 64 << 10]).unwrap().keep();
+    cache.draft("images", &[4; 32], Owner::default(), &[4; 64 << 10]).unwrap().keep();
 
     assert_eq!([1, 2, 3, 4].map(find), [true, false, true, true]);
     cache.remove_image(&[3; 32]);
     assert!(!find(3));
+}
+
+#[test]
+fn a_tenant_beyond_its_share_of_images_loses_its_own_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let share = Share::new(1 << 20, 250 << 10);
+    let cache = Cache::new(Some(folder.path().to_owned()), SECRET, share);
+    let keep = |cache: &Cache, key: u8, tenant: &str| {
+        let kept = cache.draft("images", &[key; 32], Owner::of(tenant), &[key; 64 << 10]).unwrap().keep();
+        let age = std::time::Duration::from_secs(86_400) * u32::from(100 - key);
+        kept.file().set_modified(std::time::SystemTime::now() - age).unwrap();
+    };
+    let has = |key: u8| folder.path().join("images").join(hex::encode([key; 32])).exists();
+
+    keep(&cache, 1, "modest");
+    for key in 2..=4 {
+        keep(&cache, key, "greedy");
+    }
+    assert!((1..=4).all(has), "each is within its share");
+    keep(&cache, 5, "greedy");
+    assert_eq!([1, 2, 3, 4, 5].map(has), [true, false, true, true, true]);
+
+    // What is there is known after a start, and a bound that was lowered counts.
+    let cache = Cache::new(Some(folder.path().to_owned()), SECRET, Share::new(300 << 10, 130 << 10));
+    keep(&cache, 6, "another");
+    assert_eq!([1, 3, 4, 5, 6].map(has), [true, false, true, true, true]);
 }
 
 #[test]
@@ -151,9 +179,9 @@ fn code_is_found_again_by_its_own_engine_only() {
 #[test]
 fn a_folder_that_cannot_be_written_costs_nothing_but_time() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let cache = Cache::new(Some(file.path().to_owned()), SECRET, 1 << 30);
+    let cache = Cache::new(Some(file.path().to_owned()), SECRET, AMPLE);
 
-    let snapshot = cache.draft("images", &KEY, &[1; 64 << 10]).unwrap().keep();
+    let snapshot = cache.draft("images", &KEY, Owner::default(), &[1; 64 << 10]).unwrap().keep();
 
     assert_eq!(snapshot.bytes(), [1; 64 << 10]);
     assert!(cache.find_snapshot("images", &KEY).is_none());

@@ -161,6 +161,9 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         Error::TooMany { noun, limit } => {
             with(StatusCode::FORBIDDEN, "limit_reached", json!({"of": noun.as_snake_case(), "limit": limit}))
         }
+        Error::NoRoom { limit_bytes } => {
+            with(StatusCode::FORBIDDEN, "limit_reached", json!({"of": "stored_bytes", "limit": limit_bytes}))
+        }
         Error::Taken { noun, .. } => told(StatusCode::CONFLICT, &format!("{}_taken", noun.as_snake_case())),
         Error::Busy { noun, .. } => told(StatusCode::CONFLICT, &format!("{}_busy", noun.as_snake_case())),
         Error::InUse { noun, used_by, .. } => {
@@ -176,6 +179,7 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         Error::Link(link) if link.is_unavailable => unavailable(link.code),
         Error::Full(full) | Error::Sandbox(SandboxError::Overloaded(full)) => told_full(*full),
         Error::Sandbox(SandboxError::Failed(_)) => unavailable("sandbox_unavailable"),
+        Error::DiskFull(_) => unavailable("disk_full"),
         Error::Store(_) => unavailable("store_unavailable"),
         Error::Batch(_) | Error::Record(_) | Error::Vault(_) | Error::KeyFile(_) => unavailable("unavailable"),
         unprocessable => {

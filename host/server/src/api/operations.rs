@@ -4,7 +4,6 @@ use hyper::StatusCode;
 use platform::Error;
 
 use super::{Answer, Context};
-use crate::app::readiness;
 
 /// The process is alive.
 pub(crate) async fn healthz(_context: Context) -> Result<Answer, Error> {
@@ -13,8 +12,10 @@ pub(crate) async fn healthz(_context: Context) -> Result<Answer, Error> {
 
 /// The process can be sent work: its store answers, and it is not about to go.
 pub(crate) async fn readyz(context: Context) -> Result<Answer, Error> {
-    let status = readiness(context.app.is_ready().await);
-    let text = if status == StatusCode::OK { "ready\n" } else { "not ready\n" };
+    let (status, text) = match context.app.why_unready().await {
+        None => (StatusCode::OK, "ready\n".to_owned()),
+        Some(reason) => (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {reason}\n")),
+    };
     Ok(Answer::Text { status, content_type: "text/plain; charset=utf-8", text: text.into() })
 }
 

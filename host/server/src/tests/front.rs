@@ -9,6 +9,7 @@ use hyper::http::request;
 use hyper::{Request, Response};
 use platform::Caller;
 use platform::fake::World;
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -32,6 +33,27 @@ async fn health_readiness_metrics_and_the_reference_need_no_key() {
     );
     assert!(get("/docs").await.text.starts_with("<!doctype html>"));
     assert_eq!(get("/v1/openapi.json").await.json()["openapi"], "3.1.0");
+}
+
+#[tokio::test]
+async fn a_full_disk_is_named_reads_go_on_and_it_is_over_by_itself() {
+    let wire = wire().await;
+    let webhook = async || wire.post("/v1/webhooks", json!({"url": "https://example.com"})).await;
+    const SENTENCE: &str = "the server's disk is full: nothing can be changed until there is room";
+
+    wire.world.store.set_full(true);
+
+    let ready = wire.send("GET", "/readyz", "", b"").await;
+    assert_eq!((ready.status, ready.text), (503, format!("not ready: {SENTENCE}\n")));
+    assert_eq!(wire.send("GET", "/healthz", "", b"").await.status, 200);
+    assert_eq!(wire.get("/v1/users/me/sources").await.status, 200);
+    let refused = webhook().await;
+    assert_eq!((refused.status, &refused.json()["error"]), (503, &SENTENCE.into()));
+    assert_eq!(refused.json()["code"], "disk_full");
+
+    wire.world.store.set_full(false);
+    assert_eq!(wire.send("GET", "/readyz", "", b"").await.status, 200);
+    assert_eq!(webhook().await.status, 200);
 }
 
 #[tokio::test]

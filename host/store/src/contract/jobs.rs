@@ -51,6 +51,31 @@ pub(crate) async fn a_job_that_its_host_holds_is_leased_when_the_hold_ends(world
     assert_eq!(after.items[0].due_ms, 10);
 }
 
+pub(crate) async fn a_queue_is_filled_to_its_bound_and_not_beyond(world: World) {
+    let fits = |jobs, bytes| vec![Precondition::QueueFits { jobs, bytes }];
+    let add = async |bounds, operations| world.try_commit(1000, bounds, operations).await.is_ok();
+
+    assert!(!add(fits(1, 100), vec![job(None, 0, "a"), job(None, 0, "b")]).await);
+    assert!(add(fits(2, 6), vec![job(Some("lane"), 0, "abc"), job(Some("lane"), 5000, "def")]).await);
+    assert!(!add(fits(2, 100), vec![job(None, 0, "")]).await);
+    assert!(!add(fits(3, 6), vec![job(None, 0, "g")]).await);
+
+    let [lease] = leases(&world.lease(0, 1).await)[..] else { panic!("one lease") };
+    let retry = reschedule(lease, 0, Some("a"), LanePosition::Leave);
+    assert!(add(vec![], vec![retry]).await);
+    assert!(!add(fits(3, 5), vec![job(None, 0, "gh")]).await);
+    assert!(add(fits(3, 6), vec![job(None, 0, "gh")]).await);
+
+    let mut other = Batch::new(&world.neighbour, 1000);
+    other.preconditions = fits(1, 1);
+    assert!(world.store.commit(other.then(job(None, 99_999, "h"))).await.is_ok(), "each tenant has its own");
+
+    let done: Vec<Op> = leases(&world.lease(9999, 9).await).into_iter().map(Op::Acknowledge).collect();
+    assert_eq!(done.len(), 3);
+    assert!(add(vec![], done).await);
+    assert!(add(fits(1, 1), vec![job(None, 0, "i")]).await, "what is done takes no room");
+}
+
 pub(crate) async fn an_expired_lease_makes_the_job_available_again(world: World) {
     world.commit(vec![job(None, 0, "a")]).await;
     let first = world.lease(10, 9).await;

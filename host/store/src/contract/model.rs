@@ -209,6 +209,7 @@ fn require() -> impl Strategy<Value = Require> {
             let value = value.as_deref().map(text);
             Require::Plain(Precondition::ValueIs { scope, key, value })
         }),
+        (0..9_u64, 0..60_u64).prop_map(|(jobs, bytes)| Require::Plain(Precondition::QueueFits { jobs, bytes })),
         any::<prop::sample::Index>().prop_map(Require::Lease),
     ]
 }

@@ -55,6 +55,29 @@ pub(crate) async fn a_refused_batch_leaves_nothing_behind(world: World) {
     assert_eq!(world.lease(9999, 9).await.next_due_ms, None);
 }
 
+pub(crate) async fn what_a_tenant_keeps_is_measured(world: World) {
+    let bytes = || world.store.stored_bytes(&world.tenant);
+    let large = |letter: &str| text(&letter.repeat(10_000));
+    assert_eq!(bytes().await.unwrap(), 0);
+
+    let (emitter, stream) = (String::from("e:1"), String::from("default"));
+    let append =
+        |letter| Op::Append { emitter: emitter.clone(), stream: stream.clone(), value: large(letter), keep: 2 };
+    let put = Op::PutRecord { kind: "k:1".into(), id: "a".into(), alias: None, value: large("r") };
+    let set = Op::SetValue { scope: "s".into(), key: "k".into(), value: large("v"), cap_bytes: 99_999 };
+    world.commit(vec![put.clone(), set.clone()]).await;
+    assert_eq!(bytes().await.unwrap(), 20_001);
+    world.commit(vec![put, set, append("a"), append("b"), append("c")]).await;
+    let whole = bytes().await.unwrap();
+    assert!((40_001..48_000).contains(&whole), "what was replaced and what is not kept is not counted: {whole}");
+    assert_eq!(world.store.stored_bytes(&world.neighbour).await.unwrap(), 0);
+
+    let delete = Op::DeleteRecord { kind: "k:1".into(), id: "a".into() };
+    let remove = Op::RemoveValue { scope: "s".into(), key: "k".into() };
+    world.commit(vec![delete, remove, Op::DropEmitter { emitter, max: 9 }]).await;
+    assert_eq!(bytes().await.unwrap(), 0);
+}
+
 pub(crate) async fn the_same_lease_cannot_be_settled_twice_in_a_batch(world: World) {
     world.commit(vec![job(None, 0, "a")]).await;
     let lease = leases(&world.lease(1, 9).await).pop().unwrap();

@@ -120,7 +120,7 @@ impl<'run> Apply<'run> {
     /// Preconditions on the state before the batch, then the leases.
     fn judge(&mut self, index: &Index, batch: &Batch) -> Result<(), Stop> {
         for (at, precondition) in batch.preconditions.iter().enumerate() {
-            self.require(index, precondition, At::Precondition(at))?;
+            self.require(index, (batch, precondition), At::Precondition(at))?;
         }
         if !index.holds_all(self.tenant, &batch.operations) {
             return Err(Stop::Refused(CommitError::LeaseLost));
@@ -128,7 +128,7 @@ impl<'run> Apply<'run> {
         self.memory.locks.judge(batch).map_err(Stop::Refused)
     }
 
-    fn require(&mut self, index: &Index, precondition: &Precondition, at: At) -> Result<(), Stop> {
+    fn require(&mut self, index: &Index, (batch, precondition): (&Batch, &Precondition), at: At) -> Result<(), Stop> {
         let holds = match precondition {
             Precondition::RecordVersion { kind, id, version } => self.version(kind, id)? == Some(*version),
             Precondition::RecordAbsent { kind, id } => self.version(kind, id)?.is_none(),
@@ -137,6 +137,7 @@ impl<'run> Apply<'run> {
                 self.memory.counters.total(self.connection, self.tenant, counter)? < *limit
             }
             Precondition::ValueIs { scope, key, value } => self.value_is(scope, key, value.as_deref())?,
+            Precondition::QueueFits { jobs, bytes } => index.fits(batch, *jobs, *bytes),
             Precondition::LeaseHeld(lease) => {
                 let held = index.holds(self.tenant, lease);
                 return if held { Ok(()) } else { Err(Stop::Refused(CommitError::LeaseLost)) };
@@ -315,7 +316,8 @@ impl<'run> Apply<'run> {
         self.connection.prepare_cached(sql)?.execute(row)?;
         self.committed.jobs.push(id);
         // The hold is not in the row: a process that opens the file later finds the job due.
-        self.changes.push(Change::Enqueue { job: id, lane: job.lane.clone(), due_ms: job.available_ms() });
+        let (lane, due_ms) = (job.lane.clone(), job.available_ms());
+        self.changes.push(Change::Enqueue { job: id, lane, due_ms, bytes: bytes(&job.payload) });
         Ok(())
     }
 
@@ -336,7 +338,8 @@ impl<'run> Apply<'run> {
              lane = CASE WHEN ?4 THEN NULL ELSE lane END WHERE job = ?1";
         let leaves = lane_position == LanePosition::Leave;
         self.connection.prepare_cached(sql)?.execute((lease.job.0, due_ms, payload, leaves))?;
-        self.changes.push(Change::Reschedule { job: lease.job, due_ms, lane_position });
+        let bytes = payload.map(bytes);
+        self.changes.push(Change::Reschedule { job: lease.job, due_ms, bytes, lane_position });
         Ok(())
     }
 

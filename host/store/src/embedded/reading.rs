@@ -150,6 +150,15 @@ pub(super) fn ticks(reader: &Connection, leased: Leased<(Tenant, TimerLease)>) -
     Ok(Leased { items, next_due_ms: leased.next_due_ms })
 }
 
+/// The length of a value is in the head of its row: the values themselves are not read.
+pub(super) fn stored_bytes(reader: &Connection, tenant: &Tenant) -> Read<u64> {
+    let sql = "SELECT (SELECT coalesce(sum(length(value)), 0) FROM records WHERE tenant = ?1)
+         + (SELECT coalesce(sum(size_bytes), 0) FROM scopes WHERE tenant = ?1)
+         + (SELECT coalesce(sum(length(entries.value)), 0)
+            FROM streams JOIN entries ON entries.stream = streams.stream WHERE streams.tenant = ?1)";
+    reader.prepare_cached(sql)?.query_row([tenant.as_str()], |row| row.get(0))
+}
+
 pub(super) fn directory(reader: &Connection, key: &str) -> Read<Option<Bytes>> {
     let mut statement = reader.prepare_cached("SELECT value FROM directory WHERE key = ?1")?;
     statement.query_row([key], |row| blob(row, 0)).optional()

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use rusqlite::Connection;
+use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use tempfile::TempDir;
 
+use super::disk::Disk;
 use super::writer::{BOUNDS, Request, Writer};
 use super::{Embedded, schema};
 use crate::contract::{World, job, leases, payloads, text};
@@ -204,7 +207,8 @@ async fn a_backup_is_a_store_of_its_own() {
 fn bare_writer(folder: &TempDir, pragma: (&str, i64)) -> Writer {
     let (connection, opened) = schema::open_writer(&folder.path().join("store.db")).unwrap();
     connection.pragma_update(None, pragma.0, pragma.1).unwrap();
-    Writer::new(connection, &opened, (Arc::default(), Feed::new(Bounds::default()))).unwrap()
+    let disk = Disk::new(&folder.path().join("store.db"));
+    Writer::new((connection, disk), &opened, (Arc::default(), Feed::new(Bounds::default()))).unwrap()
 }
 
 fn commit_on(writer: &mut Writer, operations: Vec<Op>) -> Result<Committed, CommitError> {
@@ -229,6 +233,45 @@ fn a_full_disk_is_told_and_survived() {
     assert!(matches!(full, Err(CommitError::Unavailable(Error::DiskFull(_)))), "{full:?}");
     assert_eq!(small.counters, [1]);
     assert_eq!(small.entries.first().map(ToString::to_string).as_deref(), Some("1-0"));
+}
+
+#[test]
+fn a_disk_without_room_is_read_and_written_again_when_there_is_room() {
+    static FREE: AtomicU64 = AtomicU64::new(0);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    drop(Embedded::open(&path).unwrap());
+    let reserve = folder.path().join("store.db.reserve");
+    assert_eq!(std::fs::metadata(&reserve).unwrap().len(), 1 << 20);
+
+    // What a full disk does: SQLite gets its pages once the reserve is gone.
+    let open = || match reserve.exists() {
+        true => Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(SQLITE_IOERR_SHMSIZE), None).into()),
+        false => schema::open_writer(&path),
+    };
+    let mut disk = Disk::new(&path).with_available(|_| Some(FREE.load(Ordering::Relaxed)));
+    let (connection, opened) = disk.open(open).unwrap();
+    let mut writer = Writer::new((connection, disk), &opened, (Arc::default(), Feed::new(Bounds::default()))).unwrap();
+
+    let full = commit_on(&mut writer, vec![count()]);
+    assert!(matches!(full, Err(CommitError::Unavailable(Error::DiskFull(_)))), "{full:?}");
+    let (reply, mut answer) = tokio::sync::oneshot::channel();
+    writer.write(&mut [Request::LastEntry(Tenant::parse("u_a").unwrap(), "e".into(), reply)].into());
+    assert!(answer.try_recv().unwrap().is_ok(), "reads go on");
+
+    FREE.store(1 << 30, Ordering::Relaxed);
+    assert_eq!(commit_on(&mut writer, vec![count()]).unwrap().counters, [1]);
+    assert!(reserve.exists(), "it is kept for the next time");
+}
+
+#[test]
+fn a_full_disk_without_a_reserve_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = || -> Result<(), Error> {
+        Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(SQLITE_IOERR_SHMSIZE), None).into())
+    };
+
+    assert!(matches!(Disk::new(&folder.path().join("store.db")).open(full), Err(Error::DiskFull(_))));
 }
 
 fn lease_on(writer: &mut Writer, now_ms: u64) -> (Vec<u64>, Vec<String>) {

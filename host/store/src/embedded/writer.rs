@@ -2,7 +2,7 @@
 //!
 //! Nothing is answered before the transaction is on disk. When the database itself fails (full disk,
 //! I/O error) the whole group fails, the order of work is rebuilt from the rows, and the next group
-//! tries afresh.
+//! tries afresh. While the disk is full nothing is begun that would be written (`disk.rs`).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::apply::{Applied, Apply, Memory};
+use super::disk::Disk;
 use super::inbox::{Bounds, Receiver, Weighed};
 use super::record_cache::{RecordCache, RecordChange};
 use super::recover;
@@ -72,6 +73,7 @@ type Answer = Box<dyn FnOnce(Option<Error>)>;
 
 pub(super) struct Writer {
     connection: Connection,
+    disk: Disk,
     partitions: u16,
     /// `None` after a failure until the rows could be read again.
     index: Option<Index>,
@@ -90,7 +92,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(
-        connection: Connection,
+        (connection, disk): (Connection, Disk),
         opened: &Opened,
         (record_cache, feed): (Arc<RecordCache>, Feed),
     ) -> Result<Self, Error> {
@@ -98,6 +100,7 @@ impl Writer {
         let index = Some(recover::index(&connection, opened.partitions, next_token)?);
         Ok(Self {
             connection,
+            disk,
             partitions: opened.partitions,
             index,
             failed: None,
@@ -123,15 +126,32 @@ impl Writer {
     }
 
     pub(super) fn write(&mut self, group: &mut VecDeque<Request>) {
+        if !self.disk.may_write() {
+            self.refuse_writes(group);
+        }
         let mut answers = Vec::with_capacity(group.len());
         let outcome = self.write_group(group, &mut answers);
         if let Err(error) = &outcome {
             tracing::error!(%error, "a group of commits failed");
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) {
+                self.disk.fill();
+            }
             self.recover();
         }
         answers.extend(group.drain(..).map(Request::refused));
         for answer in answers {
             answer(outcome.as_ref().err().map(|error| same_again(error).into()));
+        }
+    }
+
+    /// Leases are refused as well: what they are for could not be committed.
+    fn refuse_writes(&self, group: &mut VecDeque<Request>) {
+        let is_read = |request: &Request| matches!(request, Request::LastEntry(..) | Request::Extend(..));
+        let (reads, writes): (VecDeque<Request>, VecDeque<Request>) = group.drain(..).partition(is_read);
+        *group = reads;
+        for request in writes {
+            let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
+            request.refused()(Some(rusqlite::Error::SqliteFailure(full, None).into()));
         }
     }
 

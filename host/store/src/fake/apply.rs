@@ -23,7 +23,7 @@ impl State {
             committed: Committed::default(),
         };
         for (index, precondition) in batch.preconditions.iter().enumerate() {
-            turn.require(precondition, At::Precondition(index))?;
+            turn.require((batch, precondition), At::Precondition(index))?;
         }
         if !turn.index.holds_all(&batch.tenant, &batch.operations) {
             return Err(CommitError::LeaseLost);
@@ -77,7 +77,7 @@ struct Turn<'batch> {
 }
 
 impl Turn<'_> {
-    fn require(&self, precondition: &Precondition, at: At) -> Result<(), CommitError> {
+    fn require(&self, (batch, precondition): (&Batch, &Precondition), at: At) -> Result<(), CommitError> {
         let record = |kind: &str, id: &str| self.owned.records.get(kind).and_then(|kind| kind.get(id));
         let holds = match precondition {
             Precondition::RecordVersion { kind, id, version } => {
@@ -91,6 +91,7 @@ impl Turn<'_> {
             Precondition::ValueIs { scope, key, value } => {
                 self.owned.scopes.get(scope).and_then(|scope| scope.get(key)) == value.as_ref()
             }
+            Precondition::QueueFits { jobs, bytes } => self.index.fits(batch, *jobs, *bytes),
             Precondition::LeaseHeld(lease) => return self.require_lease(lease),
         };
         if holds { Ok(()) } else { Err(CommitError::Conflict { at }) }
@@ -249,14 +250,16 @@ impl Turn<'_> {
             None => None,
         };
         let Enqueue { lane, due_ms, payload, .. } = job.clone();
-        let change = Change::Enqueue { job: id, lane: lane.clone(), due_ms: job.available_ms() };
+        let bytes = count(payload.len());
+        let change = Change::Enqueue { job: id, lane: lane.clone(), due_ms: job.available_ms(), bytes };
         self.index.apply(self.tenant, change);
         self.owned.jobs.insert(id, StoredJob { lane, due_ms, attempt: 0, payload, entry });
         self.committed.jobs.push(id);
     }
 
     fn reschedule(&mut self, lease: JobLease, due_ms: u64, payload: Option<&Bytes>, lane_position: LanePosition) {
-        self.index.apply(self.tenant, Change::Reschedule { job: lease.job, due_ms, lane_position });
+        let bytes = payload.map(|payload| count(payload.len()));
+        self.index.apply(self.tenant, Change::Reschedule { job: lease.job, due_ms, bytes, lane_position });
         if let Some(job) = self.owned.jobs.get_mut(&lease.job) {
             job.due_ms = due_ms;
             job.attempt += 1;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Queue, timers::Timers};
 use crate::batch::MAX_MS;
 use crate::{
-    JobId, JobLease, LanePosition, Lease, LeaseRequest, Leased, MAX_LEASES, Op, Partition, Tenant, TimerLease,
+    Batch, JobId, JobLease, LanePosition, Lease, LeaseRequest, Leased, MAX_LEASES, Op, Partition, Tenant, TimerLease,
 };
 
 #[derive(Clone)]
@@ -26,11 +26,27 @@ struct Waiting {
 
 /// What a batch does to the order of work, once it is known to succeed.
 pub(crate) enum Change {
-    Enqueue { job: JobId, lane: Option<String>, due_ms: u64 },
+    Enqueue {
+        job: JobId,
+        lane: Option<String>,
+        due_ms: u64,
+        bytes: u64,
+    },
     Remove(JobId),
-    Reschedule { job: JobId, due_ms: u64, lane_position: LanePosition },
-    SetTimer { timer: String, due_ms: u64 },
-    ClearTimer { timer: String },
+    /// With the bytes of a new payload.
+    Reschedule {
+        job: JobId,
+        due_ms: u64,
+        bytes: Option<u64>,
+        lane_position: LanePosition,
+    },
+    SetTimer {
+        timer: String,
+        due_ms: u64,
+    },
+    ClearTimer {
+        timer: String,
+    },
 }
 
 impl Index {
@@ -72,6 +88,14 @@ impl Index {
         })
     }
 
+    /// Whether the jobs of a batch fit beside those that its tenant has in the queue.
+    pub(crate) fn fits(&self, batch: &Batch, jobs: u64, bytes: u64) -> bool {
+        let Some(room) = batch.room_before(jobs, bytes) else { return false };
+        let waiting = self.waiting.get(&batch.tenant.partition(self.partitions));
+        let queued = waiting.map(|waiting| waiting.queue.queued(&batch.tenant)).unwrap_or_default();
+        queued.jobs <= room.jobs && queued.bytes <= room.bytes
+    }
+
     fn holds_job(&self, tenant: &Tenant, lease: JobLease) -> bool {
         self.waiting.get(&tenant.partition(self.partitions)).is_some_and(|waiting| waiting.queue.holds(tenant, lease))
     }
@@ -83,12 +107,14 @@ impl Index {
     pub(crate) fn apply(&mut self, tenant: &Tenant, change: Change) {
         let Waiting { queue, timers } = self.waiting.entry(tenant.partition(self.partitions)).or_default();
         match change {
-            Change::Enqueue { job, lane, due_ms } => {
+            Change::Enqueue { job, lane, due_ms, bytes } => {
                 self.next_job = self.next_job.max(job.0 + 1);
-                queue.enqueue(tenant, job, lane.as_deref(), due_ms);
+                queue.enqueue(tenant, job, lane.as_deref(), (due_ms, bytes));
             }
             Change::Remove(job) => queue.remove(job),
-            Change::Reschedule { job, due_ms, lane_position } => queue.reschedule(job, due_ms, lane_position),
+            Change::Reschedule { job, due_ms, bytes, lane_position } => {
+                queue.reschedule(job, (due_ms, bytes), lane_position);
+            }
             Change::SetTimer { timer, due_ms } => timers.set(tenant, &timer, due_ms),
             Change::ClearTimer { timer } => timers.clear(tenant, &timer),
         }

@@ -21,11 +21,11 @@ fn lease(queue: &mut Queue, now_ms: u64, max: u32) -> Vec<u64> {
 fn tenants_take_turns_however_long_a_backlog_is() {
     let mut queue = Queue::default();
     for job in 0..100_000 {
-        queue.enqueue(&tenant("noisy"), JobId(job), None, 0);
+        queue.enqueue(&tenant("noisy"), JobId(job), None, (0, 1));
     }
     assert_eq!(lease(&mut queue, 5, 2), [0, 1]);
 
-    queue.enqueue(&tenant("quiet"), JobId(200_000), None, 5);
+    queue.enqueue(&tenant("quiet"), JobId(200_000), None, (5, 1));
 
     assert_eq!(lease(&mut queue, 5, 2), [2, 200_000]);
 }
@@ -34,15 +34,15 @@ fn tenants_take_turns_however_long_a_backlog_is() {
 fn a_lane_runs_in_order_and_waits_for_a_retry_that_keeps_its_place() {
     let mut queue = Queue::default();
     for job in 1..=3 {
-        queue.enqueue(&tenant("a"), JobId(job), Some("lane"), 0);
+        queue.enqueue(&tenant("a"), JobId(job), Some("lane"), (0, 1));
     }
 
     assert_eq!(lease(&mut queue, 1, 9), [1]);
-    queue.reschedule(JobId(1), 50, LanePosition::Keep);
+    queue.reschedule(JobId(1), (50, None), LanePosition::Keep);
     assert_eq!(lease(&mut queue, 2, 9), Vec::<u64>::new());
     assert_eq!(queue.next_due_ms(2), Some(50));
     assert_eq!(lease(&mut queue, 50, 9), [1]);
-    queue.reschedule(JobId(1), 90, LanePosition::Leave);
+    queue.reschedule(JobId(1), (90, None), LanePosition::Leave);
     assert_eq!(lease(&mut queue, 51, 9), [2]);
     queue.remove(JobId(2));
     assert_eq!(lease(&mut queue, 90, 9), [3, 1]);
@@ -52,7 +52,7 @@ fn a_lane_runs_in_order_and_waits_for_a_retry_that_keeps_its_place() {
 fn a_queue_that_is_worked_off_keeps_nothing() {
     let mut queue = Queue::default();
     for job in 1..=4 {
-        queue.enqueue(&tenant("a"), JobId(job), (job % 2 == 0).then_some("lane"), job);
+        queue.enqueue(&tenant("a"), JobId(job), (job % 2 == 0).then_some("lane"), (job, 1));
     }
     for now in [10, 30, 50] {
         for job in lease(&mut queue, now, 9) {

@@ -4,6 +4,8 @@ local LAST_SEQUENCE = 1048575
 local versions, entries, counters, jobs, removed
 -- When the earliest of the heads that the batch made is due: told once, at the end.
 local earliest
+-- What the batch adds to the queue of its tenant, and takes from it.
+local queued_jobs, queued_bytes
 -- The same, as it was told for tenants of the group so far.
 local told
 -- What is left to do for the whole group: jobs to delete, and by the key of their tenant's heads, heads to add and to
@@ -109,6 +111,7 @@ local applies = {
       local position = call('INCR', P .. ':position')
       call('HSET', key, 'position', position)
       call('ZADD', P .. ':records:' .. tenant .. ':' .. kind, position, id)
+      call('SADD', P .. ':kinds:' .. tenant, kind)
     end
     call('HSET', key, 'value', value)
     set_alias(kind, id, before[1], alias)
@@ -124,6 +127,7 @@ local applies = {
     local key, id, before = stream_key(emitter, stream), next_entry(emitter)
     if not call('XADD', key, 'NOMKSTREAM', 'MAXLEN', '=', keep, id, 'v', value) then
       call('ZADD', streams_key(emitter), '0', stream)
+      call('SADD', P .. ':emitters:' .. tenant, emitter)
       call('XADD', key, 'MAXLEN', '=', keep, id, 'v', value)
     end
     if is_followed(emitter) then note(emitter, before, id, stream, value) end
@@ -142,6 +146,7 @@ local applies = {
     end
     if left == 0 then
       for _, key in ipairs(keys) do call('DEL', key) end
+      call('SREM', P .. ':emitters:' .. tenant, emitter)
     end
     add(removed, count)
   end,
@@ -201,10 +206,12 @@ local applies = {
       add(heads, job)
       wait_for(available)
     end
+    queued_jobs, queued_bytes = queued_jobs + 1, queued_bytes + #payload
     add(jobs, job)
   end,
   acknowledge = function(job)
     local key = job_key(job)
+    queued_jobs, queued_bytes = queued_jobs - 1, queued_bytes - call('HSTRLEN', key, 'payload')
     add(gone, key)
     is_gone[key] = true
     add(list_of(heads_removed, heads_key(tenant)), job)
@@ -215,7 +222,10 @@ local applies = {
     call('HSET', key, 'due', due)
     call('HINCRBY', key, 'attempt', 1)
     call('HDEL', key, 'token')
-    if has_payload == '1' then call('HSET', key, 'payload', payload) end
+    if has_payload == '1' then
+      queued_bytes = queued_bytes + #payload - call('HSTRLEN', key, 'payload')
+      call('HSET', key, 'payload', payload)
+    end
     call('ZADD', heads_key(tenant), due, job)
     wait_for(due)
     if place == 'leave' then
@@ -231,16 +241,27 @@ local applies = {
   end,
 }
 
+-- Jobs of an earlier version were not counted when they came: below zero is nothing.
+local function resize_queue()
+  if queued_jobs ~= 0 and call('HINCRBY', queued_key(), 'jobs', digits(queued_jobs)) <= 0 then
+    call('DEL', queued_key())
+  elseif queued_bytes ~= 0 then
+    call('HINCRBY', queued_key(), 'bytes', digits(queued_bytes))
+  end
+end
+
 local function list(items) return table.concat(items, ',') end
 
 -- Answers 'ok' and a list each of versions, entries, counters, jobs and how many were removed.
 local function apply(at, operations)
   versions, entries, counters, jobs, removed, earliest = {}, {}, {}, {}, {}, nil
+  queued_jobs, queued_bytes = 0, 0
   for _ = 1, operations do
     local name = ARGV[at]
     applies[name](ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], ARGV[at + 6])
     at = at + SIZE[name]
   end
+  resize_queue()
   local before = told[tenant]
   if earliest and (not before or earliest < before) then
     told[tenant] = earliest

@@ -7,7 +7,7 @@ local is_gone
 
 -- How many arguments each precondition and operation has, its name included.
 local SIZE = {
-  version = 4, absent = 3, alias = 3, below = 3, job = 3, timer = 3, value = 5,
+  version = 4, absent = 3, alias = 3, below = 3, room = 3, job = 3, timer = 3, value = 5,
   put = 5, delete = 3, append = 5, delete_entries = 6, drop_emitter = 3,
   set = 5, remove = 3, clear = 3, count = 4, lock = 4, unlock = 2,
   enqueue = 6, acknowledge = 3, reschedule = 7, set_timer = 4, clear_timer = 2, finish = 4,
@@ -19,6 +19,7 @@ local function state_key(scope) return P .. ':state:' .. tenant .. ':' .. scope 
 local function locks_key(scope) return P .. ':locks:' .. tenant .. ':' .. scope end
 local function sizes_key() return P .. ':sizes:' .. tenant end
 local function counter_key(counter) return P .. ':counter:' .. tenant .. ':' .. counter end
+local function queued_key() return P .. ':queued:' .. tenant end
 local function timer_key(timer) return P .. ':timer:' .. tenant .. ':' .. timer end
 
 local holds = {
@@ -26,6 +27,10 @@ local holds = {
   absent = function(kind, id) return call('EXISTS', record_key(kind, id)) == 0 end,
   alias = function(kind, alias) return call('HEXISTS', alias_key(kind), alias) == 0 end,
   below = function(counter, limit) return tonumber(call('GET', counter_key(counter)) or '0') < tonumber(limit) end,
+  room = function(jobs, bytes)
+    local queued = call('HMGET', queued_key(), 'jobs', 'bytes')
+    return tonumber(queued[1] or '0') <= tonumber(jobs) and tonumber(queued[2] or '0') <= tonumber(bytes)
+  end,
   job = function(job, token) return not is_gone[job_key(job)] and (holds_job(tenant, job, token)) end,
   timer = function(timer, token) return holds_timer(tenant, timer, token) end,
   value = function(scope, key, exists, value)

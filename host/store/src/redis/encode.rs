@@ -24,7 +24,7 @@ pub(super) fn batch(batch: &Batch) -> Arguments {
     arguments.text(if makes_work(batch) { "w" } else { "" });
     arguments.text(batch.lock_owner.as_deref().unwrap_or_default());
     for precondition in &batch.preconditions {
-        push_precondition(&mut arguments, precondition);
+        push_precondition(&mut arguments, batch, precondition);
     }
     for operation in &batch.operations {
         push_operation(&mut arguments, operation, batch.now_ms);
@@ -110,7 +110,7 @@ impl ToRedisArgs for Arguments {
     }
 }
 
-fn push_precondition(to: &mut Arguments, precondition: &Precondition) {
+fn push_precondition(to: &mut Arguments, batch: &Batch, precondition: &Precondition) {
     match precondition {
         Precondition::RecordVersion { kind, id, version } => {
             to.text("version").text(&escape(kind)).text(id).number(version)
@@ -118,6 +118,10 @@ fn push_precondition(to: &mut Arguments, precondition: &Precondition) {
         Precondition::RecordAbsent { kind, id } => to.text("absent").text(&escape(kind)).text(id),
         Precondition::AliasFree { kind, alias } => to.text("alias").text(&escape(kind)).text(alias),
         Precondition::CounterBelow { counter, limit } => to.text("below").text(counter).number(limit),
+        Precondition::QueueFits { jobs, bytes } => match batch.room_before(*jobs, *bytes) {
+            Some(room) => to.text("room").number(room.jobs).number(room.bytes),
+            None => to.text("room").number(-1).number(-1),
+        },
         Precondition::ValueIs { scope, key, value } => {
             let exists = u8::from(value.is_some());
             to.text("value").text(scope).text(key).number(exists).raw(value.as_deref().unwrap_or_default())

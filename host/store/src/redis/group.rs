@@ -11,7 +11,7 @@
 //! - On a cluster the batches of a group are of one partition, that is of one slot; one server takes any.
 //! - A caller that is cancelled cancels nothing: calls are made by tasks of their own, which end when the queue is empty.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,13 +21,16 @@ use super::encode::Arguments;
 use super::link::Link;
 use super::{decode, encode, scripts};
 use crate::pulse::makes_work;
-use crate::{Batch, Error, Partition, Pulse};
+use crate::{Batch, Error, Partition, Pulse, Tenant};
 
 /// A group ends before the next batch would exceed one of these: the script of a full one takes a few milliseconds, in
 /// which the server does nothing else. A batch that is larger than that goes alone.
 const GROUP_BATCHES: usize = 128;
 const GROUP_ARGUMENTS: usize = 8192;
 const GROUP_BYTES: usize = 1 << 20;
+/// What one tenant has of a group: all of it waits for the whole script, and a tenant whose runs cause thousands of
+/// operations waits behind itself. A batch that is larger by itself is the only one of its tenant.
+const ARGUMENTS_OF_A_TENANT: usize = GROUP_ARGUMENTS / 2;
 /// One is worked on by the server while the other is prepared here.
 const CALLS: usize = 2;
 /// Batches that wait; beyond it, callers wait before they are queued.
@@ -40,6 +43,7 @@ pub(super) struct Groups {
 
 /// What a batch is to a group.
 pub(super) struct Member {
+    tenant: Tenant,
     /// Of the keys of its partition.
     prefix: String,
     arguments: Arguments,
@@ -76,7 +80,8 @@ type Reply = oneshot::Sender<Result<String, Error>>;
 
 impl Member {
     pub(super) fn new(prefix: String, batch: &Batch) -> Self {
-        Self { prefix, arguments: encode::batch(batch), makes_work: makes_work(batch) }
+        let tenant = batch.tenant.clone();
+        Self { tenant, prefix, arguments: encode::batch(batch), makes_work: makes_work(batch) }
     }
 }
 
@@ -153,12 +158,26 @@ impl Shared {
     /// `None` when the queue is empty; the call is marked as spare again.
     fn next_group(&self, line: usize, call: usize) -> Option<(Vec<Member>, Vec<Reply>)> {
         let mut line = self.line(line)?;
-        let count = fitting(line.waiting.iter().map(|(member, _)| &member.arguments));
-        if count == 0 {
+        if line.waiting.is_empty() {
             line.spare_calls.push(call);
             return None;
         }
-        Some(line.waiting.drain(..count).unzip())
+        let goes = fitting(line.waiting.iter().map(|(member, _)| (&member.tenant, &member.arguments)));
+        if !goes.contains(&false) {
+            return Some(line.waiting.drain(..).unzip());
+        }
+        let all = line.waiting.drain(..).zip(goes.into_iter().chain(std::iter::repeat(false)));
+        let (group, left): (Vec<_>, VecDeque<_>) =
+            all.fold(Default::default(), |(mut group, mut left), (one, goes)| {
+                if goes {
+                    group.push(one)
+                } else {
+                    left.push_back(one)
+                }
+                (group, left)
+            });
+        line.waiting = left;
+        Some(group.into_iter().unzip())
     }
 
     async fn send(&self, (done, live): (&str, &str), number: u64, group: &[Member]) -> Result<Vec<String>, Error> {
@@ -188,16 +207,26 @@ impl Shared {
     }
 }
 
-/// How many of the waiting batches make the next group: at least one, if there is one.
-fn fitting<'batch>(waiting: impl Iterator<Item = &'batch Arguments>) -> usize {
-    let (mut arguments, mut size_bytes) = (0, 0);
-    let fits = |batch: &&Arguments| {
-        let is_first = arguments == 0;
-        arguments += batch.len();
-        size_bytes += batch.size_bytes();
-        is_first || (arguments <= GROUP_ARGUMENTS && size_bytes <= GROUP_BYTES)
+/// Which of the batches that wait make the next group: at least the first. Those of one tenant keep their order.
+fn fitting<'batch>(waiting: impl Iterator<Item = (&'batch Tenant, &'batch Arguments)>) -> Vec<bool> {
+    let (mut batches, mut arguments, mut size_bytes, mut is_full) = (0, 0, 0, false);
+    let mut of_tenants: HashMap<&Tenant, usize> = HashMap::new();
+    let fits = |(tenant, batch): (&'batch Tenant, &'batch Arguments)| {
+        let of_tenant = of_tenants.entry(tenant).or_default();
+        let is_first = *of_tenant == 0;
+        // Beyond it stays beyond it: what comes after one that waits waits too.
+        *of_tenant += batch.len().max(1);
+        if !is_first && *of_tenant > ARGUMENTS_OF_A_TENANT {
+            return false;
+        }
+        let (more, more_bytes) = (arguments + batch.len(), size_bytes + batch.size_bytes());
+        is_full |= batches == GROUP_BATCHES || (batches > 0 && (more > GROUP_ARGUMENTS || more_bytes > GROUP_BYTES));
+        if !is_full {
+            (batches, arguments, size_bytes) = (batches + 1, more, more_bytes);
+        }
+        !is_full
     };
-    waiting.take(GROUP_BATCHES).take_while(fits).count()
+    waiting.map(fits).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::flow::work::RUN;
+use crate::watching::watch;
+
 /// Dropped before it has ended, it goes on as a task.
 pub(crate) struct Outliving {
     work: Option<BoxFuture<'static, ()>>,
@@ -47,7 +50,7 @@ impl Drop for Outliving {
         // Without a runtime the process is ending, and what is not committed has not happened. Nor is what panicked
         // polled again.
         if let (Some(work), Ok(runtime), false) = (self.work.take(), Handle::try_current(), std::thread::panicking()) {
-            self.tasks.spawn_on(work, &runtime);
+            self.tasks.spawn_on(watch(RUN, work), &runtime);
         }
     }
 }

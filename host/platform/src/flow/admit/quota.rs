@@ -1,4 +1,4 @@
-//! Whether a tenant may run something now.
+//! Whether a tenant may run something now: its plan pays for it, and there is room for what it keeps.
 //!
 //! Usage is read from the store once a second and counted along in between: exact on one host, and at most a second
 //! behind what other hosts count. A refusal is never given on what is remembered: the operator may have raised the
@@ -32,10 +32,10 @@ struct Held {
     read_at_ms: u64,
 }
 
-/// Counts the reports of today's refusals, of which there is to be one.
-pub(crate) fn reports_of_today(platform: &Platform) -> (String, Op) {
+/// Counts the reports of today's refusals with this code, of which there is to be one.
+pub(crate) fn reports_of_today(platform: &Platform, code: &str) -> (String, Op) {
     let day_ms = day_start_ms(platform.clock.instant_ms());
-    let counter = names::quota_reported(day_ms);
+    let counter = names::reported(code, day_ms);
     let expires_ms = u64::try_from(day_ms.saturating_add(KEPT_MS)).ok();
     (counter.clone(), Op::Count { counter, amount: 1, expires_ms })
 }
@@ -54,10 +54,12 @@ impl Quota {
         if let Some(held) = held.filter(|held| now_ms.saturating_sub(held.read_at_ms) < FRESH_MS)
             && held.usage.check(&held.plan, instant_ms).is_ok()
         {
+            platform.check_room(tenant).await?;
             return Ok(held.plan);
         }
         let Held { plan, usage, .. } = self.read(platform, tenant).await?;
         usage.check(&plan, instant_ms)?;
+        platform.check_room(tenant).await?;
         Ok(plan)
     }
 

@@ -7,7 +7,7 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use admission::{Full, Taken};
+use admission::{Full, Scope, Taken};
 use domain::ids::{EmitId, EndpointKey, RunId};
 use domain::json::Json;
 use domain::runs::{Trigger, TriggerKind};
@@ -23,6 +23,7 @@ use super::quota::resets_at_ms;
 use crate::Error;
 use crate::flow::handle::{Flow, Handle};
 use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, Transaction, Values, execute};
+use crate::keeping::STORED_BYTES;
 use crate::ports::{Call, Fault, Reply, RunLimits, SandboxError};
 use crate::records::{Acceptance, Source, Stored, shelf};
 
@@ -172,12 +173,13 @@ impl Handle {
         self.tenant_rates.take(tenant.as_str(), now_ms).map_err(too_many)?;
         let plan = match self.quota.check(&self.platform, &tenant).await {
             Ok(plan) => plan,
-            Err(Error::Quota(quota)) => {
-                self.report_quota(&tenant, &source, &quota).await;
-                return Err(over_quota(quota, now_ms));
+            Err(error @ (Error::Quota(_) | Error::NoRoom { .. })) => {
+                self.report_refusal(&tenant, &source, &error).await;
+                return Err(refusal_at(error, now_ms));
             }
             Err(error) => return Err(refusal(error)),
         };
+        self.platform.check_queue(&tenant).map_err(Refusal::Full)?;
         let memory = self.platform.pools().request_bytes(tenant.as_str()).map_err(Refusal::Full)?;
         Ok(Admitted { tenant, source, interface, plan, memory, trace_id: None })
     }
@@ -347,6 +349,7 @@ fn send(waiting: &mut Option<Waiting>, answer: Result<Answered, Refusal>) {
 fn refusal(error: Error) -> Refusal {
     match error {
         Error::Sandbox(SandboxError::Overloaded(full)) => Refusal::Full(full),
+        Error::NoRoom { .. } => Refusal::Full(Full { what: STORED_BYTES, scope: Scope::Tenant }),
         Error::Contended => overloaded(),
         Error::NotFound { .. } => Refusal::NotFound,
         error => Refusal::Unavailable(error),
@@ -359,6 +362,13 @@ fn overloaded() -> Refusal {
 
 fn too_many(retry_after_ms: u64) -> Refusal {
     Refusal::TooManyRequests { retry_after_seconds: retry_after_ms.div_ceil(1000).max(1) }
+}
+
+fn refusal_at(error: Error, now_ms: u64) -> Refusal {
+    match error {
+        Error::Quota(quota) => over_quota(quota, now_ms),
+        error => refusal(error),
+    }
 }
 
 fn over_quota(quota: QuotaError, now_ms: u64) -> Refusal {

@@ -9,6 +9,7 @@ use store::{Op, Precondition, Tenant};
 use crate::Error;
 use crate::flow::admit::reports_of_today;
 use crate::flow::handle::Flow;
+use crate::keeping::STORED_BYTES;
 use crate::records::{Source, StreamEntry, names};
 
 /// An event of `$errors` that no run threw. It is not delivered to listeners: what it tells of is that deliveries
@@ -43,22 +44,26 @@ impl Flow {
     }
 
     /// Design: "over quota … one `$errors` event says so". Best effort: the refusal does not depend on it.
-    pub(crate) async fn report_quota(&self, tenant: &Tenant, source: &Source, quota: &QuotaError) {
-        if let Err(error) = self.commit_quota_report(tenant, source, quota).await {
-            tracing::warn!(source.id = %source.id, %error, "that a quota is used up could not be reported");
+    pub(crate) async fn report_refusal(&self, tenant: &Tenant, source: &Source, refusal: &Error) {
+        let code = match refusal {
+            Error::NoRoom { .. } => STORED_BYTES,
+            _ => QuotaError::CODE,
+        };
+        let message = refusal.to_string();
+        let report = Report { code, message: &message, original_event: None };
+        if let Err(error) = self.report_once_a_day(tenant, source, report).await {
+            tracing::warn!(source.id = %source.id, %error, "a refusal could not be reported");
         }
     }
 
-    async fn commit_quota_report(&self, tenant: &Tenant, source: &Source, quota: &QuotaError) -> Result<(), Error> {
-        let (counter, count) = reports_of_today(&self.platform);
+    async fn report_once_a_day(&self, tenant: &Tenant, source: &Source, report: Report<'_>) -> Result<(), Error> {
+        let (counter, count) = reports_of_today(&self.platform, report.code);
         // Refusals are many and the report is one, so look before asking for a write.
         let reported = self.platform.store.counters(tenant, std::slice::from_ref(&counter)).await?;
         if reported.iter().any(|count| *count > 0) {
             return Ok(());
         }
         let precondition = Precondition::CounterBelow { counter, limit: 1 };
-        let message = quota.to_string();
-        let report = Report { code: QuotaError::CODE, message: &message, original_event: None };
         let append = self.report(source, report)?;
         let batch = self.platform.batch(tenant).require(precondition).then(append).then(count);
         match self.platform.store.commit(batch).await.map_err(Error::from) {

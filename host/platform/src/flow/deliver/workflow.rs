@@ -12,14 +12,14 @@ use domain::plan::{Planned, iso_8601};
 use domain::runs::{Facts, Recording, Trigger, TriggerKind};
 use domain::users::Plan;
 use serde_json::{Map, Value, json};
-use store::{Batch, CommitError, Invalid, Job, Lookup, Op, Tenant};
+use store::{At, Batch, CommitError, Invalid, Job, Lookup, Op, Tenant};
 
 use super::send::enqueue;
 use crate::flow::handle::Flow;
 use crate::flow::work::{Completion, emitted_at_ms};
 use crate::invoke::{
-    Deliveries, Executed, Invocation, Outgoing, Owner, Sender, Target, Transaction, append_record, deliveries, execute,
-    new_run_id, usage_operations, write_operations,
+    Deliveries, Executed, Invocation, Outgoing, Owner, Room, Sender, Target, Transaction, append_record, deliveries,
+    execute, missing_deliveries, new_run_id, usage_operations, write_operations,
 };
 use crate::ports::{Call, Fault, Outcome, RunLimits, Thrown, Usage};
 use crate::records::workflow::TRIGGER;
@@ -64,6 +64,7 @@ impl Flow {
         };
         let plan = match self.quota.check(&self.platform, &job.tenant).await {
             Err(Error::Quota(quota)) => return Ok(self.wait_for_quota(&quota)),
+            Err(Error::NoRoom { .. }) => return Ok(self.wait_for_room()),
             checked => checked?,
         };
         let mut run = if delivery.cause.is_loop() {
@@ -72,9 +73,18 @@ impl Flow {
         } else {
             self.run_steps(Owner { tenant: &job.tenant, plan: &plan }, &workflow, &delivery.event.event).await?
         };
+        let mut room = Room::Assumed;
         loop {
-            let batch = self.workflow_batch(job, delivery, &workflow, &plan, &run).await?;
-            match self.platform.store.commit(batch).await {
+            let mut batch = self.workflow_batch((job, delivery), &workflow, &plan, &run, room).await?;
+            let queue = batch.preconditions.len();
+            if room == Room::Assumed && batch.enqueues() {
+                batch.preconditions.push(self.platform.queue_fits());
+            }
+            match self.platform.commit(batch).await {
+                Err(CommitError::Conflict { at: At::Precondition(at) }) if at == queue => {
+                    self.platform.note_full_queue(&job.tenant);
+                    room = Room::Missing;
+                }
                 Err(error) if is_too_much(&error) && run.has_output() => run.fail_too_much(&error),
                 Ok(_) => break,
                 // Values that a step read have changed: the job is done again, as after a crash.
@@ -121,11 +131,11 @@ impl Flow {
     /// Everything a run did, and the end of the job it was done for.
     async fn workflow_batch(
         &self,
-        job: &Job,
-        delivery: &Delivery,
+        (job, delivery): (&Job, &Delivery),
         workflow: &Workflow,
         plan: &Plan,
         run: &WorkflowRun,
+        room: Room,
     ) -> Result<Batch, Error> {
         let platform = &self.platform;
         let mut batch = platform.batch(&job.tenant);
@@ -144,15 +154,18 @@ impl Flow {
             event,
             delivery_ms: *delivery_ms,
         });
-        let Deliveries { operations, dropped } = deliveries(&subscriptions, &sender, outgoing)?;
+        let Deliveries { operations, dropped } = deliveries(&subscriptions, &sender, room, outgoing)?;
         batch.operations.extend(operations);
-        if let Some(message) = dropped {
+        let sends: &[_] = if room == Room::Missing { &[] } else { &run.sends };
+        let unsent = run.sends.len() - sends.len();
+        let unsent = (unsent > 0).then(|| missing_deliveries(unsent, room));
+        for message in dropped.into_iter().chain(unsent) {
             let failure = Failure::new("", "fan_out", message);
             let event = failure_event(platform, &job.tenant, workflow, &failure, &delivery.event.event);
             let (emitter, stream) = (workflow.id.to_string(), names::ERRORS.to_owned());
             batch.operations.push(Op::Append { emitter, stream, value: event.encode()?, keep });
         }
-        for (step, send) in &run.sends {
+        for (step, send) in sends {
             batch.operations.push(enqueue(workflow, step, send.clone(), batch.now_ms)?);
         }
         batch.operations.extend_from_slice(&run.writes);

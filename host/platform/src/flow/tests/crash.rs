@@ -85,6 +85,10 @@ impl Reads for Mortal {
     async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error> {
         self.memory.counters(tenant, counters).await
     }
+
+    async fn stored_bytes(&self, tenant: &Tenant) -> Result<u64, Error> {
+        self.memory.stored_bytes(tenant).await
+    }
 }
 
 #[async_trait]

@@ -1,5 +1,7 @@
 //! Sources that listen to sources, and the worker's loops.
 
+use std::sync::Arc;
+
 use domain::users::{Plan, Quotas};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -9,6 +11,7 @@ use crate::fake::{World, emit, emit_with, returned};
 use crate::flow::{Config, Flow};
 use crate::manage::users::{UserChange, update as update_user};
 use crate::ports::Outcome;
+use crate::watching::{Doing, PATIENCE, TURN, stalled};
 
 #[tokio::test]
 async fn a_listening_source_runs_with_the_event_itself() {
@@ -239,4 +242,31 @@ async fn a_source_has_a_bounded_number_of_channels() {
     let errors = stage.stream(&source, "$errors").await;
     assert_eq!(errors.len(), 2);
     assert_eq!(errors[0]["error"]["message"], "an emit was rejected: a source has at most 2 channels");
+}
+
+#[tokio::test]
+async fn background_work_is_watched_by_its_kind() {
+    let stage = Stage::new().await;
+    let _turn = TURN.lock().await;
+    let seen = Arc::<std::sync::Mutex<Vec<Doing>>>::default();
+    let noting = seen.clone();
+    stage.world.sandbox.script("slow", move |_| {
+        noting.lock().unwrap().extend(stalled(std::time::Instant::now() + PATIENCE));
+        returned(&json!(null))
+    });
+    let source = stage.endpoint("echo", json!({})).await;
+    let listener = stage
+        .deploy("slow", json!({"props": {"timer": {"type": "$.interface.timer", "default": {"intervalSeconds": 60}}}}))
+        .await;
+    stage.subscribe(source.id.as_str(), listener.id.as_str(), "").await;
+
+    stage.post(&source, json!(1)).await.unwrap();
+    stage.work().await;
+    stage.world.clock.advance(60_000);
+    stage.work().await;
+
+    let seen = seen.lock().unwrap();
+    for kind in ["delivery_to_source", "timer"] {
+        assert!(seen.contains(&Doing::Work(kind)), "{kind} is not in {seen:?}");
+    }
 }

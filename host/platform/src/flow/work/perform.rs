@@ -17,12 +17,23 @@ use crate::flow::deliver::{GivenUp, Report};
 use crate::flow::handle::Flow;
 use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, execute, settle};
 use crate::ports::{Call, Progress, RunLimits};
-use crate::records::{Acceptance, Delivery, Source, Work, shelf};
+use crate::records::{self, Acceptance, Delivery, Source, Work, shelf};
+use crate::watching::{Doing, watch};
 
 /// After a failure of ours.
 const TRY_AGAIN_MS: u64 = 1000;
 /// The operator may raise a quota before it resets: what waits for it asks again this often.
 const QUOTA_LOOK_MS: u64 = 60_000;
+
+/// The kinds of work, as the watchdog tells them.
+const ACCEPTED: Doing = Doing::Work("accepted_request");
+const CHORE: Doing = Doing::Work("chore");
+const TO_WEBHOOK: Doing = Doing::Work("delivery_to_webhook");
+const TO_SOURCE: Doing = Doing::Work("delivery_to_source");
+const TO_WORKFLOW: Doing = Doing::Work("delivery_to_workflow");
+const SEND: Doing = Doing::Work("send");
+pub(crate) const TIMER: Doing = Doing::Work("timer");
+pub(crate) const RUN: Doing = Doing::Work("run");
 
 /// How a job or tick ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -102,18 +113,20 @@ impl Flow {
 
     async fn work_on(&self, job: &Job) -> Result<Completion, Error> {
         match Work::decode(&job.payload)? {
-            Work::Accepted { acceptance } => self.redo(job, &acceptance).await,
-            Work::Chore(chore) => {
-                while self.chores.perform(&job.tenant, &chore).await? == Progress::More {}
-                self.acknowledge(job, Vec::new()).await
-            }
+            Work::Accepted { acceptance } => watch(ACCEPTED, self.redo(job, &acceptance)).await,
+            Work::Chore(chore) => watch(CHORE, self.do_chore(job, &chore)).await,
             Work::Deliver(delivery) => match &delivery.listener {
-                ListenerId::Webhook(id) => self.deliver_to_webhook(job, &delivery, id).await,
-                ListenerId::Source(id) => self.deliver_to_source(job, &delivery, id).await,
-                ListenerId::Workflow(id) => self.deliver_to_workflow(job, &delivery, id).await,
+                ListenerId::Webhook(id) => watch(TO_WEBHOOK, self.deliver_to_webhook(job, &delivery, id)).await,
+                ListenerId::Source(id) => watch(TO_SOURCE, self.deliver_to_source(job, &delivery, id)).await,
+                ListenerId::Workflow(id) => watch(TO_WORKFLOW, self.deliver_to_workflow(job, &delivery, id)).await,
             },
-            Work::Send(sending) => self.send(job, &sending).await,
+            Work::Send(sending) => watch(SEND, self.send(job, &sending)).await,
         }
+    }
+
+    async fn do_chore(&self, job: &Job, chore: &records::Job) -> Result<Completion, Error> {
+        while self.chores.perform(&job.tenant, chore).await? == Progress::More {}
+        self.acknowledge(job, Vec::new()).await
     }
 
     pub(crate) async fn acknowledge(&self, job: &Job, operations: Vec<Op>) -> Result<Completion, Error> {
@@ -190,9 +203,12 @@ impl Flow {
         let QueuedRun { tenant, source, event, trigger, queued_at_ms, mut frame } = run;
         let plan = match self.quota.check(&self.platform, tenant).await {
             Ok(plan) => plan,
-            Err(Error::Quota(quota)) => {
-                self.report_quota(tenant, source, &quota).await;
-                return Ok(self.wait_for_quota(&quota));
+            Err(error @ (Error::Quota(_) | Error::NoRoom { .. })) => {
+                self.report_refusal(tenant, source, &error).await;
+                return Ok(match &error {
+                    Error::Quota(quota) => self.wait_for_quota(quota),
+                    _ => self.wait_for_room(),
+                });
             }
             Err(error) => return Err(error),
         };
@@ -226,6 +242,11 @@ impl Flow {
     pub(crate) fn wait_for_quota(&self, quota: &QuotaError) -> Completion {
         let look_ms = self.platform.clock.now_ms().saturating_add(QUOTA_LOOK_MS);
         Completion::Released { until_ms: resets_at_ms(quota).min(look_ms) }
+    }
+
+    /// What was accepted stays in the queue until there is room for what its run keeps.
+    pub(crate) fn wait_for_room(&self) -> Completion {
+        Completion::Released { until_ms: self.platform.clock.now_ms().saturating_add(QUOTA_LOOK_MS) }
     }
 
     pub(crate) async fn source(&self, tenant: &Tenant, id: &SourceId) -> Result<Option<Arc<Source>>, Error> {

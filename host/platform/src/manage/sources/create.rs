@@ -119,7 +119,7 @@ async fn try_put(caller: &Caller, platform: &Platform, resolved: &Resolved, sour
     for _ in 0..TRIES {
         source.slug = naming::free_slug(&caller.tenant, platform, &source.name, None).await?;
         let batch = creation(caller, platform, resolved, source).await?;
-        match platform.store.commit(batch).await {
+        match platform.commit(batch).await {
             Ok(_) => return Ok(()),
             // The slug was taken in between, or the component changed.
             Err(CommitError::Conflict { .. }) => {}

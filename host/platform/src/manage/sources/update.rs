@@ -161,7 +161,7 @@ async fn change_quietly(
     batch.preconditions.extend(still_there(caller, platform, &before.record, replacement).await?);
     batch.operations = save_operations(platform, &after, replacement)?;
     batch.operations.extend(collect_unused(batch.now_ms, &before.record.revision, &after.revision)?);
-    match platform.store.commit(batch.then(shelf::put(&after)?)).await {
+    match platform.commit(batch.then(shelf::put(&after)?)).await {
         Err(CommitError::Conflict { .. }) => Err(busy()),
         committed => committed.map(|_| after).map_err(Error::from),
     }
@@ -235,7 +235,7 @@ impl Attempt<'_> {
         batch.operations.extend(collect_unused(until_ms, &self.before.revision, &after.revision)?);
         batch.operations.extend(collect_unused(until_ms, &after.revision, &self.before.revision)?);
         batch.operations.extend(change::mark(self.platform, after)?);
-        self.platform.store.commit(batch).await?;
+        self.platform.commit(batch).await?;
         Ok(())
     }
 

@@ -155,3 +155,20 @@ async fn hundreds_of_sources_of_one_name_are_numbered_without_a_gap() {
     assert_eq!(slugs.len(), 200);
     assert!(slugs.contains("same") && slugs.contains("same-2") && slugs.contains("same-200"));
 }
+
+#[tokio::test]
+async fn an_account_has_at_most_so_many_components_and_another_is_untouched() {
+    let world = World::new(|config| config.shares.components = 2);
+    let admin = world.admin().await;
+    let other = world.user(&admin, "other").await;
+    let save =
+        async |caller, name: &str| components::create(caller, &world.platform, code(&component(name, json!({})))).await;
+
+    save(&admin, "one").await.unwrap();
+    deploy(&world, &admin, &component("two", json!({})), json!({})).await.unwrap();
+
+    assert!(matches!(save(&admin, "three").await, Err(Error::TooMany { limit: 2, .. })));
+    let deployed = deploy(&world, &admin, &component("three", json!({})), json!({})).await;
+    assert!(matches!(deployed, Err(Error::TooMany { limit: 2, .. })));
+    save(&other, "one").await.unwrap();
+}

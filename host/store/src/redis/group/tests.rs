@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{GROUP_ARGUMENTS, GROUP_BATCHES, GROUP_BYTES, Member, fitting};
+use super::{ARGUMENTS_OF_A_TENANT, GROUP_ARGUMENTS, GROUP_BATCHES, GROUP_BYTES, Member, fitting};
 use crate::contract::servers::{cluster_address, connect, namespace, server};
 use crate::contract::{World, job, leases};
 use crate::redis::encode::Arguments;
@@ -164,7 +164,12 @@ fn arguments(count: usize, size_bytes: usize) -> Arguments {
 
 #[test]
 fn a_group_ends_at_each_of_its_bounds() {
-    let check = |batches: &[Arguments], expected: usize| assert_eq!(fitting(batches.iter()), expected);
+    let check = |batches: &[Arguments], expected: usize| {
+        let tenants: Vec<_> = (0..batches.len()).map(|number| tenant(&format!("u_{number}"))).collect();
+        let goes = fitting(tenants.iter().zip(batches));
+        assert_eq!(goes.iter().take_while(|goes| **goes).count(), expected);
+        assert_eq!(goes.iter().filter(|goes| **goes).count(), expected);
+    };
     let many = |count: usize, of: fn() -> Arguments| (0..count).map(|_| of()).collect::<Vec<_>>();
 
     check(&[], 0);
@@ -174,6 +179,21 @@ fn a_group_ends_at_each_of_its_bounds() {
     check(&[arguments(1, GROUP_BYTES - 1), arguments(1, 1), arguments(1, 1)], 2);
     check(&[arguments(GROUP_ARGUMENTS + 1, 0), arguments(1, 0)], 1);
     check(&[arguments(1, GROUP_BYTES + 1), arguments(1, 0)], 1);
+}
+
+#[test]
+fn a_tenant_has_its_share_of_a_group_and_keeps_its_order() {
+    let check = |batches: &[(&str, usize)], expected: &[bool]| {
+        let tenants: Vec<_> = batches.iter().map(|(name, _)| tenant(name)).collect();
+        let batches: Vec<_> = batches.iter().map(|(_, count)| arguments(*count, 0)).collect();
+        assert_eq!(fitting(tenants.iter().zip(&batches)), expected);
+    };
+    let share = ARGUMENTS_OF_A_TENANT;
+
+    check(&[("greedy", share), ("modest", 10)], &[true, true]);
+    check(&[("greedy", share), ("greedy", 1), ("modest", 10)], &[true, false, true]);
+    check(&[("greedy", share - 10), ("greedy", 20), ("greedy", 1), ("modest", 10)], &[true, false, false, true]);
+    check(&[("greedy", share + 10), ("greedy", 1), ("modest", 10)], &[true, false, true]);
 }
 
 #[tokio::test]
