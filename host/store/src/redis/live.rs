@@ -35,7 +35,7 @@ const WAITING: usize = 64;
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 /// Requests are served one after the other; while Redis does not answer, none is.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct Lives {
     feed: Feed,
@@ -100,7 +100,7 @@ impl Lives {
             last: format!("{prefix}:last:{name}"),
         };
         let live = self.feed.join(tenant, emitter);
-        tokio::time::timeout(PATIENCE, self.request(names)).await.map_err(|_| late())??;
+        tokio::time::timeout(TIMEOUT, self.request(names)).await.map_err(|_| late())??;
         Ok(live)
     }
 
