@@ -1,4 +1,4 @@
-//! What tenants share of this host while they are served, and what one of them may have of it.
+//! The resources of this host that tenants share while they are served, and the share of one tenant.
 //!
 //! The bounds of what a tenant keeps (sources, events, state) are in [`Config`](crate::Config) and its limits.
 
@@ -19,7 +19,7 @@ pub struct Shares {
     pub waiting_deploys: Share,
 }
 
-/// What there is of each, and who has it.
+/// The resources, and what each tenant holds of them.
 pub struct Pools {
     requests: Pool,
     request_bytes: Pool,

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::metrics::Metrics;
 
 /// A poll that takes longer is a stall.
-const PATIENCE: Duration = Duration::from_millis(100);
+const STALL_AFTER: Duration = Duration::from_millis(100);
 const LOOK_EVERY: Duration = Duration::from_millis(25);
 
 static THREADS: Mutex<Vec<Weak<Mark>>> = Mutex::new(Vec::new());
@@ -57,7 +57,7 @@ pub fn start(metrics: Arc<Metrics>) -> std::io::Result<()> {
         loop {
             std::thread::sleep(LOOK_EVERY);
             for route in stalled(Instant::now()) {
-                tracing::warn!(route, "a worker has not yielded for {} ms", PATIENCE.as_millis());
+                tracing::warn!(route, "a worker has not yielded for {} ms", STALL_AFTER.as_millis());
                 let help = "Polls that kept a worker for 100 ms or longer.";
                 metrics.count("wellspring_stalled_polls_total", help, &[("route", route)], 1);
             }
@@ -73,7 +73,7 @@ fn stalled(now: Instant) -> Vec<&'static str> {
         let Some(mark) = mark.upgrade() else { return false };
         let mut polling = lock(&mark.0);
         if let Some(polling) = polling.as_mut().filter(|polling| !polling.is_reported)
-            && now.saturating_duration_since(polling.since) >= PATIENCE
+            && now.saturating_duration_since(polling.since) >= STALL_AFTER
         {
             polling.is_reported = true;
             found.push(polling.route);
@@ -128,12 +128,12 @@ mod tests {
         let _turn = TURN.lock().await;
         let seen = watch(ROUTE, async {
             let early = stalls_of(ROUTE, Duration::ZERO);
-            let late = stalls_of(ROUTE, PATIENCE);
-            (early, late, stalls_of(ROUTE, PATIENCE * 2))
+            let late = stalls_of(ROUTE, STALL_AFTER);
+            (early, late, stalls_of(ROUTE, STALL_AFTER * 2))
         });
 
         assert_eq!(seen.await, (0, 1, 0));
-        assert_eq!(stalls_of(ROUTE, PATIENCE), 0, "it is over");
+        assert_eq!(stalls_of(ROUTE, STALL_AFTER), 0, "it is over");
     }
 
     #[tokio::test]
@@ -142,9 +142,9 @@ mod tests {
         let (outer, inner) = ("/v1/outer", "/v1/inner");
         let seen = watch(outer, async {
             tokio::task::yield_now().await;
-            let within = watch(inner, async { stalls_of(inner, PATIENCE) }).await;
+            let within = watch(inner, async { stalls_of(inner, STALL_AFTER) }).await;
             // Asked once: what is told is not told again.
-            let after = stalled(Instant::now() + PATIENCE);
+            let after = stalled(Instant::now() + STALL_AFTER);
             (within, after.contains(&inner), after.contains(&outer))
         });
 

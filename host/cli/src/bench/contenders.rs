@@ -26,7 +26,7 @@ pub(crate) struct Wellspring {
     url: String,
 }
 
-/// Somebody who answers requests.
+/// A server that is measured.
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     pub(crate) url: String,

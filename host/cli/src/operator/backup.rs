@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     common: Common,
 }
 
-/// What to do where Redis keeps the data: it copies itself better than anybody from outside could.
+/// What to do where Redis keeps the data: its own snapshots are consistent, which a copy through its API would not be.
 pub(super) const REDIS: &str = "what tenants own is in Redis, which makes its own copies: \
     `redis-cli --rdb copy.rdb` writes one as of one moment (of each node, in a cluster), and `appendonly yes` with \
     `appendfsync always` keeps what was answered. To go back, stop every server, put the copy in Redis' folder as \

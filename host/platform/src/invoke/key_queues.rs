@@ -49,9 +49,9 @@ impl KeyQueues {
     /// Waits for the front; first come, first served. Cancel-safe: a run that stops waiting leaves the queue.
     pub(super) async fn join(self: &Arc<Self>, key: Key) -> Front {
         let Queue { front, is_long } = self.queue(&key);
-        let mut place = Front { queues: self.clone(), key, is_long, guard: None };
-        place.guard = Some(front.lock_owned().await);
-        place
+        let mut front_of_queue = Front { queues: self.clone(), key, is_long, guard: None };
+        front_of_queue.guard = Some(front.lock_owned().await);
+        front_of_queue
     }
 
     pub(super) fn try_join(self: &Arc<Self>, key: Key) -> Option<Front> {

@@ -20,7 +20,7 @@ use super::users::check_quota;
 use crate::invoke::{self, Invocation, Owner, Ran, ReplySlot, Target};
 use crate::paging::{PageOf, page};
 use crate::ports::{Call, Dependency, Fault, Outcome, Reply, RunLimits, Usage};
-use crate::records::{Component, Origin, names, shelf};
+use crate::records::{Component, Origin, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
 pub use super::code::CodeRequest;
@@ -103,11 +103,11 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 /// By id (the caller's own, or one of the registry) or by the caller's own key.
 pub async fn find(caller: &Caller, platform: &Platform, key_or_id: &str) -> Result<(Component, Origin), Error> {
     let lookup = lookup(key_or_id);
-    if let Some(kept) = shelf::find(&*platform.store, &caller.tenant, lookup).await? {
+    if let Some(kept) = table::find(&*platform.store, &caller.tenant, lookup).await? {
         return Ok((kept.record, Origin::Own));
     }
     let published = match lookup {
-        Lookup::Id(_) => shelf::find(&*platform.store, &names::operator(), lookup).await?,
+        Lookup::Id(_) => table::find(&*platform.store, &names::operator(), lookup).await?,
         Lookup::Alias(_) => None,
     };
     let kept = published.ok_or_else(|| Error::not_found(Noun::Component, key_or_id))?;

@@ -1,4 +1,4 @@
-//! Whether the store does what it is there for.
+//! Readiness: whether the store can be read and written.
 
 use store::Op;
 
