@@ -61,7 +61,7 @@ async fn a_backup_of_a_server_that_runs_is_restored_to_the_moment_it_was_made() 
 
     assert!(backup().status.success());
     let after = deploy(&served.client()).await;
-    refused(&backup(), 1, &["is there already"]);
+    refused(&backup(), 1, &["exists already"]);
     let restore = || wellspring(&["restore", text(&copy), "--yes", "--data", text(&place.data())]);
     refused(&restore(), 1, &["a server has", "stop it first"]);
     served.stop().await;

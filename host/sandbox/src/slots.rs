@@ -1,7 +1,7 @@
 //! A pool of slots for guest memory: each is a range of addresses with the snapshot of its last use still mapped.
 //!
-//! A run is lent a slot, and when it is over the slot becomes what the snapshot says again: the few pages that were written are
-//! copied back, which costs less than to map them anew. So a fresh memory costs what a run writes to and nothing else.
+//! A run is lent a slot; after it the dirty pages are restored from the snapshot. Copying a few pages back costs less than
+//! mapping them anew, so the cost of a fresh memory is the cost of the pages that a run writes.
 //!
 //! wasmtime's own pool does nearly the same, but ties a snapshot to an instance beside the one that has the code, and each
 //! import of that one would be linked anew for every run.

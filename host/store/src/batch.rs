@@ -225,7 +225,7 @@ pub enum Invalid {
     ClearIsNotAlone,
     #[error("a job of a lane cannot be held by its host")]
     HeldInLane,
-    #[error("a batch that locks or unlocks does not say for whom")]
+    #[error("a batch that locks or unlocks names no owner")]
     NoLockOwner,
 }
 

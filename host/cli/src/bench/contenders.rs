@@ -1,6 +1,6 @@
 //! Who is measured: this server on each of its stores, and what others would build the same thing with.
 //!
-//! All do what `contenders/component.js` does. A contender whose program is not on this machine is left out, aloud.
+//! All do what `contenders/component.js` does. A contender whose program is not on this machine is left out, with a notice.
 
 use std::path::{Path, PathBuf};
 

@@ -11,7 +11,7 @@ use crate::wiring::assembly::{key_file, store_file};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Where to; a file that is there already is not overwritten
+    /// Where to; an existing file is not overwritten
     file: PathBuf,
     #[command(flatten)]
     common: Common,
@@ -33,7 +33,7 @@ pub(crate) async fn run(Arguments { file, common }: Arguments) -> Result<ExitCod
         bail!("there is no store {}: give its folder with --data", store.display());
     }
     if file.exists() {
-        bail!("{} is there already", file.display());
+        bail!("{} exists already", file.display());
     }
     let target = file.clone();
     let copying = tokio::task::spawn_blocking(move || store::embedded::back_up(&store, &target));

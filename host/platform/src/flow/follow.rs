@@ -23,7 +23,7 @@ use crate::{Caller, Error, Noun, Platform};
 
 pub use self::permission::End;
 
-/// How old the last check of the permission may be while nothing comes, and when an event is given.
+/// How old the last check of the permission may be while the stream is idle, and when an event is delivered.
 const CHECK_EVERY_MS: u64 = 5000;
 const CHECK_BEFORE_EVENT_MS: u64 = 1000;
 

@@ -40,7 +40,8 @@ pub(super) struct Front {
 // === impl KeyQueues ===
 
 impl KeyQueues {
-    /// A run that only computes is at the front. One that waits for the outside may wait for the very run that asks.
+    /// Whether the run at the front only computes, so that waiting for it is short. A run that waits for a request may in
+    /// turn wait for the caller of this function.
     pub(super) fn is_briefly_busy(&self, key: &Key) -> bool {
         let queues = self.lock();
         !queues.is_empty() && queues.get(key).is_some_and(|queue| !queue.is_long.load(Ordering::Relaxed))

@@ -145,7 +145,7 @@ pub(super) fn save_operations(component: &Component, program: &Program) -> Resul
     Ok(vec![table::put(program)?, table::put(component)?])
 }
 
-/// The same when whatever was deployed stands without it: that the key could not be taken is for the log.
+/// The same after a deploy, which does not depend on it: that the key could not be taken is only logged.
 pub(super) async fn take_key_if_possible(platform: &Platform, tenant: &Tenant, component: &mut Component) {
     if let Err(error) = take_key(platform, tenant, component).await {
         tracing::warn!(component.id = %component.id, %error, "a component did not get its key");

@@ -83,8 +83,8 @@ pub async fn create(caller: &Caller, platform: &Platform, request: CodeRequest) 
     Ok(component)
 }
 
-/// Saves new code only to deploy it: it is there as long as a source has it, goes when its deploy is refused, and takes
-/// its key when it is deployed. One that is never deployed goes after a day, which is time enough to fill in its props.
+/// Saves new code only to deploy it: it is collected when no source uses it and when its deploy is refused, and takes its key
+/// when it is deployed. Code that is never deployed is collected after a day, which is time enough to fill in its props.
 pub async fn create_temporary(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<Component, Error> {
     const KEPT_MS: u64 = 24 * 3600 * 1000;
     let (mut component, program) = code::compile(caller, platform, request).await?;
@@ -151,7 +151,7 @@ struct Once {
     reply: Option<Reply>,
 }
 
-/// A run that belongs to no source. What it costs is counted; what it emits goes nowhere.
+/// A run without a source. Its usage is counted; its emits are dropped.
 async fn run_once(
     caller: &Caller,
     platform: &Platform,

@@ -51,7 +51,7 @@ pub struct ConnectArguments {
     credentials: Option<PathBuf>,
 }
 
-/// How to go about it.
+/// Options of a deletion.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct DeleteOptions {
     /// Do not ask

@@ -17,7 +17,7 @@ pub struct Arguments {
     pub(super) connection: Connection,
 }
 
-/// How to go about it.
+/// Options of a deletion.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct DeleteOptions {
     /// Do not ask

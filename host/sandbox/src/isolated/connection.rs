@@ -29,7 +29,7 @@ const MOST_QUEUED_BYTES: usize = MAX_FRAME_BYTES + (16 << 20);
 /// Why there is no worker any more.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Ended {
-    #[error("it went away")]
+    #[error("it closed its socket")]
     Closed,
     #[error("it sent {0}")]
     Malformed(Malformed),

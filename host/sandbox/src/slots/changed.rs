@@ -1,8 +1,8 @@
-//! Which pages of a private mapping are no longer the file's: Linux knows.
+//! Asks Linux for the dirty pages of a private mapping (`PAGEMAP_SCAN`).
 
 use std::ops::Range;
 
-/// Where a look ends early: more stretches than this are not worth restoring one by one.
+/// The scan ends early beyond this many ranges: they are not worth restoring one by one.
 const MOST_STRETCHES: usize = 32;
 
 pub(super) struct Changed {

@@ -16,7 +16,7 @@ use crate::body::Body;
 pub(crate) enum Refusal {
     #[error("no such route")]
     NoRoute,
-    #[error("this path does not take this method")]
+    #[error("this path does not support this method")]
     Method { allowed: String },
     #[error("a body must be JSON, and say so: Content-Type: application/json")]
     NotJsonType,
@@ -46,7 +46,7 @@ pub(crate) enum Refusal {
     UnknownParameter { name: String, hint: String },
     #[error("`{name}`: must not be empty; leave it out to say nothing about it")]
     EmptyParameter { name: &'static str },
-    #[error("something broke on our side; it has been logged")]
+    #[error("internal error; it has been logged")]
     Broken,
 }
 

@@ -26,7 +26,7 @@ use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, Transaction
 use crate::ports::{Call, Fault, Reply, RunLimits, SandboxError};
 use crate::records::{Acceptance, Source, Stored, table};
 
-/// What an overloaded host asks for; by then the queue has moved on or the client had better look elsewhere.
+/// `Retry-After` of an overloaded host: by then the queue has moved on, or a client with a choice should use another host.
 const OVERLOADED_SECONDS: u64 = 1;
 /// How much longer than its deadline a run may be on its way to its commit before another host runs it again. On an
 /// embedded store there is no other host, and the next start runs it at once.

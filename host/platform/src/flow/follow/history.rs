@@ -14,7 +14,7 @@ const AT_ONCE: u32 = 10;
 const AT_ONCE_BYTES: usize = 256 << 10;
 
 pub(super) struct History {
-    /// The newest entry of before, of any stream: all up to it can be read, and none of them comes later.
+    /// The newest entry when the follower joined, of any stream: entries up to it are read from the store, later ones are live.
     pub(super) newest: EntryId,
     /// Listed once: a stream that is made later holds nothing from before.
     streams: Option<Vec<String>>,

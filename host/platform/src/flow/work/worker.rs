@@ -10,10 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::flow::handle::Flow;
 
-/// A pulse may be missed, and another host's is not heard: look at least this often.
+/// The polling interval when no pulse comes: a pulse is best effort.
 const LOOK_EVERY_MS: u64 = 1000;
 
-/// Leased at once: a job may carry an event of some megabytes, and what a tenant has no permit for goes back unread.
+/// Most jobs of one lease call: a job may carry an event of some megabytes, and jobs of a tenant without a permit are
+/// released again.
 const LEASED_AT_ONCE: usize = 64;
 
 type Performing = BoxFuture<'static, ()>;

@@ -1,6 +1,6 @@
-//! Code that is out of use. A component that was saved with its source, or only to be deployed, goes when no source has
-//! it; one that a user saved, named or deployed by its id stays until it is deleted. A program goes with the last that
-//! refers to it.
+//! Garbage collection of code. A component that was saved with its source, or only to be deployed, is deleted when no source
+//! uses it; one that a user saved, named or deployed by its id stays until the user deletes it. A program is deleted with the
+//! last component that refers to it.
 
 use domain::ids::ComponentId;
 use store::{CommitError, Enqueue, Lookup, Op, Precondition, Tenant};
@@ -56,8 +56,7 @@ async fn try_collect_unadopted(caller: &Caller, platform: &Platform, id: &str) -
     Ok(())
 }
 
-/// Undoes [`still_there`] when what was to run the component did not come to be: it is again one that goes with its
-/// source.
+/// Undoes [`still_there`] after a failed deploy: the component is again collected with its source.
 pub(in crate::manage) async fn give_back(
     caller: &Caller,
     platform: &Platform,

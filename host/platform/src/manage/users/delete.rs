@@ -1,6 +1,6 @@
 //! Deleting an account with everything it has.
 //!
-//! The record goes first, in the batch that queues the rest: from then on no key of the account works and nothing of it
+//! The record is deleted first, in the batch that queues the rest: from then on no key of the account works and nothing of it
 //! runs. A chore clears what is left, step by step, and once more when no run can be left that writes. Hooks are not
 //! run: an account is deleted also when its code fails, hangs, or must not run again.
 
