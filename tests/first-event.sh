@@ -57,7 +57,7 @@ while [ -z "$url" ] && read -r line <&3; do
   case $line in 'Wellspring is at '*) url=${line##* } ;; esac
 done
 [ -n "$url" ]
-# A pipe that nobody reads would hold the server up.
+# The server blocks when its output pipe is full, so it is drained.
 cat <&3 >> "$folder/server.said" &
 exec 3<&-
 export WELLSPRING_URL=$url

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use self::victim::Timed;
 use crate::client::Client;
-use crate::served::{Place, Served};
+use crate::served::{DataFolder, Served};
 
 pub use attacks::NAMES;
 
@@ -47,7 +47,7 @@ pub(crate) struct Scene {
     victim: Client,
     endpoint: String,
     pub(crate) options: Options,
-    _place: Place,
+    _place: DataFolder,
 }
 
 /// Makes one of [`NAMES`].
@@ -77,7 +77,7 @@ pub async fn run(attack: &'static str, options: Options) -> Row {
 
 impl Scene {
     async fn set(attack: &str, options: Options) -> Self {
-        let place = Place::new();
+        let place = DataFolder::new();
         let served = place.start().await;
         let admin = served.client();
         let attacker = user(&admin, &served.url, "attacker", attacks::compute_quota_ms(attack)).await;

@@ -8,11 +8,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use rig::client::Client;
-use rig::served::{Place, Served, binary};
+use rig::served::{DataFolder, Served, binary};
 use serde_json::{Value, json};
 
-/// Whose files are nobody's: what a root that runs tests becomes for one of them.
-const NOBODY: u32 = 65_534;
+/// The user id of `nobody`, under which a server runs when the tests run as root.
+const UNPRIVILEGED: u32 = 65_534;
 
 /// `wellspring` with these arguments, to its end.
 pub(crate) fn wellspring(arguments: &[&str]) -> Output {
@@ -66,7 +66,7 @@ fn settings_that_are_wrong_are_a_matter_of_usage() {
         ("keep_event = 1", "unknown field `keep_event`"),
         ("keep_events = 0", "`keep_events` must be at least 1"),
         ("listen = \"nowhere\"", "listen"),
-        ("trusted_proxy = [\"somebody\"]", "a trusted proxy is an address or a network"),
+        ("trusted_proxy = [\"proxy\"]", "a trusted proxy is an address or a network"),
     ] {
         std::fs::write(&file, settings).unwrap();
         let output = wellspring(&["serve", "--config", text(&file), "--data", text(&folder.path().join("data"))]);
@@ -96,7 +96,7 @@ fn the_settings_that_count_are_printed_and_flags_win_over_the_environment_over_t
 #[test]
 fn a_redis_that_is_not_there_ends_the_start() {
     let folder = tempfile::tempdir().unwrap();
-    let store = "redis://somebody:s3cret@127.0.0.1:1";
+    let store = "redis://user:s3cret@127.0.0.1:1";
 
     let output = wellspring(&["serve", "--listen", "127.0.0.1:0", "--data", text(folder.path()), "--store", store]);
 
@@ -106,7 +106,7 @@ fn a_redis_that_is_not_there_ends_the_start() {
 
 #[tokio::test]
 async fn a_second_server_on_the_same_folder_is_refused() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let _first = place.start().await;
 
     let output = wellspring(&["serve", "--listen", "127.0.0.1:0", "--data", text(&place.data())]);
@@ -116,7 +116,7 @@ async fn a_second_server_on_the_same_folder_is_refused() {
 
 #[tokio::test]
 async fn another_encryption_key_is_refused_and_the_right_one_finds_everything() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let served = place.start().await;
     let source = deploy(&served.client()).await;
     served.stop().await;
@@ -138,7 +138,7 @@ async fn another_encryption_key_is_refused_and_the_right_one_finds_everything() 
 
 #[tokio::test]
 async fn a_store_of_a_newer_version_is_left_alone() {
-    let place = Place::new();
+    let place = DataFolder::new();
     place.start().await.stop().await;
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store.db");
@@ -166,8 +166,8 @@ fn a_folder_that_cannot_be_written_is_named() {
     command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(&data).current_dir(folder.path());
     // Nothing is read-only for root.
     if std::fs::metadata("/proc/self").unwrap().uid() == 0 {
-        chown(&data, Some(NOBODY), Some(NOBODY)).unwrap();
-        command.uid(NOBODY).gid(NOBODY);
+        chown(&data, Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
+        command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
     }
     std::fs::set_permissions(&data, PermissionsExt::from_mode(0o555)).unwrap();
 
@@ -177,7 +177,7 @@ fn a_folder_that_cannot_be_written_is_named() {
 }
 
 /// Started where no file may grow beyond this.
-async fn start_with_little_room(place: &Place, kibibytes: u64) -> Served {
+async fn start_with_little_room(place: &DataFolder, kibibytes: u64) -> Served {
     let script = place.data().join("../little-room");
     // The signal is ignored, and so is its default, to end the process: a full disk sends none.
     let text = format!("#!/bin/bash\ntrap '' XFSZ\nulimit -f {kibibytes}\nexec {} \"$@\"\n", text(binary()));
@@ -188,7 +188,7 @@ async fn start_with_little_room(place: &Place, kibibytes: u64) -> Served {
 
 #[tokio::test]
 async fn a_full_disk_refuses_what_is_new_serves_what_is_there_and_loses_nothing() {
-    let mut place = Place::new();
+    let mut place = DataFolder::new();
     place.options.extend(["--keep-events".to_owned(), "10000".to_owned()]);
     let served = place.start().await;
     let source = deploy(&served.client()).await;

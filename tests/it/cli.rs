@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use rig::served::{KEY, Place, Served, binary};
+use rig::served::{DataFolder, KEY, Served, binary};
 use serde_json::{Value, json};
 
 /// A developer: a home of their own, and commands that must succeed.
@@ -74,7 +74,7 @@ module.exports = {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_is_deployed_run_followed_changed_and_deleted() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let server = place.start().await;
     let developer = Developer::logged_in(&server);
     developer.file("counter.js", COUNTER);
@@ -92,7 +92,7 @@ async fn a_source_is_deployed_run_followed_changed_and_deleted() {
     let (code, said) = developer.fail(&["run", "counter", "--event", r#"{"fail": true}"#]);
     assert_eq!((code, said.contains("asked to fail")), (1, true), "{said}");
 
-    // One prop changes; the secret, which nobody can read back, stays.
+    // One prop changes; the secret, which the API does not return, stays.
     developer.file("step.js", "module.exports = 10;");
     developer.run(&["update", "counter", "--code", "counter.js", "--prop", "word=b", "--name", "Big counter"]);
     let ran = developer.json(&["run", "big-counter"]);
@@ -137,7 +137,7 @@ fn a_file_that_is_run_here_tells_the_cause_of_its_error_and_what_a_server_would_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_init_writes_deploys_and_runs() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let server = place.start().await;
     let developer = Developer::logged_in(&server);
 
@@ -176,7 +176,7 @@ const TALKER: &str = "module.exports = {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_connected_channels_are_followed_together_and_a_component_goes_after_its_source() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let server = place.start().await;
     let developer = Developer::logged_in(&server);
     server.client().post("/v1/admin/apps", &json!({"name_slug": "slack"})).await.unwrap().data();
@@ -213,7 +213,7 @@ async fn an_account_is_connected_channels_are_followed_together_and_a_component_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn listeners_are_subscribed_listed_and_ended() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let server = place.start().await;
     let developer = Developer::logged_in(&server);
     for name in ["from", "to"] {

@@ -1,6 +1,6 @@
 //! The operator's egress policy on the real binary: for components, webhooks and `component_url` alike.
 
-use rig::served::Place;
+use rig::served::DataFolder;
 use serde_json::json;
 
 use crate::bad_days::{refused, text, wellspring};
@@ -10,7 +10,7 @@ const FETCHES: &str = "module.exports = {name: 'fetches', version: '1', \
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_operator_denies_is_refused_to_components_webhooks_and_component_urls() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let options = ["--egress-deny", "*.denied.invalid", "--wildcard-domain", "hooks.invalid"];
     let served = place.start_with(&options.map(str::to_owned)).await;
     let client = served.client();

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rig::client::Client;
 use rig::receiver::{Answer, Inbox, Receiver};
 use rig::redis::Redis;
-use rig::served::{Place, Served};
+use rig::served::{DataFolder, Served};
 use serde_json::{Value, json};
 
 /// A test of each check on SQLite, and one on Redis.
@@ -41,9 +41,9 @@ macro_rules! on_both_stores {
 }
 pub(crate) use on_both_stores;
 
-/// A server, and somebody who uses it.
+/// A server, and a client of it.
 pub(crate) struct World {
-    pub(crate) place: Place,
+    pub(crate) place: DataFolder,
     pub(crate) served: Served,
     pub(crate) client: Client,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Deployed {
 
 impl World {
     pub(crate) async fn on_sqlite() -> Self {
-        Self::at(Place::new()).await
+        Self::at(DataFolder::new()).await
     }
 
     /// In a database of its own, on a server that all tests share.
@@ -67,17 +67,17 @@ impl World {
         static DATABASES: AtomicU32 = AtomicU32::new(0);
         let redis = tokio::task::spawn_blocking(|| REDIS.get_or_init(Redis::start)).await.unwrap();
         let database = DATABASES.fetch_add(1, Ordering::Relaxed);
-        Self::at(Place::in_store(Some(format!("{}/{database}", redis.url())))).await
+        Self::at(DataFolder::in_store(Some(format!("{}/{database}", redis.url())))).await
     }
 
     /// With further options on its command line.
     pub(crate) async fn with(options: &[&str]) -> Self {
-        let mut place = Place::new();
+        let mut place = DataFolder::new();
         place.options.extend(options.iter().map(|option| (*option).to_owned()));
         Self::at(place).await
     }
 
-    async fn at(mut place: Place) -> Self {
+    async fn at(mut place: DataFolder) -> Self {
         // Endpoints keep their address when it is started again.
         place.listen = format!("127.0.0.1:{}", rig::port::lasting_port());
         let served = place.start().await;

@@ -83,7 +83,7 @@ attacks! {
 
 // Waiting for ever.
 attacks! {
-    wait_on_a_promise_nobody_settles: "await new Promise(() => {})" => "threw";
+    wait_on_a_promise_that_is_never_settled: "await new Promise(() => {})" => "threw";
     wait_on_a_far_timer: "await new Promise((done) => setTimeout(done, 2 ** 31 - 1))" => "deadline";
     wait_after_the_deadline_is_caught: "try { await new Promise((done) => setTimeout(done, 1e9)); } catch {}" => "deadline";
 }

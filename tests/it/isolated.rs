@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rig::served::Place;
+use rig::served::DataFolder;
 use sandbox::{Config, Error, Image, Isolation, Limits, Outcome, Processes, Program, Sandbox, Task};
 
 use serde_json::{Value, json};
@@ -215,7 +215,7 @@ async fn a_server_with_workers_deploys_answers_and_keeps_state() {
           this.http.respond({status: 200, body: String(count)});
           this.$emit({count});
         }}";
-    let place = Place::new();
+    let place = DataFolder::new();
     let options = ["--isolate", "process", "--isolate-groups", "2"].map(str::to_owned);
     let served = place.start_with(&options).await;
     let client = served.client();
@@ -234,7 +234,7 @@ async fn a_server_with_workers_deploys_answers_and_keeps_state() {
 
 #[test]
 fn a_doctor_tells_what_workers_are_locked_by() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let data = place.data();
 
     let arguments = ["doctor", "--offline", "--json", "--isolate", "process", "--listen", "127.0.0.1:0"];

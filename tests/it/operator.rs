@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rig::client::Client;
-use rig::served::{KEY, Place, binary};
+use rig::served::{DataFolder, KEY, binary};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 
@@ -11,7 +11,7 @@ use crate::bad_days::{command, deploy, refused, text, wellspring};
 
 #[tokio::test]
 async fn an_operator_commands_a_server_that_runs_and_one_that_does_not() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let served = place.start().await;
     let data = place.data();
     let run = |arguments: &[&str]| {
@@ -53,7 +53,7 @@ async fn an_operator_commands_a_server_that_runs_and_one_that_does_not() {
 
 #[tokio::test]
 async fn a_backup_of_a_server_that_runs_is_restored_to_the_moment_it_was_made() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let served = place.start().await;
     let before = deploy(&served.client()).await;
     let copy = place.data().join("../copy.db");
@@ -61,7 +61,7 @@ async fn a_backup_of_a_server_that_runs_is_restored_to_the_moment_it_was_made() 
 
     assert!(backup().status.success());
     let after = deploy(&served.client()).await;
-    refused(&backup(), 1, &["is there already"]);
+    refused(&backup(), 1, &["exists already"]);
     let restore = || wellspring(&["restore", text(&copy), "--yes", "--data", text(&place.data())]);
     refused(&restore(), 1, &["a server has", "stop it first"]);
     served.stop().await;
@@ -77,7 +77,7 @@ async fn a_backup_of_a_server_that_runs_is_restored_to_the_moment_it_was_made() 
 
 #[tokio::test]
 async fn a_store_that_is_damaged_says_so_and_is_restored_from_a_backup() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let served = place.start().await;
     let source = deploy(&served.client()).await;
     let (copy, data) = (place.data().join("../copy.db"), place.data());
@@ -113,7 +113,7 @@ fn copies_of_redis_are_left_to_redis_and_it_is_said_how() {
 
 #[tokio::test]
 async fn a_doctor_says_what_is_fine_and_fails_where_something_is_not() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let served = place.start().await;
     let address = served.url.strip_prefix("http://").unwrap().to_owned();
     let data = place.data();
@@ -158,7 +158,7 @@ fn a_doctor_tells_whether_redis_keeps_what_it_is_given() {
 
 #[tokio::test]
 async fn a_component_that_is_saved_is_deployed_again_and_its_events_are_shown() {
-    let place = Place::new();
+    let place = DataFolder::new();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("greet.js");
     let code = |word: &str| {

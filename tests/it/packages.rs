@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use rig::client::Client;
-use rig::served::{Place, Served, binary};
+use rig::served::{DataFolder, Served, binary};
 use serde_json::{Value, json};
 
 use crate::registry::{Registry, archive};
@@ -11,12 +11,12 @@ use crate::registry::{Registry, archive};
 const MANIFEST: (&str, &str) = ("package/package.json", "{\"main\": \"index.js\"}");
 
 /// A server whose packages come from `registry`.
-async fn serve(place: &Place, registry: &str) -> Served {
+async fn serve(place: &DataFolder, registry: &str) -> Served {
     let program = place.data().join("with-registry");
     let script = format!("#!/bin/sh\nNPM_CONFIG_REGISTRY={registry} exec {} \"$@\"\n", binary().display());
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    // Packages of its own: what another test downloaded must not help. The compiled engine is everybody's.
+    // Packages of its own: what another test downloaded must not help. The compiled engine is shared.
     let cache = place.data().join("cache");
     let shared = std::fs::read_link(&cache).unwrap();
     std::fs::remove_file(&cache).unwrap();
@@ -54,7 +54,7 @@ async fn a_component_with_packages_is_deployed_listed_and_run() {
         );
     let url = registry.url();
     registry.open();
-    let place = Place::new();
+    let place = DataFolder::new();
     let server = serve(&place, &url).await;
     let client = server.client();
 
@@ -87,7 +87,7 @@ async fn modules_that_await_outside_of_functions_are_waited_for() {
     registry.publish("waits", &json!({}), &[manifest, ("package/index.js", "export const value = await 'theirs'")]);
     let url = registry.url();
     registry.open();
-    let place = Place::new();
+    let place = DataFolder::new();
     let server = serve(&place, &url).await;
     let client = server.client();
     let deploy = |code: &str| json!({"component_code": code, "filename": "x.mjs"});
@@ -123,7 +123,7 @@ async fn what_cannot_be_linked_is_told_and_nothing_is_deployed() {
         );
     let url = registry.url();
     registry.open();
-    let place = Place::new();
+    let place = DataFolder::new();
     let server = serve(&place, &url).await;
     let client = server.client();
     let cases = [
@@ -155,9 +155,9 @@ async fn what_cannot_be_linked_is_told_and_nothing_is_deployed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_registry_that_is_down_is_not_the_authors_mistake() {
-    // A port that was free a moment ago, and that nobody listens at.
+    // A port that was free a moment ago, without a listener.
     let url = Registry::new().await.url();
-    let place = Place::new();
+    let place = DataFolder::new();
     let server = serve(&place, &url).await;
     let client = server.client();
 
@@ -184,7 +184,7 @@ async fn a_component_is_fetched_from_its_address_with_the_files_beside_it() {
     registry.file("/components/service.app.js", "module.exports = {name: 'service'};");
     let url = registry.url();
     registry.open();
-    let place = Place::new();
+    let place = DataFolder::new();
     let server = serve(&place, &url).await;
     let client = server.client();
 

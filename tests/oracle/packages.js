@@ -1,5 +1,5 @@
 'use strict';
-// Packages that stand on Intl, compared like cases.js. Whoever runs it installs luxon, date-fns and date-fns-tz from npm.
+// Packages that use Intl, compared like cases.js. Needs luxon, date-fns and date-fns-tz from npm.
 const { DateTime, Duration, IANAZone, Info } = require('luxon');
 const { formatInTimeZone, fromZonedTime, getTimezoneOffset, toZonedTime } = require('date-fns-tz');
 

@@ -20,7 +20,7 @@ mod cases;
 mod echo;
 mod fresh;
 
-#[allow(dead_code, reason = "the command line reads replies, and nobody replies here")]
+#[allow(dead_code, reason = "only the command line reads replies")]
 #[path = "../../host/cli/src/local_services.rs"]
 mod local_services;
 #[path = "../program.rs"]

@@ -13,7 +13,7 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
 /// Longer than any limit of the server, so that what ends first is what is meant to.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -72,7 +72,7 @@ impl Client {
             let body = body.collect().await?.to_bytes();
             Ok(Reply { status: head.status.as_u16(), headers: head.headers, body })
         };
-        tokio::time::timeout(PATIENCE, answering).await.context("no answer in time")?
+        tokio::time::timeout(TIMEOUT, answering).await.context("no answer in time")?
     }
 
     /// A JSON document for an endpoint.
@@ -197,7 +197,7 @@ impl Sse {
 
     /// The next event; comments do not make it wait any longer.
     pub async fn next(&mut self) -> Result<Sent> {
-        tokio::time::timeout(PATIENCE, self.next_event()).await.context("no event comes")?
+        tokio::time::timeout(TIMEOUT, self.next_event()).await.context("no event comes")?
     }
 
     async fn next_event(&mut self) -> Result<Sent> {
@@ -213,7 +213,7 @@ impl Sse {
 
     /// Whether the server has closed it, and nothing was left to read.
     pub async fn is_over(&mut self) -> Result<bool> {
-        let frame = tokio::time::timeout(PATIENCE, self.body.frame()).await.context("it stays open")?;
+        let frame = tokio::time::timeout(TIMEOUT, self.body.frame()).await.context("it stays open")?;
         Ok(self.buffer.is_empty() && frame.is_none())
     }
 
@@ -226,7 +226,7 @@ impl Sse {
                 return Ok(String::from_utf8(block.to_vec())?);
             }
             self.searched = self.buffer.len().saturating_sub(1);
-            let frame = tokio::time::timeout(PATIENCE, self.body.frame()).await.context("nothing comes")?;
+            let frame = tokio::time::timeout(TIMEOUT, self.body.frame()).await.context("nothing comes")?;
             let frame = frame.context("the stream has ended")??;
             self.buffer.extend_from_slice(frame.data_ref().context("data")?);
         }

@@ -1,9 +1,9 @@
-//! Ports that stay free while nobody listens at them.
+//! Ports that stay free while they have no listener.
 
 use std::net::TcpListener;
 
-/// A free port below those the kernel gives to outgoing connections: between two starts of a server nobody takes it, not
-/// even a client that keeps asking for it and would be connected to itself.
+/// A free port below those the kernel gives to outgoing connections: between two starts of a server no process takes it,
+/// not even a client that keeps connecting to it and would be connected to itself.
 pub fn lasting_port() -> u16 {
     const TRIES: usize = 1000;
     let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();

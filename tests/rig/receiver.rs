@@ -1,4 +1,4 @@
-//! Somebody's server that webhooks are delivered to.
+//! The server of a receiver, to which webhooks are delivered.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub struct Receiver {
     address: SocketAddr,
@@ -102,7 +102,7 @@ async fn take(request: Request<Incoming>, answer: Arc<Answering>) -> Result<Resp
 
 impl Inbox {
     pub async fn next(&mut self) -> Received {
-        let next = tokio::time::timeout(PATIENCE, self.0.recv()).await;
+        let next = tokio::time::timeout(TIMEOUT, self.0.recv()).await;
         next.expect("a delivery in time").expect("the receiver lives")
     }
 

@@ -17,8 +17,8 @@ pub const KEY: &str = "storm-and-test-key-0123456789abcdef";
 const START: Duration = Duration::from_secs(180);
 const STOP: Duration = Duration::from_secs(60);
 
-/// Where a server keeps what it has: what outlives its process.
-pub struct Place {
+/// The data folder of a server, and its options: what outlives its process.
+pub struct DataFolder {
     folder: TempDir,
     binary: PathBuf,
     /// In Redis instead of the folder.
@@ -75,9 +75,9 @@ pub fn write_key(path: &Path) {
     std::io::Write::write_all(&mut file, b"dGhlIHNlY3JldCBvZiBldmVyeSBzZXJ2ZXIgb2YgdGg=\n").unwrap();
 }
 
-// === impl Place ===
+// === impl DataFolder ===
 
-impl Place {
+impl DataFolder {
     /// A new folder, and what the engine compiled for other tests.
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -87,7 +87,7 @@ impl Place {
         std::os::unix::fs::symlink(compiled, folder.path().join("data/cache")).unwrap();
         // Files of the cache are trusted by servers with the same secret.
         write_key(&folder.path().join("data/encryption.key"));
-        // Whoever rebuilds the binary meanwhile does not change what is being tested.
+        // A rebuild of the binary meanwhile does not change what is being tested.
         let own = folder.path().join("wellspring");
         if std::fs::hard_link(binary(), &own).is_err() {
             std::fs::copy(binary(), &own).unwrap();
@@ -160,7 +160,7 @@ impl Place {
     }
 }
 
-impl Default for Place {
+impl Default for DataFolder {
     fn default() -> Self {
         Self::new()
     }

@@ -1,4 +1,4 @@
-//! Somebody who uses the management API all the time, and looks after each restart whether everything is still there.
+//! A client that uses the management API all the time, and checks after each restart that everything is still there.
 
 use std::collections::BTreeMap;
 

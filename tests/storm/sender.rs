@@ -1,4 +1,4 @@
-//! Those who send numbered requests, each one after the other, and write down what they were answered.
+//! Clients that send numbered requests, one after the other, and record the answers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use crate::port::lasting_port;
 use crate::redis::Redis;
-use crate::served::{Place, Served};
+use crate::served::{DataFolder, Served};
 use manager::Manager;
 use sender::{Lane, Log, Sending};
 use stage::Stage;
@@ -90,7 +90,7 @@ struct Kills {
 /// The world outside of the server while it lives and dies.
 struct Storm {
     options: Options,
-    place: Place,
+    place: DataFolder,
     redis: Option<Redis>,
     random: Rng,
     lives: watch::Sender<Life>,
@@ -102,7 +102,7 @@ struct Storm {
 pub async fn run(options: Options) -> Report {
     let started = Instant::now();
     let redis = (options.engine == Engine::Redis).then(Redis::start);
-    let mut place = Place::in_store(redis.as_ref().map(Redis::url));
+    let mut place = DataFolder::in_store(redis.as_ref().map(Redis::url));
     place.listen = format!("127.0.0.1:{}", lasting_port());
     // Everything is kept for the reckoning; a request whose run was lost is run again soon.
     place.options.extend(["--keep-events", "1000000", "--http-deadline-ms", "2000"].map(str::to_owned));

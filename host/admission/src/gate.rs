@@ -91,7 +91,7 @@ impl Gate {
         self.what
     }
 
-    /// Whose bound keeps a tenant waiting.
+    /// Which bound keeps a tenant waiting: its own or the host's.
     pub fn short_of(&self, tenant: &str) -> Scope {
         let state = self.lock();
         let is_own = state.tenants.get(tenant).is_some_and(|tenant| tenant.running >= state.bounds.places.per_tenant);

@@ -1,4 +1,4 @@
-//! How much of a resource there is, and what it means that it is used up.
+//! The bounds of a shared resource, in total and per tenant, and the error when one is reached.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,12 +18,12 @@ pub struct Full {
     pub scope: Scope,
 }
 
-/// Whose bound was reached.
+/// Which bound was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// That of the server: others use it too.
     Host,
-    /// That of the tenant who asks.
+    /// That of the calling tenant.
     Tenant,
 }
 

@@ -1,4 +1,4 @@
-//! `wellspring bench`: figures as ratios of one run on one machine, for anyone to repeat.
+//! `wellspring bench`: figures as ratios of one run on one machine, so that they can be repeated on another.
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures")]
 

@@ -1,7 +1,7 @@
 //! How a command that failed says so: `error:` on standard error, and an exit code.
 //!
 //! 1: it failed or was refused. 2: it was not asked for properly (clap's own code): an option, a setting, a file of
-//! settings. Whoever restarts a server by machine need not try a 2 again.
+//! settings. A supervisor need not restart a server that exited with 2.
 
 use std::process::ExitCode;
 

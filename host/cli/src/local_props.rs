@@ -26,7 +26,7 @@ pub(crate) struct LocalProps {
 /// Props that a deploy would refuse.
 #[derive(Debug, thiserror::Error)]
 #[error("the props do not fit the component{}", listed(.0))]
-pub(crate) struct Unfit(Vec<Problem>);
+pub(crate) struct InvalidProps(Vec<Problem>);
 
 /// A component that is not whole yet is run all the same, with the values as they are written: it says nothing of types.
 pub(crate) fn read(given: &PropArguments, exports: &Value) -> Result<LocalProps> {
@@ -50,7 +50,8 @@ fn configure(description: &Description, arguments: &PropArguments) -> Result<Loc
     let is_app = |definition: &&PropDefinition| definition.kind == PropType::App;
     let definitions: Vec<PropDefinition> =
         description.props.iter().filter(|definition| !is_app(definition)).cloned().collect();
-    let configured = props::validate(&definitions, &given, &Limits::default()).map_err(Unfit).map_err(Misuse::of)?;
+    let configured =
+        props::validate(&definitions, &given, &Limits::default()).map_err(InvalidProps).map_err(Misuse::of)?;
     Ok(LocalProps { values: configured.values, credentials })
 }
 
@@ -58,7 +59,7 @@ fn configure(description: &Description, arguments: &PropArguments) -> Result<Loc
 fn take_credentials(
     description: &Description,
     given: &mut Map<String, Value>,
-) -> Result<HashMap<String, String>, Unfit> {
+) -> Result<HashMap<String, String>, InvalidProps> {
     let mut credentials = HashMap::new();
     let mut problems = Vec::new();
     for prop in description.props_of(PropType::App) {
@@ -74,7 +75,7 @@ fn take_credentials(
             }
         }
     }
-    if problems.is_empty() { Ok(credentials) } else { Err(Unfit(problems)) }
+    if problems.is_empty() { Ok(credentials) } else { Err(InvalidProps(problems)) }
 }
 
 /// One on each line.

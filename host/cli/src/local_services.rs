@@ -1,4 +1,4 @@
-//! What a component run from the command line finds behind the wall: this machine's clock, and a store for one run.
+//! The services of a component that is run from the command line: this machine's clock, and a store for one run.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -1,4 +1,4 @@
-//! What the operator does beside `serve`: users, apps, accounts, the encryption key, copies of the store.
+//! The operator's commands beside `serve`: users, apps, accounts, the encryption key, backups.
 //!
 //! SQLite belongs to one process, so a command asks the server that has the data folder open, through a socket in that
 //! folder; while none runs, the command opens the store itself. Either way it is the API that answers. With Redis, which
@@ -11,7 +11,7 @@ pub(crate) mod restore;
 pub(crate) mod rotate_key;
 pub(crate) mod users;
 
-mod door;
+mod client;
 
 use anyhow::Result;
 use remote::Output;
@@ -20,16 +20,16 @@ use remote::output::{Table, ago};
 use serde_json::Value;
 
 use crate::failure::Misuse;
-use crate::settings::{Place, Settings, Tuning};
+use crate::settings::{DataSettings, Settings, Tuning};
 use crate::wiring::assembly::Secrets;
 
-pub(crate) use door::Door;
+pub(crate) use client::OperatorClient;
 
 /// What every command of the operator takes.
 #[derive(clap::Args)]
 pub(crate) struct Common {
     #[command(flatten)]
-    place: Place,
+    data: DataSettings,
     #[command(flatten)]
     pub(crate) secrets: Secrets,
     /// Print JSON, for programs
@@ -45,15 +45,15 @@ impl Common {
     }
 
     pub(crate) fn settings_with(&self, tuning: &Tuning) -> Result<Settings> {
-        Ok(Settings::decide(&self.place, tuning).map_err(Misuse::of)?)
+        Ok(Settings::decide(&self.data, tuning).map_err(Misuse::of)?)
     }
 
     pub(crate) fn output(&self) -> Output {
         Output::of_process(self.json)
     }
 
-    pub(crate) async fn open(&self) -> Result<Door> {
-        Door::open(&self.settings()?, &self.secrets).await
+    pub(crate) async fn open(&self) -> Result<OperatorClient> {
+        OperatorClient::open(&self.settings()?, &self.secrets).await
     }
 }
 

@@ -10,19 +10,19 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use platform::flow::{self, Flow, Worker};
-use platform::manage::chores::Housekeeping;
+use platform::manage::chores::ChoreRunner;
 use platform::manage::first_start;
 use platform::manage::keys::run_record_uses;
 use platform::{Platform, Secret};
 use server::front;
 use server::ingress::{self, Ingress, TrustedProxy};
 use server::stream::{self, Streams};
-use server::{ApiLimits, App, Metrics, door};
+use server::{ApiLimits, App, Metrics, operator_socket};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Misuse;
-use crate::settings::{Place, Settings, Tuning};
+use crate::settings::{DataSettings, Settings, Tuning};
 use crate::wiring::assembly::{Secrets, lock_folder, make_private_folder, open_platform};
 use crate::wiring::network::NetworkArguments;
 
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
 #[derive(clap::Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    place: Place,
+    data: DataSettings,
     #[command(flatten)]
     tuning: Tuning,
     /// The admin's API key, on the first start only; without it one is made up
@@ -94,7 +94,7 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
         eprintln!("warning: a rotation of the encryption key is unfinished\nhint: wellspring rotate-key --resume");
     }
     let flow = flow::Config { grace_ms: settings.accept_after_ms, ..flow::Config::default() };
-    let (handle, worker) = Flow::new(platform.clone(), Arc::new(Housekeeping(platform.clone())), flow);
+    let (handle, worker) = Flow::new(platform.clone(), Arc::new(ChoreRunner(platform.clone())), flow);
     let wildcard_domain = settings.wildcard_domain.clone();
     let ingress =
         ingress::Config { wildcard_domain, trusted_proxies: trusted_proxies.clone(), ..ingress::Config::default() };
@@ -137,7 +137,7 @@ pub(crate) async fn asked_to_stop(stop: CancellationToken) -> Result<()> {
         _ = terminate.recv() => {}
         () = stop.cancelled() => {}
     }
-    eprintln!("stopping; what is under way is finished first");
+    eprintln!("shutting down; finishing in-flight work");
     Ok(())
 }
 
@@ -145,7 +145,7 @@ pub(crate) async fn asked_to_stop(stop: CancellationToken) -> Result<()> {
 
 impl Options {
     pub(crate) fn settings(&self) -> Result<Settings> {
-        Ok(Settings::decide(&self.place, &self.tuning).map_err(Misuse::of)?)
+        Ok(Settings::decide(&self.data, &self.tuning).map_err(Misuse::of)?)
     }
 }
 
@@ -179,7 +179,7 @@ impl Server {
         };
         let operator = async {
             if let Some((listener, path)) = socket {
-                door::serve(listener, app.clone(), stop.clone()).await;
+                operator_socket::serve(listener, app.clone(), stop.clone()).await;
                 remove(&path);
             }
         };

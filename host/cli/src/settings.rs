@@ -1,4 +1,4 @@
-//! What an operator decides, with one name and one meaning wherever it is said.
+//! The settings of a server: each has one name, as a flag, in the environment and in the file.
 //!
 //! `--keep-events 500`, `WELLSPRING_KEEP_EVENTS=500` and `keep_events = 500` in the file of `--config` are the same
 //! setting. A flag wins over the environment, the environment over the file, the file over the default. What is
@@ -23,7 +23,7 @@ pub(crate) use shares::Shares;
 
 /// Where everything is kept: what every command of the operator asks for.
 #[derive(clap::Args, Serialize, Clone, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct DataSettings {
     /// A file with settings, by the names of the flags: `keep_events = 500`. Flags and the environment win over it
     #[arg(long, value_name = "FILE", env = "WELLSPRING_CONFIG", global = true)]
     #[serde(skip)]
@@ -249,16 +249,16 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Flags and environment (clap has decided between them) over the file over the defaults.
-    pub(crate) fn decide(place: &Place, tuning: &Tuning) -> Result<Self> {
+    pub(crate) fn decide(data: &DataSettings, tuning: &Tuning) -> Result<Self> {
         let mut table = Table::try_from(Self::default())?;
         // Follows from another setting unless it is given.
         table.remove(EVENT_BYTES);
-        if let Some(path) = &place.config {
+        if let Some(path) = &data.config {
             table.extend(read(path)?);
             // Judged alone first, so that the blame falls on the file.
             decided(table.clone()).with_context(|| format!("the settings in {} cannot be used", path.display()))?;
         }
-        table.extend(Table::try_from(place)?);
+        table.extend(Table::try_from(data)?);
         table.extend(Table::try_from(tuning)?);
         if let Some(Value::Table(shares)) = table.get_mut(SHARE) {
             // Each on its own: a flag for one leaves the others to the file.

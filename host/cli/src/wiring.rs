@@ -1,4 +1,4 @@
-//! Where concrete types meet: the ports of `platform`, answered by the crates that can.
+//! Implements the ports of `platform` with the concrete crates.
 
 pub(crate) mod assembly;
 pub(crate) mod fetching;

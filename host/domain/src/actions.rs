@@ -1,4 +1,4 @@
-//! What an action asked for through `$`, checked: exports, an answer, the end of the workflow, data to be sent.
+//! Parses what an action asked for through `$`: exports, an answer, the end of the workflow, data to be sent.
 //!
 //! The specification names the destinations and leaves their parameters open; they are chosen here:
 //!

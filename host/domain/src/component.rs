@@ -1,4 +1,4 @@
-//! What a component says about itself: parsed once, strictly, with every mistake named.
+//! The description of a component: parsed once, strictly, with every mistake named.
 //!
 //! The sandbox evaluates the code and dumps `module.exports`; this module reads that dump and nothing else. It never
 //! sees code, and it does not decide what a component may do at run time.

@@ -2,7 +2,7 @@
 //!
 //! Each strategy is a state machine: the state of a source and the ordered emits of one run go in, the accepted ones
 //! and the next state come out. A duplicate is dropped quietly, that is the point; an emit that cannot be judged is
-//! rejected aloud, never dropped.
+//! rejected with an error, never dropped silently.
 
 mod numeric;
 

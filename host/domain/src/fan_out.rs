@@ -1,4 +1,4 @@
-//! How much one trigger from outside may bring about: sources and workflows run each other, in depth and in breadth.
+//! Bounds what one trigger from outside may cause: sources and workflows run each other, in depth and in breadth.
 //!
 //! Each trigger has a budget of deliveries. A run divides what is left equally among the deliveries it causes, so that all
 //! of them together, however they branch, never exceed the budget, and nothing has to be counted in one place.

@@ -1,4 +1,4 @@
-//! The names of things: a prefix that tells the kind, and random characters nobody can guess their way along.
+//! Ids: a prefix that tells the kind, and random characters, so that other ids cannot be guessed from one.
 //!
 //! Ids parse, never wrap: holding a `SourceId` means the text had the right prefix and length. Randomness is passed in.
 
@@ -105,7 +105,7 @@ impl EndpointKey {
 
 impl fmt::Debug for EndpointKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Whoever reads it in a log could call the endpoint.
+        // The key is a secret: a reader of the log could call the endpoint with it.
         formatter.write_str("EndpointKey(…)")
     }
 }

@@ -1,7 +1,7 @@
 //! JSON that only passes through: kept as text, never taken apart.
 //!
-//! An event is read by the component that gets it and by whoever it is delivered to. In between it is moved and stored,
-//! and taking it apart for that would cost more than all the rest.
+//! An event is parsed by the component that gets it and by the receiver of a delivery. In between it is only moved and
+//! stored, and parsing it for that would cost more than all other work of the host.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub enum JsonFault {
 // === impl Json ===
 
 impl Json {
-    /// A text that is JSON everybody can read; see [`Json::is_readable`].
+    /// A text that is JSON which common parsers read; see [`Json::is_readable`].
     pub fn parse(text: &[u8], levels: usize) -> Result<&RawValue, JsonFault> {
         let text = std::str::from_utf8(text).map_err(|error| JsonFault::NotUtf8 { at: error.valid_up_to() + 1 })?;
         let parsed: &RawValue = serde_json::from_str(text).map_err(JsonFault::Malformed)?;

@@ -1,4 +1,4 @@
-//! What a run did, as data. The component's failure is part of it, never an error of ours.
+//! The outcome of a run, as data. The component's failure is part of it, never an error of ours.
 
 use std::fmt;
 use std::time::Duration;

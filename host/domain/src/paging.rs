@@ -120,7 +120,7 @@ impl Cursor {
         URL_SAFE_NO_PAD.encode(&self.0)
     }
 
-    /// The id of the item, to be parsed by whoever knows its kind.
+    /// The id of the item, to be parsed by the caller, which knows its kind.
     pub fn id(&self) -> &str {
         &self.0
     }

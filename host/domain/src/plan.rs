@@ -1,4 +1,4 @@
-//! From the outcome of a run to what goes into its streams: which events are kept, in which order, and what is reported.
+//! Plans the streams of a run from its outcome: which events are kept, in which order, and what is reported.
 //!
 //! Pure: nothing is read or written here, and time and ids are given.
 

@@ -1,4 +1,4 @@
-//! What a component asks for, and what a user gave it.
+//! Props: their definitions in a component, and the values that a user configured.
 //!
 //! A definition is kept in the form the API returns (`configurable_props`), so there is one shape to store, to show
 //! and to read back.

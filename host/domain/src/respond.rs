@@ -1,4 +1,4 @@
-//! What a component passed to `respond({status, headers, body})`, checked before it reaches the client.
+//! Parses the argument of `respond({status, headers, body})` before it reaches the client.
 
 mod head;
 

@@ -1,4 +1,4 @@
-//! What to do after an attempt to deliver: done, again later, never again.
+//! Decides after an attempt to deliver: delivered, retry later, or give up.
 
 use jiff::fmt::rfc2822::DateTimeParser;
 
@@ -46,7 +46,7 @@ pub fn classify(attempt: Attempt<'_>, attempts_made: usize, now_ms: i64, random:
         return Verdict::Dead;
     };
     let asked_ms = retry_after.and_then(|header| parse_retry_after(header, now_ms)).unwrap_or(0);
-    // The receiver's wish is a floor, and jitter only ever adds: nobody is called earlier than they asked.
+    // The receiver's `Retry-After` is a lower bound, and jitter only adds: no receiver is called earlier than it asked.
     let floor_ms = asked_ms.min(RETRY_AFTER_MAXIMUM_MS).max(*delay_ms);
     Verdict::Retry { at_ms: now_ms.saturating_add(floor_ms + jitter_ms(*delay_ms, random)) }
 }

@@ -1,4 +1,4 @@
-//! When a timer fires: an interval, or a cron expression in a time zone.
+//! Schedules of timers: an interval, or a cron expression in a time zone.
 //!
 //! A schedule is parsed once and answers "when next?" for any instant it is given; it holds no clock. Ticks that
 //! were missed while the platform was down run once: `following` looks ahead from now, not from the tick it lost.

@@ -1,4 +1,4 @@
-//! Where events are delivered to, and how the receiver knows they are ours.
+//! URLs of webhooks, and the signatures by which a receiver verifies a delivery.
 //!
 //! Signatures follow Standard Webhooks (symmetric, v1). Whether an address may be reached from here is not decided by
 //! its text but when the connection is made.

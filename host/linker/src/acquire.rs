@@ -129,7 +129,7 @@ impl Crawl<'_> {
 }
 
 /// A package to get. `tarball` is unknown for what comes from a lock, until it turns out to be needed.
-pub(crate) struct Wish {
+pub(crate) struct PackageRequest {
     pub(crate) dependency: Dependency,
     pub(crate) tarball: Option<String>,
     pub(crate) is_optional: bool,
@@ -142,12 +142,12 @@ pub(crate) struct Acquired {
 
 pub(crate) async fn download(
     client: &Client,
-    wishes: &[Wish],
+    wishes: &[PackageRequest],
     progress: ProgressFn<'_>,
 ) -> Result<Acquired, LinkError> {
-    let wanted: Vec<&Wish> = wishes.iter().filter(|wish| !wish.dependency.is_skipped).collect();
+    let wanted: Vec<&PackageRequest> = wishes.iter().filter(|wish| !wish.dependency.is_skipped).collect();
     // The same package may lie in several places.
-    let mut places: BTreeMap<&str, Vec<&Wish>> = BTreeMap::new();
+    let mut places: BTreeMap<&str, Vec<&PackageRequest>> = BTreeMap::new();
     wanted.iter().for_each(|wish| places.entry(&wish.dependency.integrity).or_default().push(wish));
     let of = places.len();
     let mut acquired = Acquired { packages: Packages::new(), warnings: Vec::new() };
@@ -178,7 +178,7 @@ pub(crate) async fn download(
     Ok(acquired)
 }
 
-fn skipped(wish: &Wish) -> Warning {
+fn skipped(wish: &PackageRequest) -> Warning {
     let dependency = &wish.dependency;
     Warning::OptionalDependency {
         name: dependency.name.clone(),
@@ -187,7 +187,7 @@ fn skipped(wish: &Wish) -> Warning {
     }
 }
 
-async fn deliver(client: &Client, wishes: &[&Wish]) -> Result<(Files, u64), LinkError> {
+async fn deliver(client: &Client, wishes: &[&PackageRequest]) -> Result<(Files, u64), LinkError> {
     let Some(wish) = wishes.first() else { return Err(LinkError::Interrupted) };
     let Dependency { name, version, integrity, .. } = &wish.dependency;
     if let Some(files) = client.cached_package(name, integrity).await? {

@@ -1,4 +1,4 @@
-//! What an operator decides about linking.
+//! Configuration of linking.
 
 use std::{path::PathBuf, time::Duration};
 

@@ -66,7 +66,7 @@ pub struct SourceLocation {
 /// What asks for a package, when no other package does.
 pub(crate) const THE_COMPONENT: &str = "the component";
 
-/// Who can act on an error.
+/// Which side can act on an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The component cannot be linked as it is: 422.

@@ -11,7 +11,7 @@ use std::{
 use tokio::sync::Semaphore;
 
 use crate::{
-    acquire::{self, Acquired, Wish},
+    acquire::{self, Acquired, PackageRequest},
     config::Config,
     entry::{Entry, OwnFiles},
     error::LinkError,
@@ -89,7 +89,11 @@ impl Linker {
                 return Err(LinkError::LockOutdated { name: folder.clone(), range: range.clone() });
             }
         }
-        let wish = |dependency: &Dependency| Wish { dependency: dependency.clone(), tarball: None, is_optional: false };
+        let wish = |dependency: &Dependency| PackageRequest {
+            dependency: dependency.clone(),
+            tarball: None,
+            is_optional: false,
+        };
         self.complete(job, lock.iter().map(wish).collect(), Vec::new(), progress).await
     }
 
@@ -113,7 +117,7 @@ impl Linker {
     async fn complete(
         &self,
         job: Job,
-        wishes: Vec<Wish>,
+        wishes: Vec<PackageRequest>,
         warnings: Vec<Warning>,
         progress: ProgressFn<'_>,
     ) -> Result<Linked, LinkError> {
@@ -168,8 +172,8 @@ impl Drop for CancelOnDrop {
     }
 }
 
-fn wishes_of(plan: &Plan) -> Vec<Wish> {
-    let wish = |package: &crate::tree::PlannedPackage| Wish {
+fn wishes_of(plan: &Plan) -> Vec<PackageRequest> {
+    let wish = |package: &crate::tree::PlannedPackage| PackageRequest {
         dependency: Dependency {
             location: package.location.clone(),
             name: package.manifest.name.clone(),

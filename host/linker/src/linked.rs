@@ -1,4 +1,4 @@
-//! What linking gives: a table of modules, and the packages they came from.
+//! The result of linking: a table of modules, and the packages they came from.
 //!
 //! It is plain data and the same for the same input, so that it can be stored with a deploy and hashed.
 

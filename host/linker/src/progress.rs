@@ -1,4 +1,4 @@
-//! What is told while a link is under way.
+//! Progress reports of a link.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What a module writes in `require("…")` or `import "…"`.
+//! Specifiers of modules: the text in `require("…")` or `import "…"`.
 
 use crate::{error::NameFault, registry::Wanted};
 

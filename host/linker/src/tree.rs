@@ -1,4 +1,4 @@
-//! Where each package lies: the tree of `node_modules` folders, equal to the one npm makes.
+//! Places packages in the tree of `node_modules` folders, equal to the tree that npm makes.
 //!
 //! Planning is pure. It is given the packuments at hand and answers with a plan or with the names of
 //! packuments it needs besides; the caller fetches them and asks again. The rules are npm's (since

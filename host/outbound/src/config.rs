@@ -1,4 +1,4 @@
-//! What an operator decides about outgoing requests.
+//! Configuration of outgoing requests.
 
 use std::{fmt, net::SocketAddr, str::FromStr, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ pub struct Config {
     pub dangerous_allow_private_networks: bool,
     /// The first that names the host wins; `*` counts only when no other does.
     pub dangerous_host_overrides: Vec<HostOverride>,
-    /// Who may connect to what, beyond the address filter.
+    /// Which tenant may connect to what, beyond the address filter.
     pub policy: Policy,
     /// Origins to which the address filter does not apply: hosts, each with its port.
     pub exempt_origins: Vec<(Host, u16)>,

@@ -25,7 +25,7 @@ pub(crate) struct Hop {
     pub(crate) body_error: BodyError,
 }
 
-/// They prove who the caller is to one origin and are no other's business.
+/// They authenticate the caller to one origin and must not reach another.
 const CREDENTIALS: [HeaderName; 3] = [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION];
 
 /// They describe a body and go when it goes.

@@ -1,4 +1,4 @@
-//! What a caller asks for.
+//! A request as the caller gives it: parsed and checked.
 
 use std::{
     error::Error as StdError,

@@ -1,4 +1,4 @@
-//! Who asks. Every use case takes it first, and reads only what is the caller's.
+//! The authenticated caller. Every use case takes it first, and reads only what is the caller's.
 
 use domain::ids::UserId;
 use domain::keys::{Scope, Scopes};

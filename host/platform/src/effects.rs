@@ -1,7 +1,7 @@
-//! What an action asked for through `$`, checked by the rules of the domain.
+//! Checks what an action asked for through `$`, by the rules of the domain.
 //!
-//! The guest hands over whatever the component wrote. Nothing of it is done unless all of it is right: half of what an
-//! action asked for is what nobody asked for.
+//! The guest hands over what the component wrote, unchecked. Nothing is done unless all of it is valid, because doing half
+//! of what an action asked for is worse than an error.
 
 use domain::actions::{self, Effect};
 use domain::limits::Limits;

@@ -1,4 +1,4 @@
-//! Why a use case did not happen, by who can act on it.
+//! Why a use case failed, by the side that can act on it.
 //!
 //! `server/api/error.rs` maps each variant to a status; nothing else decides about HTTP. What a variant carries is what
 //! the caller needs to mend it. Failures of ours keep their source for the operator's log and say nothing to the caller.
@@ -19,7 +19,7 @@ use domain::webhooks::UrlError;
 
 use crate::ports::{Fault, LinkError, LoadFailure, OutboundError, SandboxError};
 use crate::records::RecordError;
-use crate::records::shelf::ShelfError;
+use crate::records::table::TableError;
 use crate::vault::{RingError, VaultError};
 
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum Error {
     NotAdmin,
     #[error("the API key lacks the scope `{needs}`")]
     Scope { needs: Scope },
-    #[error("you cannot take the admin role from yourself: somebody else has to")]
+    #[error("you cannot take the admin role from yourself: another admin has to")]
     OwnRole,
     #[error("this request was made with that key; revoke it with another one")]
     KeyInUse,
@@ -199,11 +199,11 @@ impl From<store::CommitError> for Error {
     }
 }
 
-impl From<ShelfError> for Error {
-    fn from(error: ShelfError) -> Self {
+impl From<TableError> for Error {
+    fn from(error: TableError) -> Self {
         match error {
-            ShelfError::Store(error) => error.into(),
-            ShelfError::Record(error) => Self::Record(error),
+            TableError::Store(error) => error.into(),
+            TableError::Record(error) => Self::Record(error),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! When API keys were used last: noted in memory by each request, stored now and then by a task.
+//! The last use of each API key: noted in memory by each request, stored once a minute by a task.
 //!
 //! A request must not cost a write. What was not stored when a process is killed is lost: a minute of uses at most.
 

@@ -3,7 +3,7 @@
 use domain::paging::{Cursor, PageInfo, PageQuery, PagingError};
 use store::{Page, Tenant};
 
-use crate::records::{Kept, Stored, shelf};
+use crate::records::{Kept, Stored, table};
 use crate::{Error, Platform};
 
 /// A page as the API shows it.
@@ -18,7 +18,7 @@ pub async fn page<R: Stored>(tenant: &Tenant, platform: &Platform, query: &PageQ
     let after = query.after.as_ref().map(position).transpose().map_err(|error| Error::parameter("after", error))?;
     let before = query.before.as_ref().map(position).transpose().map_err(|error| Error::parameter("before", error))?;
     let limit = u32::try_from(query.limit.get()).unwrap_or(store::MAX_PAGE);
-    let listed = shelf::list::<R>(&*platform.store, tenant, Page { after, before, limit }).await?;
+    let listed = table::list::<R>(&*platform.store, tenant, Page { after, before, limit }).await?;
     let cursors: Vec<String> = listed.items.iter().map(cursor).collect();
     let total = usize::try_from(listed.total).unwrap_or(usize::MAX);
     let items = listed.items.into_iter().map(|kept| kept.record).collect();

@@ -1,4 +1,4 @@
-//! What the product needs from the outside, as seams: a sandbox, a linker, a way out, time and randomness.
+//! The ports of the product: a sandbox, a linker, an HTTP client, time and randomness, as traits.
 //!
 //! The binary plugs the real ones in (`cli/serve/wiring.rs`); tests use [`crate::fake`]. Nothing here knows wasmtime,
 //! a JavaScript parser or an HTTP client, so nearly all behaviour is tested without them.

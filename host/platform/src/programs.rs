@@ -10,15 +10,15 @@ use store::{Lookup, Store, Tenant};
 use crate::Error;
 use crate::ports::Program;
 use crate::records::{Origin, RecordError};
-use crate::records::{Source, names, shelf};
+use crate::records::{Source, names, table};
 
 pub struct Programs {
-    held: Mutex<Held>,
+    held: Mutex<ProgramCache>,
     limit_bytes: usize,
 }
 
 #[derive(Default)]
-struct Held {
+struct ProgramCache {
     by_digest: HashMap<String, Arc<Program>>,
     /// Oldest first.
     order: VecDeque<String>,
@@ -57,7 +57,7 @@ impl Programs {
             Origin::Own => tenant.clone(),
             Origin::Registry => names::operator(),
         };
-        let found = shelf::find::<Program>(store, &owner, Lookup::Id(digest)).await?;
+        let found = table::find::<Program>(store, &owner, Lookup::Id(digest)).await?;
         // A component is committed together with its program.
         let found = found.ok_or(RecordError::Gone { kind: "program" })?;
         let program = Arc::new(found.record);
@@ -65,14 +65,14 @@ impl Programs {
         Ok(program)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
+    fn lock(&self) -> MutexGuard<'_, ProgramCache> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-// === impl Held ===
+// === impl ProgramCache ===
 
-impl Held {
+impl ProgramCache {
     fn hold(&mut self, digest: &str, program: &Arc<Program>, limit_bytes: usize) {
         if self.by_digest.insert(digest.to_owned(), program.clone()).is_some() {
             return;

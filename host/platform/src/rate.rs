@@ -1,4 +1,4 @@
-//! How often something may happen: a bucket of tokens per name, refilled by the clock.
+//! Rate limits: a token bucket per name, refilled by the clock.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

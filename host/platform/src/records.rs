@@ -1,4 +1,4 @@
-//! What the store's opaque bytes mean: typed records, each with a kind and a version.
+//! The meaning of the store's opaque bytes: typed records, each with a kind and a version.
 //!
 //! The store keeps bytes under names; every name and every shape is decided here, in one place. A record is stored as
 //! `{"v": <version>, "data": …}`: a host that meets a newer version says so instead of guessing.
@@ -17,7 +17,7 @@ mod work;
 pub(crate) mod workflow;
 
 pub mod names;
-pub mod shelf;
+pub mod table;
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -29,9 +29,9 @@ pub use component::Component;
 pub use event::{Event, LogEntry, Metadata, RunRecord, StreamEntry};
 pub use job::{DeadLetter, Job, Timer};
 pub use recording::{Recording, Tape};
-pub use shelf::Kept;
 pub use source::{Origin, Phase, Revision, Source};
 pub use subscription::{AutoSubscription, Subscription};
+pub use table::Kept;
 pub use user::{ApiKey, Installation, User};
 pub use webhook::{PreviousSecret, Webhook};
 pub(crate) use work::{Acceptance, Delivery, Sending, Work};

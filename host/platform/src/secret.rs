@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Debug-prints as `Secret(…)`; whoever needs the value says so with [`Secret::expose`].
+/// Debug-prints as `Secret(…)`; code that needs the value says so with [`Secret::expose`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret<Value>(Value);

@@ -1,4 +1,4 @@
-//! What tenants share of this host while they are served, what one of them may have of it, and what one may keep.
+//! The resources of this host that tenants share while they are served, and the share of one tenant.
 //!
 //! Further bounds of what a tenant keeps (sources, events, state) are in [`Config`](crate::Config) and its limits.
 
@@ -26,7 +26,7 @@ pub struct Shares {
     pub queued_bytes: u64,
 }
 
-/// What there is of each, and who has it.
+/// The resources, and what each tenant holds of them.
 pub struct Pools {
     requests: Pool,
     request_bytes: Pool,

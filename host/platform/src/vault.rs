@@ -77,7 +77,7 @@ impl Vault {
     }
 
     /// Puts a new key in front, in the file and for everything that is sealed from now on. False when there is no
-    /// file: keys that were given are changed by whoever gives them.
+    /// file: keys that were given as settings are rotated by the operator.
     pub fn add_key(&self) -> Result<bool, RingError> {
         let Some(path) = &self.file else {
             return Ok(false);

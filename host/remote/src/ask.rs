@@ -7,7 +7,7 @@ use dialoguer::{Confirm, Input, MultiSelect, Password, Select};
 
 use crate::error::Error;
 
-/// Somebody who can be asked.
+/// Asks the user questions.
 pub trait Ask {
     /// Empty when nothing was typed and `is_optional`.
     fn text(&self, question: &str, default: Option<&str>, is_optional: bool) -> Result<String, Error>;
@@ -26,12 +26,12 @@ pub trait Ask {
 #[derive(Debug)]
 pub struct Terminal;
 
-/// Nobody unless there is a terminal to ask on, both ways.
+/// `None` unless standard input and standard error are a terminal.
 pub fn person() -> Option<Terminal> {
     (std::io::stdin().is_terminal() && std::io::stderr().is_terminal()).then_some(Terminal)
 }
 
-/// Goes on when somebody at the terminal agrees; where nobody can be asked it takes `--yes`.
+/// Returns when the user agrees at the terminal. Without a terminal it fails, with a hint at `--yes`.
 pub fn confirm(question: &str) -> Result<(), Error> {
     let person = person().ok_or_else(|| Error::NotConfirmed { question: question.to_owned() })?;
     if person.confirm(question, false)? { Ok(()) } else { Err(Error::Interrupted) }

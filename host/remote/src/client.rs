@@ -28,7 +28,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(660);
 /// The most that the API gives at once.
 const PAGE_SIZE: usize = 100;
-/// Of a list that is read whole: nobody has more than this, and a server that never ends its list is broken.
+/// Most pages of a list that is read whole: far above every quota, so a server that exceeds it is broken.
 const PAGES_MAXIMUM: usize = 1000;
 
 /// A key that is not printed by accident.

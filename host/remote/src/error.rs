@@ -1,4 +1,4 @@
-//! What can go wrong between a command and the server, each with what to do about it.
+//! The errors of a command, each with a hint what to do about it.
 
 use std::path::PathBuf;
 
@@ -52,7 +52,7 @@ pub enum Error {
     InvalidProp { name: String, given: String, expected: String },
     #[error("values are missing for {}", names.join(", "))]
     MissingProps { names: Vec<String>, examples: Vec<String> },
-    #[error("nobody can be asked: {question}")]
+    #[error("this needs a confirmation, and there is no terminal to ask on: {question}")]
     NotConfirmed { question: String },
     #[error("the credentials are not a JSON object of strings")]
     MalformedCredentials,
@@ -73,8 +73,8 @@ pub enum Error {
     /// Ctrl-C, also at a prompt.
     #[error("interrupted")]
     Interrupted,
-    /// Whoever read the output has gone, `head` mostly: not worth a word.
-    #[error("nobody reads the output")]
+    /// The reader of the output closed it, as `head` does: ends the command without a message.
+    #[error("the output was closed")]
     OutputClosed,
     #[error("the output cannot be written")]
     Output { source: std::io::Error },

@@ -1,4 +1,4 @@
-//! From what somebody typed to what it names: an id, a slug, a name, or whatever else a thing is known by.
+//! Finds the resource that an argument names: by id, slug, name, or another of its unique fields.
 
 use crate::client::Client;
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! What is made from the command line's own description: completions, manual pages, the reference.
+//! Generates completions, manual pages and the reference from the description of the command line.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ with `events` and `logs`; errors are then JSON too, on standard error. Colours a
 |---|---|
 | 0 | done |
 | 1 | failed, or refused by the server |
-| 2 | wrong usage: an unknown option, a prop that is missing or does not fit, a question that nobody could be asked |
+| 2 | wrong usage: an unknown option, a prop that is missing or does not fit, a confirmation without a terminal to ask on |
 | 130 | interrupted, which is also how following ends |
 ";
 

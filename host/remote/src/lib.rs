@@ -54,7 +54,7 @@ pub async fn execute(command: Command, whole: clap::Command) -> ExitCode {
 
 /// Ctrl-C ends a command wherever it is; nothing here needs to be finished.
 pub async fn until_interrupted<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    // Cancel-safe: what is dropped is a request that nobody waits for any more.
+    // Cancel-safe: dropping the work only abandons a request.
     tokio::select! {
         done = work => done,
         _ = tokio::signal::ctrl_c() => Err(Error::Interrupted),
@@ -67,7 +67,7 @@ pub fn finish(done: Result<(), Error>, is_json: bool) -> ExitCode {
         return ExitCode::from(exit::DONE);
     };
     match &error {
-        // Whoever did this knows.
+        // Caused by the user or by the reader of the output: no message.
         Error::Interrupted | Error::OutputClosed => {}
         error if is_json => output::talk(&error.to_json().to_string()),
         error => tell(error),

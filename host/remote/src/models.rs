@@ -1,4 +1,4 @@
-//! What the API answers, as far as commands look into it. Everything else is kept, so that `--json` shows it whole.
+//! The API's responses, as far as commands read them. All other fields are kept, so that `--json` shows them.
 
 use std::collections::BTreeMap;
 

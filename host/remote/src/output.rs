@@ -17,7 +17,7 @@ pub use fields::{Fields, get_field};
 pub use table::Table;
 pub use time::{ago, clock_time, full_time};
 
-/// Where a table ends when there is no terminal to ask and nobody set COLUMNS.
+/// The width of a table without a terminal and without COLUMNS.
 const WIDTH_UNBOUNDED: usize = usize::MAX;
 
 /// How a command prints.
@@ -30,7 +30,7 @@ pub struct Output {
     is_talk_seen: bool,
 }
 
-/// Work that takes a while, shown to whoever waits. Gone when it is dropped.
+/// A progress bar on the terminal. Removed when it is dropped.
 #[derive(Debug)]
 pub struct Progress(Option<ProgressBar>);
 
@@ -86,7 +86,7 @@ impl Output {
         table.lines(self).iter().try_for_each(|line| self.line(line))
     }
 
-    /// Talk. Programs that read standard output do not see it, nor do those who asked for JSON.
+    /// A message to standard error, left out with `--json`.
     pub fn say(&self, text: &str) {
         if !self.is_json {
             talk(text);
@@ -129,7 +129,7 @@ impl Output {
 // === impl Progress ===
 
 impl Progress {
-    /// How far it is, for whoever watches.
+    /// Sets the message beside the bar.
     pub fn set(&self, text: &str) {
         if let Some(bar) = &self.0 {
             bar.set_message(text.to_owned());
@@ -151,7 +151,7 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|letter| if is_harmless(letter) { letter } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 
-/// To standard error; one that is closed has nobody to miss it.
+/// To standard error. A closed one is ignored: there is no other stream to report it to.
 pub(crate) fn talk(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", plain(text));
 }

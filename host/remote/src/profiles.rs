@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::suggest::suggest;
 
-/// The profile of those who never name one.
+/// The profile of commands that name none.
 pub(crate) const DEFAULT: &str = "default";
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +87,7 @@ impl Profiles {
     }
 }
 
-/// Whether somebody else could read the keys.
+/// Whether other users of the machine can read the keys.
 pub(crate) fn is_readable_by_others(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0)
 }

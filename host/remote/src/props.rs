@@ -26,10 +26,10 @@ pub struct PropArguments {
     pub file: Option<PathBuf>,
 }
 
-/// Who fills in what is missing.
+/// Fills in the props that were not given.
 pub struct Filler<'a> {
     pub client: &'a Client,
-    /// Nobody in scripts.
+    /// `None` without a terminal, as in scripts.
     pub person: Option<&'a dyn Ask>,
 }
 
@@ -40,7 +40,7 @@ impl PropArguments {
         self.values.is_empty() && self.file.is_none()
     }
 
-    /// What was given, where nobody knows the types: JSON, or else text.
+    /// The given values when the types of the props are unknown: JSON, or else text.
     pub fn read_untyped(&self) -> Result<Map<String, Value>, Error> {
         let mut given = self.file.as_deref().map(values::read_file).transpose()?.unwrap_or_default();
         for text in &self.values {

@@ -1,4 +1,4 @@
-//! What every command against a server takes: which server, whose key, and how to print.
+//! The options that every command against a server takes: the server, the key, and the output format.
 
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ impl Connection {
 
     pub(crate) fn client(&self, environment: &Environment) -> Result<Client, Error> {
         let given_key = environment.api_key.clone().map(Key::new);
-        // Whoever names both needs no profile, not even a readable file.
+        // With both given no profile is needed, not even a readable file.
         if let (Some(url), Some(key), None) = (&self.url, &given_key, &self.profile) {
             return Client::new(url, Some(key.clone()));
         }

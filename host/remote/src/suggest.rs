@@ -1,4 +1,4 @@
-//! What somebody may have meant.
+//! Suggestions for a misspelt name.
 
 /// Jaro-Winkler: `github` is offered for `gihub`, never for `slack`.
 const CLOSE_ENOUGH: f64 = 0.8;

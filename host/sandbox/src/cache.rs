@@ -77,7 +77,7 @@ impl Cache {
         let path = self.path(CODE, key)?;
         let file = self.open(&path)?;
         #[expect(unsafe_code, reason = "the file is ours, and its keyed hash says it is what we wrote")]
-        // SAFETY: as the reason says; who can write to the folder is trusted.
+        // SAFETY: as the reason says; only this server and its operator can write to the folder.
         let code = unsafe { Module::deserialize_open_file(engine, file) };
         code.inspect_err(|error| tracing::warn!(path = %path.display(), %error, "code does not fit and is made again"))
             .ok()

@@ -27,7 +27,7 @@ const MACHINE_STACK_BYTES: usize = 3 << 20;
 /// The compiled engine with everything a run links it to.
 pub(crate) struct Engine {
     pub(crate) wasmtime: wasmtime::Engine,
-    /// The code, linked to the wall: an instance of it lacks nothing but its memory.
+    /// The code, linked to the host functions: an instance of it lacks nothing but its memory.
     pub(crate) code: InstancePre<Run>,
     /// Two of its exports, which every run needs, so that it looks up no names.
     pub(crate) memory: ModuleExport,
@@ -66,7 +66,7 @@ impl Engine {
         Self::linked(wasmtime, &code, slots, meters_fuel)
     }
 
-    /// Links the code to the wall.
+    /// Links the code to the host functions.
     fn linked(
         wasmtime: wasmtime::Engine,
         code: &wasmtime::Module,

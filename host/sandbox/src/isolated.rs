@@ -1,7 +1,7 @@
-//! Runs in worker processes: a second wall, for the day when the first has a hole.
+//! Runs in worker processes: a second boundary, in case WebAssembly has a vulnerability.
 //!
 //! Tenants are divided into groups, and each group has a worker: this program again, without files, network and privileges
-//! (`lockdown`), connected by a socket (`wire`, `protocol`). The wall, the meter and the guest's memory are there. Here are the
+//! (`lockdown`), connected by a socket (`wire`, `protocol`). The host functions, the meter and the guest's memory are there. Here are the
 //! gate, the store, credentials and the network: a run asks for them (`worker/remote`), and every question is checked against the
 //! run's limits once more (`serve`, `tally`), because a tenant that broke out of WebAssembly can send whatever it likes.
 //!
@@ -40,7 +40,7 @@ use crate::sandbox::{Error, Image, LoadError, Task};
 use crate::services::Services;
 use crate::snapshot::Snapshot;
 use codec::Malformed;
-use connection::{BeginError, Beginning, Connection};
+use connection::{BeginError, Connection, RunStart};
 use group::Group;
 use processes::Supervisor;
 use protocol::{BuildResult, Frame, Hello, NO_RUN, to_host, to_worker, write_limits, write_program};
@@ -80,7 +80,7 @@ pub struct Report {
 pub(crate) struct Workers {
     shared: Arc<Shared>,
     groups: Vec<Arc<Group>>,
-    /// Random, so that no tenant can choose whom it shares a worker with.
+    /// Random, so that no tenant can choose the tenants it shares a worker with.
     hasher: RandomState,
     builds: Semaphore,
     spare: Arc<Mutex<Option<Arc<Connection>>>>,
@@ -150,7 +150,7 @@ impl Workers {
     ) -> Result<Outcome, Error> {
         let group = self.group(task.tenant);
         let now_ms = services.now_ms();
-        let beginning = Beginning { image, now_ms, limits: &task.limits, call: task.call, replay: task.replay };
+        let beginning = RunStart { image, now_ms, limits: &task.limits, call: task.call, replay: task.replay };
         let connection = match group.current() {
             Some(connection) => connection,
             None => group.connect(&self.shared).await?,

@@ -1,4 +1,4 @@
-//! Ways to run that only a benchmark wants: they give up what every real run has, to show what it costs.
+//! Variants of a run for benchmarks: each leaves out something that every real run has, to show what it costs.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a run did, as data. Nothing of it has happened outside yet, but what was said to [`Services`](crate::Services).
+//! The outcome of a run, as data. Nothing of it has an effect yet, except calls of [`Services`](crate::Services).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What is loaded: a component and its packages as a table of modules.
+//! A program to load: a component and its packages as a table of modules.
 
 use std::collections::BTreeMap;
 use std::fs::File;

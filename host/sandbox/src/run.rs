@@ -26,7 +26,7 @@ use crate::wall::{Stop, replace_surrogates};
 /// A guest gives way after this much fuel, some forty microseconds; `meter.rs` decides whether others have a turn then.
 const FUEL_PER_TURN: u64 = 125_000;
 
-/// What the functions of the wall work on.
+/// The state that the host functions work on.
 pub(crate) struct Run {
     pub(crate) services: Arc<dyn Services>,
     pub(crate) limits: Limits,
@@ -196,7 +196,7 @@ impl Started {
         }
     }
 
-    /// Sorts out whose failure it was.
+    /// Tells a failure of the component (a fault) from a failure of the host (an error).
     fn fault(&mut self, error: wasmtime::Error) -> Result<Fault, Error> {
         let limits = self.store.data().limits;
         let error = match error.downcast::<Stop>() {

@@ -1,4 +1,4 @@
-//! What a run needs from the rest of the house.
+//! The services of a run: what its host functions need from the embedder.
 
 use std::pin::Pin;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::{LogLine, Write};
 
-/// The world behind the wall, for one run.
+/// The embedder's side of the host functions, for one run.
 ///
 /// Implementers are trusted; what arrives has been checked against the run's [`Limits`](crate::Limits). An error
 /// from here is the host's failure: the run ends and [`Sandbox::run`](crate::Sandbox::run) returns it.

@@ -1,7 +1,7 @@
-//! Where guests' memories live: slots of address space, each with the snapshot it was last used for still mapped.
+//! A pool of slots for guest memory: each is a range of addresses with the snapshot of its last use still mapped.
 //!
-//! A run is lent a slot, and when it is over the slot becomes what the snapshot says again: the few pages that were written are
-//! copied back, which costs less than to map them anew. So a fresh memory costs what a run writes to and nothing else.
+//! A run is lent a slot; after it the dirty pages are restored from the snapshot. Copying a few pages back costs less than
+//! mapping them anew, so the cost of a fresh memory is the cost of the pages that a run writes.
 //!
 //! wasmtime's own pool does nearly the same, but ties a snapshot to an instance beside the one that has the code, and each
 //! import of that one would be linked anew for every run.
@@ -28,7 +28,7 @@ pub(crate) struct Slots {
 }
 
 thread_local! {
-    /// The memory of the next instance that is made on this thread. wasmtime asks for a memory without saying for whom.
+    /// The memory of the next instance that is made on this thread. wasmtime asks for a memory without saying for which instance.
     static NEXT: Cell<Option<Slot>> = const { Cell::new(None) };
 }
 
@@ -105,7 +105,7 @@ unsafe impl MemoryCreator for Slots {
         }
         match NEXT.take() {
             Some(slot) if slot.size() >= minimum => {
-                Ok(Box::new(Lent { slot: Some(slot), size: minimum, home: self.clone() }))
+                Ok(Box::new(LentSlot { slot: Some(slot), size: minimum, home: self.clone() }))
             }
             _ => Err("no memory was made ready".to_owned()),
         }
@@ -113,7 +113,7 @@ unsafe impl MemoryCreator for Slots {
 }
 
 /// A slot while a run has it.
-struct Lent {
+struct LentSlot {
     /// Gone only when this is dropped.
     slot: Option<Slot>,
     /// What the guest knows of. It begins with what its module asks for, and is grown to the snapshot's before it runs.
@@ -123,7 +123,7 @@ struct Lent {
 
 #[expect(unsafe_code, reason = "as above")]
 // SAFETY: as above; a slot does not move.
-unsafe impl LinearMemory for Lent {
+unsafe impl LinearMemory for LentSlot {
     fn byte_size(&self) -> usize {
         self.size
     }
@@ -145,7 +145,7 @@ unsafe impl LinearMemory for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentSlot {
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
             self.home.give_back(slot);

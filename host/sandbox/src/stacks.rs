@@ -19,7 +19,7 @@ pub(crate) struct Stacks {
 }
 
 /// A stack while a run has it: a guard that cannot be touched, and then the stack, which grows down to it.
-struct Lent {
+struct LentStack {
     /// Gone only when this is dropped.
     region: Option<Region>,
     home: Stacks,
@@ -38,7 +38,7 @@ impl Stacks {
 }
 
 #[expect(unsafe_code, reason = "wasmtime trusts that this is a stack, with a guard below it")]
-// SAFETY: a region is mapped as `Lent` says, and lent to one fiber at a time.
+// SAFETY: a region is mapped as `LentStack` says, and lent to one fiber at a time.
 unsafe impl StackCreator for Stacks {
     fn new_stack(&self, size: usize, zeroed: bool) -> wasmtime::Result<Box<dyn StackMemory>> {
         let length = GUARD_BYTES + size.next_multiple_of(GUARD_BYTES);
@@ -51,13 +51,13 @@ unsafe impl StackCreator for Stacks {
                 region
             }
         };
-        Ok(Box::new(Lent { region: Some(region), home: self.clone() }))
+        Ok(Box::new(LentStack { region: Some(region), home: self.clone() }))
     }
 }
 
-// === impl Lent ===
+// === impl LentStack ===
 
-impl Lent {
+impl LentStack {
     fn range_from(&self, from: usize, to: usize) -> Range<*mut u8> {
         let start = self.region.as_ref().map_or(std::ptr::null_mut(), Region::start);
         start.wrapping_add(from)..start.wrapping_add(to)
@@ -70,7 +70,7 @@ impl Lent {
 
 #[expect(unsafe_code, reason = "as above")]
 // SAFETY: as above; a region does not move.
-unsafe impl StackMemory for Lent {
+unsafe impl StackMemory for LentStack {
     fn top(&self) -> *mut u8 {
         self.range_from(0, self.length()).end
     }
@@ -85,7 +85,7 @@ unsafe impl StackMemory for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentStack {
     fn drop(&mut self) {
         let mut idle = self.home.lock();
         if idle.len() < self.home.most_idle {

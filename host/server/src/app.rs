@@ -1,4 +1,4 @@
-//! From a request to a response: find the route, let the caller in, read the parameters, run the use case.
+//! Handles a request: find the route, authenticate, read the parameters, run the use case.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,9 +25,9 @@ use crate::api::{
 };
 use crate::audit::Origin;
 use crate::body::{Body, empty};
-use crate::door::Trusted;
 use crate::ingress::TrustedProxy;
 use crate::metrics::Metrics;
+use crate::operator_socket::Trusted;
 use crate::plugin::Plugin;
 use crate::route::{Access, RequestBody, Route};
 use crate::{docs, openapi, progress, reading, routes};
@@ -61,8 +61,8 @@ pub struct App {
     pub(crate) is_draining: AtomicBool,
 }
 
-/// Its memory, and its place among the requests in flight.
-type Held = [Taken; 2];
+/// What a request holds of shared bounds while it is handled: memory, and one of the requests in flight.
+type Reserved = [Taken; 2];
 
 /// Bodies up to this size are read before anything is looked up, and parsed where they are read.
 const SMALL_BODY_BYTES: usize = 64 << 10;
@@ -298,7 +298,7 @@ impl App {
         head: &request::Parts,
         body: Body,
         tenant: &str,
-    ) -> Result<(Option<Value>, Option<Held>), Refusal> {
+    ) -> Result<(Option<Value>, Option<Reserved>), Refusal> {
         let pools = self.platform().pools();
         let mut memory = pools.request_bytes(tenant).map_err(Refusal::Full)?;
         let body = self.read(&head.headers, body, route.body_bytes(self.parts.limits.body_bytes), &mut memory).await?;
@@ -367,7 +367,7 @@ impl App {
     }
 }
 
-async fn holding<Output>(held: Option<Held>, work: impl Future<Output = Output>) -> Output {
+async fn holding<Output>(held: Option<Reserved>, work: impl Future<Output = Output>) -> Output {
     let answered = work.await;
     drop(held);
     answered
@@ -390,7 +390,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
-/// Anybody can invent a method; the metrics know a few.
+/// Methods are the client's text: only known ones become a label of the metrics, so that their number is bounded.
 fn known_method(method: &Method) -> &'static str {
     const KNOWN: [Method; 7] =
         [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::HEAD, Method::OPTIONS, Method::PATCH];

@@ -1,4 +1,4 @@
-//! What of a request goes into the audit log: the route, the ids, the client's address, the request id and the status.
+//! Builds the audit entry of a request: the route, the ids, the client's address, the request id and the status.
 //!
 //! Never a body or a parameter that is not an id. What a client wrote where an id belongs may be anything, also a key
 //! that was pasted into the wrong place: unless the call succeeded, only what has the shape of an id is recorded.
@@ -14,9 +14,9 @@ use platform::{Caller, Error, KeyProblem, Platform};
 use crate::api::{Answer, Parameters, status_of};
 use crate::app::App;
 use crate::body::Peer;
-use crate::door::Trusted;
 use crate::front::REQUEST_ID;
 use crate::ingress::client_ip;
+use crate::operator_socket::Trusted;
 
 /// Parameters beside the path that say what a change is about.
 const IDS: [&str; 4] = ["component_id", "emitter_id", "listener_id", "name_slug"];
@@ -28,7 +28,7 @@ pub(crate) struct Auditing {
     entry: AuditEntry,
 }
 
-/// What can be said of a request before it is known whose it is.
+/// What is known of a request before it is authenticated.
 pub(crate) struct Origin {
     action: String,
     from: Option<String>,
@@ -57,7 +57,7 @@ impl Origin {
         Auditing { entry: self.entry(user_id, username, via) }
     }
 
-    /// A request that was not let in, when it is known whose it was.
+    /// A request that was refused after it was authenticated.
     pub(crate) async fn refused(self, platform: &Platform, caller: Option<&Caller>, error: &Error) {
         let auditing = match (caller, error) {
             (Some(caller), _) => self.by(caller),

@@ -45,7 +45,7 @@ pub struct Config {
     pub wildcard_domain: Option<String>,
     /// From the head to the last byte of the body.
     pub body_timeout: Duration,
-    /// Whose `X-Forwarded-For` is believed; nobody's by default.
+    /// Proxies whose `X-Forwarded-For` is trusted; none by default.
     pub trusted_proxies: Vec<TrustedProxy>,
 }
 

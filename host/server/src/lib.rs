@@ -16,8 +16,8 @@
     )
 )]
 
-pub mod door;
 pub mod front;
+pub mod operator_socket;
 
 mod app;
 mod audit;

@@ -1,4 +1,4 @@
-//! Where other parts of the server join the front: endpoints of sources, event streams, the console.
+//! The trait by which endpoints of sources, event streams and the console join the front.
 
 use async_trait::async_trait;
 use hyper::http::request;

@@ -1,4 +1,4 @@
-//! What a route is: how it is reached, who may, what it does, and what is said about it.
+//! A route: its method and path, the scope it needs, its handler, and its documentation.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::api::{Answer, Context};
 
-/// Who may use a route.
+/// What a caller needs to use a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Public,

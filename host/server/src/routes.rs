@@ -138,7 +138,7 @@ fn events_routes() -> Vec<Route> {
     ]
 }
 
-/// Who listens to whom, and what could not be delivered.
+/// Subscriptions, auto-subscriptions and dead letters.
 #[rustfmt::skip]
 fn subscriptions_routes() -> Vec<Route> {
     vec![
@@ -185,7 +185,7 @@ fn webhooks_routes() -> Vec<Route> {
     ]
 }
 
-/// Who you are.
+/// The current user and their keys.
 #[rustfmt::skip]
 fn users_routes() -> Vec<Route> {
     vec![
@@ -256,7 +256,7 @@ fn operator_routes() -> Vec<Route> {
         route(DELETE, "/v1/admin/apps/{name_slug}", ADMIN, admin::delete_app)
             .says("Operator", "Remove an app").answers(NoContent).refuses(&[404]),
         route(POST, "/v1/admin/registry", ADMIN, admin::publish)
-            .says("Operator", "Publish a component to everybody").body_with(CODE_NAMES, &CODE).answers(One("Component")).refuses(&[409, 422, 429])
+            .says("Operator", "Publish a component to all users").body_with(CODE_NAMES, &CODE).answers(One("Component")).refuses(&[409, 422, 429])
             .example(json!({"component_code": "module.exports = {name: \"Hi\", key: \"demo-hi\", version: \"1.0.0\", run() {}}"})),
         route(DELETE, "/v1/admin/registry/{key}", ADMIN, admin::unpublish)
             .says("Operator", "Unpublish a component; sources made from it go on").answers(NoContent).refuses(&[404, 409]),

@@ -27,7 +27,7 @@ pub struct Batch {
     pub tenant: Tenant,
     /// The caller's clock: stamps entries and ages counters.
     pub now_ms: u64,
-    /// Whose locks on values do not stand in the way: those of other owners refuse the batch with `Locked`.
+    /// The owner of the locks that do not refuse this batch; a lock of another owner refuses it with `Locked`.
     pub lock_owner: Option<String>,
     pub preconditions: Vec<Precondition>,
     pub operations: Vec<Op>,
@@ -238,7 +238,7 @@ pub enum Invalid {
     ClearIsNotAlone,
     #[error("a job of a lane cannot be held by its host")]
     HeldInLane,
-    #[error("a batch that locks or unlocks does not say for whom")]
+    #[error("a batch that locks or unlocks names no owner")]
     NoLockOwner,
 }
 

@@ -42,7 +42,7 @@ pub enum Error {
     Folder { path: PathBuf, source: io::Error },
     #[error("the store was written by a newer version (schema {found}, this version knows {known})")]
     NewerSchema { found: i64, known: i64 },
-    #[error("{path} is not a sound copy of a store")]
+    #[error("{path} is not an intact copy of a store")]
     NotAStore { path: PathBuf },
     #[error("the disk is full")]
     DiskFull(#[source] rusqlite::Error),
@@ -58,7 +58,7 @@ pub enum Error {
     Redis(#[from] redis::RedisError),
     #[error("Redis answered something this version does not understand")]
     Answer(#[from] redis::ParsingError),
-    #[error("the system has no randomness to give")]
+    #[error("the system's random number generator failed")]
     Entropy(#[from] getrandom::Error),
     #[error("a worker of the store ended unexpectedly")]
     Worker(#[from] tokio::task::JoinError),

@@ -156,7 +156,7 @@ impl Feed {
         self.shared.lock().get(tenant)?.by_emitter.get(emitter).cloned()
     }
 
-    /// A reader went; the log goes with the last one.
+    /// Removes a reader; the log is dropped with the last one.
     fn leave(&self, topic: &Topic, position: u64) {
         let mut tenants = self.shared.lock();
         if topic.leave(position)

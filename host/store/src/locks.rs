@@ -37,7 +37,7 @@ impl Locks {
         Ok(())
     }
 
-    /// Takes and gives up what an applied batch says.
+    /// Takes and releases the locks of an applied batch.
     pub(crate) fn apply(&mut self, batch: &Batch) {
         let Some(owner) = &batch.lock_owner else { return };
         for op in &batch.operations {

@@ -112,7 +112,7 @@ impl Queue {
         }
     }
 
-    /// Heads stay with who holds them, as an earlier queue of the same jobs knew.
+    /// Heads keep the leases that they had in an earlier queue of the same jobs.
     pub(crate) fn keep_leases(&mut self, earlier: &Self) {
         for (job, held) in &earlier.jobs {
             let is_head = self.jobs.get(job).is_some_and(|slot| {

@@ -1,5 +1,5 @@
 module.exports = {
-  name: 'An error event nobody listens to ends the run with that error',
+  name: 'An error event without a listener ends the run with that error',
   version: '0.0.1',
   type: 'action',
   async run() {

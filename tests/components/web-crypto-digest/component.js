@@ -1,4 +1,4 @@
-// Digests are those everybody computes.
+// Digests are those of Node and of the standard's test vectors.
 module.exports = {
   name: 'web-crypto-digest',
   version: '1.0.0',

@@ -1,4 +1,4 @@
-//! The shell of somebody who reads the documentation: a fresh folder, a server of their own, one block after the other.
+//! The shell in which the blocks of a documentation page run: a fresh folder, a server of its own, one block after the other.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;

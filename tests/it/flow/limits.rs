@@ -1,6 +1,6 @@
 //! Limits as an operator sets them: each option counts, at its bound and one beyond.
 
-use rig::served::Place;
+use rig::served::DataFolder;
 use serde_json::{Value, json};
 
 use super::{Deployed, World};
@@ -38,7 +38,7 @@ const OPTIONS: [(&str, u64); 10] = [
 ];
 
 async fn stage() -> (World, Deployed) {
-    let mut place = Place::new();
+    let mut place = DataFolder::new();
     place.options.extend(OPTIONS.iter().flat_map(|(option, value)| [(*option).to_owned(), value.to_string()]));
     place.options.extend(["--db-value-bytes", "50"].map(str::to_owned));
     let world = World::at(place).await;

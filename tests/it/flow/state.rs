@@ -151,7 +151,7 @@ async fn an_atomic_run_counts_only_when_it_returns(world: World) {
 async fn runs_on_different_hosts_lose_no_update() {
     let receiver = Receiver::start(|_| Answer::status(200)).await;
     let world = World::on_redis().await;
-    let place = rig::served::Place::in_store(world.place.store.clone());
+    let place = rig::served::DataFolder::in_store(world.place.store.clone());
     std::fs::copy(world.place.data().join("encryption.key"), place.data().join("encryption.key")).unwrap();
     let other = place.start().await;
     for asks in [String::new(), format!("await fetch('{}');", receiver.url("/"))] {

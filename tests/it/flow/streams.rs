@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rig::client::{Client, Sse};
-use rig::served::Place;
+use rig::served::DataFolder;
 use serde_json::{Value, json};
 
 use super::{EMIT_BODY, World, on_both_stores, text};
@@ -156,7 +156,7 @@ async fn a_reader_of_one_host_gets_what_another_host_commits() {
     const MANY: usize = 5_000;
     let world = World::on_redis().await;
     let source = world.endpoint(EMIT_NUMBERS).await;
-    let second = Place::in_store(world.place.store.clone());
+    let second = DataFolder::in_store(world.place.store.clone());
     std::fs::copy(world.place.data().join("encryption.key"), second.data().join("encryption.key")).unwrap();
     let second = second.start().await;
     let mut there = open(&second.client(), &source.id, "").await;

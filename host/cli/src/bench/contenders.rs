@@ -1,6 +1,6 @@
 //! Who is measured: this server on each of its stores, and what others would build the same thing with.
 //!
-//! All do what `contenders/component.js` does. A contender whose program is not on this machine is left out, aloud.
+//! All do what `contenders/component.js` does. A contender whose program is not on this machine is left out, with a notice.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub(crate) struct Wellspring {
     url: String,
 }
 
-/// Somebody who answers requests.
+/// A server that is measured.
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     pub(crate) url: String,

@@ -1,6 +1,6 @@
 //! `wellspring bench flow`: from a POST at an endpoint to the committed event, next to what others would use.
 //!
-//! Everyone is measured in turns by the same load in one run, so ratios hold whatever the machine. This server gives
+//! All contenders are measured in turns by the same load in one run, so ratios hold whatever the machine. This server gives
 //! every request a fresh sandbox and answers when the event is on disk.
 
 use std::cmp::Ordering;
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     /// How long a turn is
     #[arg(long, default_value_t = 2.0)]
     seconds: f64,
-    /// How often everyone has its turn; the median counts
+    /// How often each contender is measured; the median counts
     #[arg(long, default_value_t = 9)]
     rounds: usize,
     /// How long memory is watched under full load at the end
@@ -134,7 +134,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Those who take part, and those who could not.
+/// The contenders that take part, and those that could not be started.
 #[derive(Default)]
 struct Field {
     contenders: Vec<Contender>,
@@ -172,13 +172,13 @@ impl Field {
     }
 }
 
-/// What everyone did in each round at full load.
+/// The figures of each contender in each round at full load.
 async fn take_turns(arguments: &Arguments, contenders: &[Contender]) -> Result<Vec<Vec<Figures>>> {
     let load = Load { connections: arguments.connections, seconds: arguments.seconds, rate: None };
     let mut turns = vec![Vec::new(); contenders.len()];
     for round in 1..=arguments.rounds.max(1) {
         let mut order: Vec<_> = contenders.iter().zip(&mut turns).collect();
-        // The first of a round comes after a pause and is a tenth slower, also against itself: everyone is first as often.
+        // The first of a round comes after a pause and is a tenth slower, also against itself: each is first equally often.
         let count = order.len().max(1);
         order.rotate_left(round % count);
         if round % (2 * count) >= count {
@@ -214,7 +214,7 @@ async fn measure_at_half_rate(
         let seconds = arguments.seconds * TURNS_AT_HALF_RATE;
         let load = Load { connections: arguments.connections, seconds, rate: Some(full.requests_per_s / 2.0) };
         let half = load::put_on(&contender.url, load).await?;
-        let machine = half.machine.context("nobody watched the machine")?;
+        let machine = half.machine.context("the load did not report the pace of the machine")?;
         rows.push(Row {
             name: contender.name,
             requests_per_s: full.requests_per_s,

@@ -1,4 +1,4 @@
-//! What worker processes cost: the same runs in this process and in workers, in turns.
+//! The cost of worker processes: the same runs in this process and in workers, in turns.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The load: the same requests, from a process of its own, for everyone who is measured.
+//! The load: the same requests, from a process of its own, for every server that is measured.
 //!
 //! As many requests at once as there are connections, each connection sending its next one when it was answered; or,
 //! with a rate, each at its planned time. Then a request that had to wait for the one before it counts from the time
@@ -76,7 +76,7 @@ pub(crate) async fn put_on(url: &str, load: Load) -> Result<Figures> {
     serde_json::from_slice(&output.stdout).context("the load did not say what it saw")
 }
 
-/// The other process. One thread, so that most of the machine is left to those who are measured.
+/// The other process. One thread, so that most of the machine is left to the measured servers.
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let figures = tokio::task::spawn_blocking(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

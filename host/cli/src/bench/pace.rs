@@ -1,4 +1,4 @@
-//! Whether the machine itself keeps its pace while something is measured.
+//! Measures whether the machine keeps its pace while something else is measured.
 //!
 //! Virtual machines are slowed down by what goes on beside them, some for tens of milliseconds every second or two. A server
 //! under load shows that as long waits. A small piece of work, done again and again beside the load, tells the two apart:
@@ -18,7 +18,7 @@ const SLOW_TIMES: u32 = 2;
 const MEMORY_BYTES: usize = 1 << 20;
 const STEPS: usize = 1000;
 
-/// Those who work beside the load: one on each processor, because one may be slow and another not.
+/// Threads that measure the pace of the machine beside the load: one per processor, because each may be slowed on its own.
 pub(crate) struct Watch(Vec<JoinHandle<Pace>>);
 
 /// When pieces of work were done on a processor, counted from the beginning, and how long they took.
@@ -79,7 +79,7 @@ impl Pace {
                 *all += 1;
             }
         }
-        // In a slice without a piece of work nobody got to run.
+        // In a slice without a piece of work no thread was scheduled.
         Slices(counts.into_iter().map(|(slow, all)| slow * 4 > all || all == 0).collect())
     }
 }

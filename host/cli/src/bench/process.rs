@@ -16,7 +16,7 @@ pub(crate) struct Process {
     pub(crate) port: u16,
 }
 
-/// A port nobody listens at.
+/// A port without a listener.
 pub(crate) fn free_port() -> Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }

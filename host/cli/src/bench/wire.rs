@@ -1,7 +1,7 @@
 //! The same request again and again on one kept-alive connection, at the least cost to the machine.
 //!
-//! Load shares its processors with those it measures. A client made for general use would take a third of them, and
-//! more from whoever uses all processors than from whoever uses one.
+//! The load shares the processors with the servers that it measures. A general-purpose client would take a third of them,
+//! and more from a server that uses all processors than from one that uses a single one.
 
 use anyhow::{Context, Result, bail, ensure};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,4 +1,4 @@
-//! What is deployed, and bringing it up to date with the files.
+//! The sources that `dev` has deployed, and updating them when files change.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What the sources emit, throw and log, as it comes.
+//! Prints what the sources emit, throw and log, live.
 
 use remote::tail::{Step, Tail};
 use remote::{Client, Error, Output, print_event, print_log_event};

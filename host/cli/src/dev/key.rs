@@ -5,7 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use platform::manage::keys::{KeyWish, authenticate};
+use platform::manage::keys::{KeyRequest, authenticate};
 use platform::manage::{first_start, users};
 use platform::{Caller, Error, Platform, Secret};
 
@@ -21,7 +21,7 @@ pub(super) async fn of_developer(platform: &Platform, data: &Path) -> Result<Sec
         }
     }
     let user = first_start::first_user(platform).await?;
-    let wish = KeyWish { name: Some("dev".to_owned()), ..KeyWish::default() };
+    let wish = KeyRequest { name: Some("dev".to_owned()), ..KeyRequest::default() };
     let made = users::create_key(&Caller::operator(), platform, user.as_str(), wish).await?;
     write(&path, made.key.expose()).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(made.key)

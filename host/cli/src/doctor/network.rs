@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use super::Finding;
 use crate::wiring::network::NetworkArguments;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// Signed webhooks are refused by their receivers at five minutes; well before it something is wrong.
 const DRIFT_SECONDS: u64 = 30;
 
@@ -32,7 +32,7 @@ async fn is_ours(listen: SocketAddr) -> bool {
     let Ok(client) = remote::Client::new(&format!("http://{listen}"), None) else {
         return false;
     };
-    matches!(tokio::time::timeout(PATIENCE, client.server_version()).await, Ok(Some(_)))
+    matches!(tokio::time::timeout(TIMEOUT, client.server_version()).await, Ok(Some(_)))
 }
 
 /// Components without packages need no registry, so this warns and does not fail.
@@ -50,7 +50,7 @@ pub(super) async fn check_registry(network: &NetworkArguments) -> Vec<Finding> {
         let request = Request::get(url.as_str()).map_err(|error| error.to_string())?;
         outbound.send(request).await.map_err(|error| error.to_string())
     };
-    match tokio::time::timeout(PATIENCE, asked).await {
+    match tokio::time::timeout(TIMEOUT, asked).await {
         Ok(Ok(response)) if response.status.as_u16() < 500 => {
             let says = format!("{url} answers within {} ms", begun.elapsed().as_millis());
             vec![Finding::ok("registry", says)].into_iter().chain(drift(&response)).collect()

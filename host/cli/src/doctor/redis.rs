@@ -1,4 +1,4 @@
-//! Whether Redis keeps what it is given: on disk, through a crash, and when memory runs short.
+//! Checks the settings of Redis: durability on disk, and that nothing is evicted when memory runs short.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use ::redis::{AsyncConnectionConfig, Client, InfoDict, RedisError};
 use super::Finding;
 use crate::settings::without_password;
 
-const PATIENCE: Duration = Duration::from_secs(3);
+const TIMEOUT: Duration = Duration::from_secs(3);
 
 /// What one Redis says of itself. What it does not tell is absent: services that run Redis for others hide settings.
 #[derive(Clone, Debug, Default)]
-struct Keeping {
+struct RedisSettings {
     appends: Option<bool>,
     /// `always`, `everysec` or `no`.
     syncs: Option<String>,
@@ -47,15 +47,14 @@ fn nodes(url: &str) -> Vec<String> {
     places.trim_end_matches('/').split(',').map(|place| format!("redis://{credentials}{at}{place}")).collect()
 }
 
-async fn ask(url: &str) -> Result<Keeping, RedisError> {
-    let config =
-        AsyncConnectionConfig::new().set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE));
+async fn ask(url: &str) -> Result<RedisSettings, RedisError> {
+    let config = AsyncConnectionConfig::new().set_connection_timeout(Some(TIMEOUT)).set_response_timeout(Some(TIMEOUT));
     let mut redis = Client::open(url)?.get_multiplexed_async_connection_with_config(&config).await?;
     let info: InfoDict = ::redis::cmd("INFO").query_async(&mut redis).await?;
     let setting: Result<HashMap<String, String>, _> =
         ::redis::cmd("CONFIG").arg("GET").arg("appendfsync").query_async(&mut redis).await;
     let is_well = |name: &str| info.get::<String>(name).is_none_or(|status| status == "ok");
-    Ok(Keeping {
+    Ok(RedisSettings {
         appends: info.get::<u64>("aof_enabled").map(|flag| flag == 1),
         syncs: setting.ok().and_then(|mut settings| settings.remove("appendfsync")),
         can_write: is_well("aof_last_write_status") && is_well("rdb_last_bgsave_status"),
@@ -64,11 +63,11 @@ async fn ask(url: &str) -> Result<Keeping, RedisError> {
     })
 }
 
-fn judge(keeping: &Keeping) -> Vec<Finding> {
+fn judge(keeping: &RedisSettings) -> Vec<Finding> {
     vec![judge_disk(keeping), judge_memory(keeping)]
 }
 
-fn judge_disk(keeping: &Keeping) -> Finding {
+fn judge_disk(keeping: &RedisSettings) -> Finding {
     const ABOUT: &str = "redis disk";
     let warn = |says: &str, advice: &str| Finding::warn(ABOUT, says, advice);
     if !keeping.can_write {
@@ -87,7 +86,7 @@ fn judge_disk(keeping: &Keeping) -> Finding {
     }
 }
 
-fn judge_memory(keeping: &Keeping) -> Finding {
+fn judge_memory(keeping: &RedisSettings) -> Finding {
     const ABOUT: &str = "redis memory";
     match (keeping.maximum_bytes, keeping.eviction.as_deref()) {
         (_, Some("noeviction")) | (Some(0), _) => Finding::ok(ABOUT, "nothing is evicted"),

@@ -7,9 +7,9 @@ use remote::accounts::{self, Command};
 use remote::models::Account;
 use serde_json::Value;
 
-use super::Door;
+use super::OperatorClient;
 use crate::failure::Misuse;
-use crate::settings::{Place, Settings, Tuning};
+use crate::settings::{DataSettings, Settings, Tuning};
 use crate::wiring::assembly::Secrets;
 
 #[derive(clap::Args)]
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, value_name = "USER", help_heading = OPERATOR)]
     user: Option<String>,
     #[command(flatten, next_help_heading = OPERATOR)]
-    place: Place,
+    data: DataSettings,
     #[command(flatten)]
     secrets: Secrets,
     #[command(flatten)]
@@ -27,25 +27,25 @@ pub(crate) struct Arguments {
 
 const OPERATOR: &str = "Operator";
 
-pub(crate) async fn run(Arguments { user, place, secrets, remote }: Arguments) -> Result<ExitCode> {
+pub(crate) async fn run(Arguments { user, data, secrets, remote }: Arguments) -> Result<ExitCode> {
     let Some(user) = user else {
         return Ok(accounts::execute(remote).await);
     };
-    let settings = Settings::decide(&place, &Tuning::default()).map_err(Misuse::of)?;
-    let door = Door::open(&settings, &secrets).await?.acting_for(&user);
+    let settings = Settings::decide(&data, &Tuning::default()).map_err(Misuse::of)?;
+    let client = OperatorClient::open(&settings, &secrets).await?.acting_for(&user);
     let output = remote.connection.output();
     match &remote.command {
-        None | Some(Command::List) => accounts::print(&output, &list(&door).await?)?,
+        None | Some(Command::List) => accounts::print(&output, &list(&client).await?)?,
         Some(Command::Connect(wanted)) => {
-            let account = door.post("/v1/accounts", wanted.body(None)?).await?;
+            let account = client.post("/v1/accounts", wanted.body(None)?).await?;
             accounts::print_connected(&output, &serde_json::from_value(account)?)?;
         }
         Some(Command::Delete { accounts: wanted, manner }) => {
-            let chosen = accounts::choose(&list(&door).await?, wanted)?;
+            let chosen = accounts::choose(&list(&client).await?, wanted)?;
             manner.confirm(&chosen)?;
             let query = if manner.force { "?force=true" } else { "" };
             for account in chosen {
-                door.delete(&format!("/v1/accounts/{}{query}", account.id)).await?;
+                client.delete(&format!("/v1/accounts/{}{query}", account.id)).await?;
                 output.deleted(&account.id, &account.name)?;
             }
         }
@@ -53,7 +53,7 @@ pub(crate) async fn run(Arguments { user, place, secrets, remote }: Arguments) -
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(door: &Door) -> Result<Vec<Account>> {
-    let accounts = door.list("/v1/users/me/accounts").await?;
+async fn list(client: &OperatorClient) -> Result<Vec<Account>> {
+    let accounts = client.list("/v1/users/me/accounts").await?;
     Ok(serde_json::from_value(Value::Array(accounts))?)
 }

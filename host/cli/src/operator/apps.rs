@@ -36,16 +36,16 @@ enum Command {
 }
 
 pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<ExitCode> {
-    let (door, output) = (common.open().await?, common.output());
+    let (client, output) = (common.open().await?, common.output());
     let columns = [(whole("SLUG"), "name_slug"), (text("NAME"), "name"), (whole("AUTH"), "auth_type")];
     match command {
-        Command::List => print(&output, &door.list("/v1/apps").await?, columns)?,
+        Command::List => print(&output, &client.list("/v1/apps").await?, columns)?,
         Command::Put { name_slug, name, auth_type } => {
             let wish = json!({"name_slug": name_slug, "name": name, "auth_type": auth_type});
-            print(&output, &[door.post("/v1/admin/apps", wish).await?], columns)?;
+            print(&output, &[client.post("/v1/admin/apps", wish).await?], columns)?;
         }
         Command::Delete { name_slug } => {
-            door.delete(&format!("/v1/admin/apps/{name_slug}")).await?;
+            client.delete(&format!("/v1/admin/apps/{name_slug}")).await?;
             output.say("removed");
         }
     }

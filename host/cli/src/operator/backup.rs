@@ -11,13 +11,13 @@ use crate::wiring::assembly::{key_file, store_file};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Where to; a file that is there already is not overwritten
+    /// Where to; an existing file is not overwritten
     file: PathBuf,
     #[command(flatten)]
     common: Common,
 }
 
-/// What to do where Redis keeps the data: it copies itself better than anybody from outside could.
+/// What to do where Redis keeps the data: its own snapshots are consistent, which a copy through its API would not be.
 pub(super) const REDIS: &str = "what tenants own is in Redis, which makes its own copies: \
     `redis-cli --rdb copy.rdb` writes one as of one moment (of each node, in a cluster), and `appendonly yes` with \
     `appendfsync always` keeps what was answered. To go back, stop every server, put the copy in Redis' folder as \
@@ -33,7 +33,7 @@ pub(crate) async fn run(Arguments { file, common }: Arguments) -> Result<ExitCod
         bail!("there is no store {}: give its folder with --data", store.display());
     }
     if file.exists() {
-        bail!("{} is there already", file.display());
+        bail!("{} exists already", file.display());
     }
     let target = file.clone();
     let copying = tokio::task::spawn_blocking(move || store::embedded::back_up(&store, &target));

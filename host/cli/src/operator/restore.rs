@@ -59,7 +59,7 @@ async fn keep(store: &Path) -> Result<PathBuf> {
     match tokio::task::spawn_blocking(move || store::embedded::back_up(&from, &to)).await? {
         Ok(()) => {}
         Err(store::Error::Corrupt(_)) => move_aside(store, &before)?,
-        Err(error) => return Err(error).context("what is there now could not be kept, so nothing was done"),
+        Err(error) => return Err(error).context("the current store could not be kept, so nothing was changed"),
     }
     Ok(before)
 }

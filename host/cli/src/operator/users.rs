@@ -11,7 +11,7 @@ use remote::output::{Table, ago};
 use remote::spans::Span;
 use serde_json::{Map, Value, json};
 
-use super::{Common, Door, confirm, text_of};
+use super::{Common, OperatorClient, confirm, text_of};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -88,29 +88,29 @@ struct Quotas {
 }
 
 pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<ExitCode> {
-    let (door, output) = (common.open().await?, common.output());
+    let (client, output) = (common.open().await?, common.output());
     match command {
-        Command::List => list(&door, &output).await?,
+        Command::List => list(&client, &output).await?,
         Command::Create { username, email, role, quotas } => {
             let wish = fields([("username", Some(username)), ("email", Some(email)), ("role", role)], &quotas);
-            print_key(&output, &door.post("/v1/admin/users", wish).await?)?;
+            print_key(&output, &client.post("/v1/admin/users", wish).await?)?;
         }
         Command::Set { user, role, plan, quotas } => {
-            let path = path_of(&door, &user).await?;
-            let changed = door.put(&path, fields([("role", role), ("plan", plan)], &quotas)).await?;
+            let path = path_of(&client, &user).await?;
+            let changed = client.put(&path, fields([("role", role), ("plan", plan)], &quotas)).await?;
             print_users(&output, &[changed])?;
         }
         Command::NewKey { user, name, scopes, expires } => {
-            let path = format!("{}/keys", path_of(&door, &user).await?);
+            let path = format!("{}/keys", path_of(&client, &user).await?);
             let wish = remote::keys::wish(name.as_deref(), &scopes, expires);
-            print_key(&output, &door.post(&path, wish).await?)?;
+            print_key(&output, &client.post(&path, wish).await?)?;
         }
-        Command::Audit { user, wanted } => audit(&door, &output, user.as_deref(), &wanted).await?,
+        Command::Audit { user, wanted } => audit(&client, &output, user.as_deref(), &wanted).await?,
         Command::Delete { user, yes } => {
-            let path = path_of(&door, &user).await?;
+            let path = path_of(&client, &user).await?;
             confirm(&format!("Delete {user} with everything they have?"), yes)?;
-            door.delete(&path).await?;
-            output.say(match door.has_server() {
+            client.delete(&path).await?;
+            output.say(match client.has_server() {
                 true => "deleted; their data is being cleared",
                 false => "deleted; their data is cleared when a server runs",
             });
@@ -119,20 +119,20 @@ pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<Exit
     Ok(ExitCode::SUCCESS)
 }
 
-async fn list(door: &Door, output: &Output) -> Result<()> {
-    print_users(output, &door.list("/v1/admin/users").await?)
+async fn list(client: &OperatorClient, output: &Output) -> Result<()> {
+    print_users(output, &client.list("/v1/admin/users").await?)
 }
 
-async fn audit(door: &Door, output: &Output, user: Option<&str>, wanted: &Wanted) -> Result<()> {
+async fn audit(client: &OperatorClient, output: &Output, user: Option<&str>, wanted: &Wanted) -> Result<()> {
     let of_user = match user {
-        Some(user) => format!("&user_id={}", path_of(door, user).await?.trim_start_matches("/v1/admin/users/")),
+        Some(user) => format!("&user_id={}", path_of(client, user).await?.trim_start_matches("/v1/admin/users/")),
         None => String::new(),
     };
     let mut entries: Vec<AuditEntry> = Vec::new();
     loop {
         let after = entries.last().map_or_else(String::new, |entry| format!("&after={}", entry.id));
         let path = format!("/v1/admin/audit?limit={}{of_user}{after}", wanted.page_size());
-        let page = serde_json::from_value(door.get(&path).await?)?;
+        let page = serde_json::from_value(client.get(&path).await?)?;
         if !wanted.take(&mut entries, page) {
             return Ok(remote::audit::print(output, &entries)?);
         }
@@ -140,8 +140,8 @@ async fn audit(door: &Door, output: &Output, user: Option<&str>, wanted: &Wanted
 }
 
 /// The path of a user that is given by name or id.
-async fn path_of(door: &Door, user: &str) -> Result<String> {
-    let users = door.list("/v1/admin/users").await?;
+async fn path_of(client: &OperatorClient, user: &str) -> Result<String> {
+    let users = client.list("/v1/admin/users").await?;
     let is_meant = |known: &&Value| {
         text_of(known, "id") == user || text_of(known, "username").to_lowercase() == user.to_lowercase()
     };
@@ -184,7 +184,7 @@ fn print_users(output: &Output, users: &[Value]) -> Result<()> {
         whole("CREATED"),
     ]);
     for user in users {
-        // Those who pay are counted, not stopped.
+        // On a paid plan invocations are counted, and no quota stops them.
         let quota = |name: &str| {
             let quota = user.pointer(&format!("/quotas/{name}")).and_then(Value::as_u64);
             quota.map_or_else(|| "-".to_owned(), |quota| quota.to_string())

@@ -1,4 +1,4 @@
-//! What a start tells: where the server is, the key, and a command to try.
+//! The output of a start: the address of the server, the key, and a command to try.
 
 use platform::manage::first_start::Started;
 

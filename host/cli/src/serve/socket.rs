@@ -1,4 +1,4 @@
-//! Where the operator's commands find the server that has the data folder open.
+//! The operator socket in the data folder, where the operator's commands reach a running server.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

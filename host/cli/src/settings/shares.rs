@@ -1,4 +1,4 @@
-//! What tenants share of a server, and what one of them may have of it: every such bound, on one page.
+//! Settings of the resources that tenants share: every total and every share of one tenant.
 //!
 //! `--share runs=512/64`, `WELLSPRING_SHARE=runs=512/64,streams=4000/400` and `share.runs = "512/64"` in the file say the
 //! same: 512 in all, 64 for one tenant. What does not fit is refused with the name of the share, or waits for its turn.

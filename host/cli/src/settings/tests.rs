@@ -3,26 +3,26 @@
 use clap::{Args, Command};
 use toml::Table;
 
-use super::{EVENT_BYTES_MAXIMUM, MAXIMA, Place, Settings, Tuning, event_bytes_for, without_password};
+use super::{DataSettings, EVENT_BYTES_MAXIMUM, MAXIMA, Settings, Tuning, event_bytes_for, without_password};
 
-fn place(text: &str) -> (tempfile::TempDir, Place) {
+fn data_settings(text: &str) -> (tempfile::TempDir, DataSettings) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wellspring.toml");
     std::fs::write(&path, text).unwrap();
-    (folder, Place { config: Some(path), ..Place::default() })
+    (folder, DataSettings { config: Some(path), ..DataSettings::default() })
 }
 
 fn refusal(text: &str) -> String {
-    let (_folder, place) = place(text);
-    format!("{:#}", Settings::decide(&place, &Tuning::default()).unwrap_err())
+    let (_folder, data) = data_settings(text);
+    format!("{:#}", Settings::decide(&data, &Tuning::default()).unwrap_err())
 }
 
 #[test]
 fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
-    let (_folder, place) = place("keep_events = 7\nkeep_logs = 8\ndata = \"elsewhere\"");
+    let (_folder, data) = data_settings("keep_events = 7\nkeep_logs = 8\ndata = \"elsewhere\"");
     let tuning = Tuning { keep_events: Some(9), ..Tuning::default() };
 
-    let settings = Settings::decide(&place, &tuning).unwrap();
+    let settings = Settings::decide(&data, &tuning).unwrap();
 
     assert_eq!((settings.keep_events, settings.keep_logs), (9, 8));
     assert_eq!(settings.data.to_str(), Some("elsewhere"));
@@ -31,7 +31,7 @@ fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
 
 #[test]
 fn every_setting_has_a_flag_and_an_environment_variable_of_its_name() {
-    let command = Tuning::augment_args(Place::augment_args(Command::new("settings")));
+    let command = Tuning::augment_args(DataSettings::augment_args(Command::new("settings")));
     let settings = Settings {
         store: Some("redis://here".into()),
         public_url: Some("http://here".into()),
@@ -50,9 +50,9 @@ fn every_setting_has_a_flag_and_an_environment_variable_of_its_name() {
 #[test]
 fn what_is_printed_reads_back_as_the_same_settings() {
     let settings = Settings { trusted_proxy: vec!["10.0.0.0/8".into()], ..Settings::default() };
-    let (_folder, place) = place(&settings.to_toml().unwrap());
+    let (_folder, data) = data_settings(&settings.to_toml().unwrap());
 
-    assert_eq!(Settings::decide(&place, &Tuning::default()).unwrap(), settings);
+    assert_eq!(Settings::decide(&data, &Tuning::default()).unwrap(), settings);
 }
 
 #[test]
@@ -67,15 +67,15 @@ fn a_file_that_is_wrong_is_named_with_what_is_wrong_in_it() {
 fn a_limit_is_at_least_one_and_a_quota_at_least_zero() {
     assert!(refusal("keep_events = 0").contains("`keep_events` must be at least 1"));
     assert!(refusal("daily_invocations_quota = -1").contains("must be at least 0"));
-    let (_folder, place) = place("keep_events = 1\ndaily_invocations_quota = 0");
-    assert_eq!(Settings::decide(&place, &Tuning::default()).unwrap().quotas().daily_invocations, 0);
+    let (_folder, data) = data_settings("keep_events = 1\ndaily_invocations_quota = 0");
+    assert_eq!(Settings::decide(&data, &Tuning::default()).unwrap().quotas().daily_invocations, 0);
 }
 
 #[test]
 fn a_limit_is_at_most_what_can_be_kept() {
     for (name, maximum) in MAXIMA {
-        let (_folder, place) = place(&format!("{name} = {maximum}"));
-        assert!(Settings::decide(&place, &Tuning::default()).is_ok(), "{name}");
+        let (_folder, data) = data_settings(&format!("{name} = {maximum}"));
+        assert!(Settings::decide(&data, &Tuning::default()).is_ok(), "{name}");
         let over = refusal(&format!("{name} = {}", maximum + 1));
         assert!(over.contains(&format!("`{name}` must be at most {maximum}")), "{over}");
     }
@@ -84,8 +84,8 @@ fn a_limit_is_at_most_what_can_be_kept() {
 #[test]
 fn the_limit_on_events_follows_that_on_bodies_unless_it_is_given() {
     let decided = |text: &str| {
-        let (_folder, place) = place(text);
-        Settings::decide(&place, &Tuning::default()).unwrap().limits().event_bytes
+        let (_folder, data) = data_settings(text);
+        Settings::decide(&data, &Tuning::default()).unwrap().limits().event_bytes
     };
 
     assert_eq!(decided(""), event_bytes_for(512 << 10));

@@ -1,4 +1,4 @@
-//! From settings to a platform: the only place that says which store, keys and sandbox there are.
+//! Assembles a platform from settings: the only file that chooses the store, keys and sandbox.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

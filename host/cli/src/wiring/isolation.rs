@@ -1,4 +1,4 @@
-//! From settings to worker processes: this program again, as `wellspring sandbox-worker`.
+//! Worker processes from settings: this program again, as `wellspring sandbox-worker`.
 
 use std::num::NonZeroUsize;
 use std::process::ExitCode;

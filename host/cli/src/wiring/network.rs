@@ -1,4 +1,4 @@
-//! How far outgoing requests may reach, as said on the command line.
+//! The reach of outgoing requests: the egress policy and the switches for private networks, from settings.
 
 use anyhow::{Context, Result};
 use linker::Registry;

@@ -1,4 +1,4 @@
-//! What leads back to this server: its interfaces, where it listens, and what clients reach it at.
+//! The addresses of this server, which components may not connect to: its interfaces, where it listens, its public URL.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs};

@@ -46,7 +46,7 @@ impl Sandboxing {
         images.put(Arc::as_ptr(program) as usize, (program.clone(), image.clone()));
     }
 
-    /// The image of a program. One that has to be made is made by the first who wants it, at the cost of that run.
+    /// The image of a program. A missing one is built by the first run that needs it (single flight), at the cost of that run.
     async fn image(
         &self,
         tenant: &str,

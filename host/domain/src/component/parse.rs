@@ -1,4 +1,4 @@
-//! From the dump of `module.exports` to a `Description`.
+//! Parses the dump of `module.exports` into a `Description`.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What every id has in common: it is text outside, and parses on the way in.
+//! What all ids have in common: text outside, parsed on the way in.
 
 macro_rules! text_id {
     ($name:ident) => {

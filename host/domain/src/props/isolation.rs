@@ -1,4 +1,4 @@
-//! What a run may rely on while other runs of its source use the same `db`.
+//! The isolation level of a run on its `db`: what it may rely on while other runs of its source use the same keys.
 
 use serde::{Deserialize, Serialize};
 

@@ -22,7 +22,7 @@ pub fn redact(definitions: &[PropDefinition], values: &Map<String, Value>) -> Ma
     shown
 }
 
-/// Someone who reads a source and sends its props back sends the stand-in: it means "unchanged", never a new secret.
+/// A client that reads a source and sends its props back sends the placeholder: it means "unchanged", never a new secret.
 pub fn restore_redacted(definitions: &[PropDefinition], given: &mut Map<String, Value>, kept: &Map<String, Value>) {
     for name in secret_names(definitions) {
         let is_stand_in = given.get(name).and_then(Value::as_str) == Some(REDACTED);

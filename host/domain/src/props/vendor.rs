@@ -1,7 +1,7 @@
 //! Prop types of other platforms, such as `$.airtable.baseId`: a text field with a picker of its own over there.
 //!
 //! The picker is not ours to show, but what it yields is plain JSON, so a component that names such a type runs
-//! unchanged once somebody types the value in.
+//! unchanged when the user types the value in.
 
 use serde::{Deserialize, Serialize};
 

@@ -35,7 +35,7 @@ pub enum CronError {
     TooLong { size_bytes: usize },
     #[error("`{expression}` is not a cron expression: {reason}")]
     Pattern { expression: String, reason: String },
-    #[error("`{expression}` never comes: there is no such date")]
+    #[error("`{expression}` never fires: there is no such date")]
     Never { expression: String },
     #[error("unknown time zone `{name}`; use an IANA name, such as Europe/Berlin")]
     UnknownZone { name: String },

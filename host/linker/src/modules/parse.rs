@@ -1,4 +1,4 @@
-//! From a file's text to what the linker needs to know about it.
+//! Parses a file into what the linker needs to know about it.
 
 use std::sync::Arc;
 

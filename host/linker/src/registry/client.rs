@@ -32,7 +32,7 @@ pub(crate) struct Client {
     config: Arc<Config>,
     cache: Cache,
     budget: Budget,
-    /// Whose link it is.
+    /// The tenant that links.
     tenant: Arc<str>,
     memory: Arc<LinkMemory>,
 }

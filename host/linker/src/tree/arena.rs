@@ -24,7 +24,7 @@ pub(super) struct Node {
     pub(super) parent: Option<NodeId>,
     pub(super) children: BTreeMap<String, NodeId>,
     pub(super) edges: BTreeMap<String, Edge>,
-    /// Who asked for it first, and in which words.
+    /// The dependent that asked for it first, and the range it gave.
     pub(super) from: NodeId,
     pub(super) range: String,
     is_alive: bool,
@@ -160,7 +160,7 @@ impl Tree {
         self.ancestry(id).any(|ancestor| ancestor == folder)
     }
 
-    /// Whom a name reaches from inside a package.
+    /// The node that a name resolves to from inside a package.
     pub(super) fn resolve(&self, from: NodeId, name: &str) -> Option<NodeId> {
         self.ancestry(from).find_map(|id| self.node(id).children.get(name)).copied()
     }

@@ -1,4 +1,4 @@
-//! Whether a package may lie in a given folder.
+//! Decides whether a package may be placed in a given folder.
 
 use std::{cell::LazyCell, collections::BTreeSet, sync::Arc};
 
@@ -41,7 +41,7 @@ pub(super) struct Candidate<'a> {
     pub(super) edge: &'a Edge,
     /// The node the edge starts from; `None` while it exists only as a peer of a candidate.
     pub(super) from: Option<NodeId>,
-    /// Where the search of the first package of the set begins, and who asked for it.
+    /// Where the search of the first package of the set begins, and its dependent.
     pub(super) lineage: Option<Lineage>,
 }
 
@@ -97,7 +97,7 @@ impl Tree {
         if candidate.edge.is_peer() && !is_newer && can_replace && replacement.together != CanPlace::Conflict {
             return *replacement;
         }
-        // What must lie here, because here is who asks for it, pushes others aside: they go deeper.
+        // A package that must be here, because its dependent is here, replaces another, which is placed deeper.
         let start = candidate.lineage.map(|lineage| lineage.deepest).or(candidate.from).unwrap_or(target);
         let is_deepest = self.deepest_target(start, candidate.name) == target;
         if is_deepest && !candidate.edge.is_peer() && candidate.from == Some(target) {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::registry::Manifest;
 
-/// What placing did, for the one who decides whom to look at next.
+/// What placing did, from which the planner queues the packages to look at next.
 #[derive(Debug, Default)]
 pub(super) struct Placement {
     pub(super) placed: Vec<NodeId>,

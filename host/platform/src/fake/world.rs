@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use store::fake::Memory;
 
 use super::{CountingEntropy, ManualClock, PlainLinker, ScriptedSandbox, StaticOutbound};
-use crate::manage::chores::Housekeeping;
+use crate::manage::chores::ChoreRunner;
 use crate::manage::first_start::{self, Started};
 use crate::manage::keys::authenticate;
 use crate::manage::users::{self, NewUser};
@@ -44,7 +44,7 @@ impl Default for World {
 impl World {
     /// What the data plane leaves to the control plane.
     pub fn chores(&self) -> Arc<dyn Chores> {
-        Arc::new(Housekeeping(self.platform.clone()))
+        Arc::new(ChoreRunner(self.platform.clone()))
     }
 
     pub fn new(configure: impl FnOnce(&mut Config)) -> Self {

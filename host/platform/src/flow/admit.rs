@@ -1,4 +1,4 @@
-//! What may run now, and the requests that do.
+//! Admission: decides whether a request may run, and runs it.
 
 mod gate;
 mod lookup;

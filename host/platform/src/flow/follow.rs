@@ -18,12 +18,12 @@ use store::{EntryId, Live, LiveEntry, Lookup, Taken};
 
 use self::history::{History, Read};
 use self::permission::Permission;
-use crate::records::{Source, names, shelf};
+use crate::records::{Source, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
 pub use self::permission::End;
 
-/// How old the last check of the permission may be while nothing comes, and when an event is given.
+/// How old the last check of the permission may be while the stream is idle, and when an event is delivered.
 const CHECK_EVERY_MS: u64 = 5000;
 const CHECK_BEFORE_EVENT_MS: u64 = 1000;
 
@@ -76,7 +76,7 @@ impl Follower {
         id: &str,
         following: Following<'_>,
     ) -> Result<Self, Error> {
-        let found = shelf::find::<Source>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+        let found = table::find::<Source>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
         let source = found.ok_or_else(|| Error::not_found(Noun::Source, id))?.record;
         let named = Some(following.event_name).filter(|name| !name.is_empty());
         let stream = named.map(Stream::parse).transpose().map_err(|error| Error::parameter("event_name", error))?;
@@ -141,8 +141,8 @@ impl Follower {
 
     async fn next_of_history(&mut self) -> Result<Read, Error> {
         let Some(history) = &mut self.history else { return Ok(Read::All) };
-        let place = (&self.permission.caller.tenant, self.emitter.as_str(), self.stream.as_ref());
-        let read = history.next(&self.platform, &self.live, place, self.last).await?;
+        let followed = (&self.permission.caller.tenant, self.emitter.as_str(), self.stream.as_ref());
+        let read = history.next(&self.platform, &self.live, followed, self.last).await?;
         if matches!(read, Read::All) {
             // What is live begins after everything that was kept, also what belongs to other streams.
             self.last = self.last.max(history.newest);

@@ -30,7 +30,7 @@ use crate::manage::webhooks::{self, Created, NewWebhook};
 use crate::ports::Clock;
 use crate::records::{Event, Source, StreamEntry};
 
-/// A world, somebody in it, and the data plane.
+/// A platform on fakes, a caller, and the data plane.
 struct Stage {
     world: World,
     caller: Caller,

@@ -22,7 +22,7 @@ use super::transaction::{Transaction, Waited};
 use super::usage::usage_operations;
 use super::{Invocation, Values};
 use crate::ports::{Call, Outcome, Write};
-use crate::records::{Event, LogEntry, Source, StreamEntry, names, shelf};
+use crate::records::{Event, LogEntry, Source, StreamEntry, names, table};
 use crate::{Error, Platform};
 
 /// Maximum attempts on conflicts about the state for deduplication: each round lets at least one run through.
@@ -220,7 +220,7 @@ async fn add_emits(
     append(&context, &plan, batch)?;
     if let Some(state) = &plan.dedupe {
         let dedupe = Dedupe { source: source.id.to_string(), state: state.clone() };
-        batch.operations.push(shelf::put(&dedupe)?);
+        batch.operations.push(table::put(&dedupe)?);
     }
     let emitter = EmitterId::Source(source.id.clone());
     deliver(platform, &context, &plan, (&emitter, cause, room), batch).await?;

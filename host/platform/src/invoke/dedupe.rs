@@ -1,10 +1,10 @@
-//! What a source remembers of what it emitted, as it is stored.
+//! The stored dedupe state of a source.
 
 use domain::dedupe::DedupeState;
 use serde::{Deserialize, Serialize};
 use store::{Lookup, Precondition, Tenant};
 
-use crate::records::{Source, Stored, shelf};
+use crate::records::{Source, Stored, table};
 use crate::{Error, Platform};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,9 +26,9 @@ impl Dedupe {
             return Ok((DedupeState::Empty, None));
         }
         let id = source.id.to_string();
-        let kept = shelf::find::<Self>(&*platform.store, tenant, Lookup::Id(&id)).await?;
+        let kept = table::find::<Self>(&*platform.store, tenant, Lookup::Id(&id)).await?;
         Ok(match kept {
-            Some(kept) => (kept.record.state.clone(), Some(shelf::unchanged(&kept))),
+            Some(kept) => (kept.record.state.clone(), Some(table::unchanged(&kept))),
             None => (DedupeState::Empty, Some(Precondition::RecordAbsent { kind: Self::KIND.to_owned(), id })),
         })
     }

@@ -1,4 +1,4 @@
-//! What a component's `this` is made from: the values of its props, and the credentials behind its apps.
+//! Builds the `this` of a component: the values of its props, and the credentials behind its apps.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use store::{Lookup, Tenant};
 
 use super::{Target, Values};
 use crate::ports::Fault;
-use crate::records::{Account, shelf};
+use crate::records::{Account, table};
 use crate::vault::Context;
 use crate::{Error, Platform, Secret, sealed_props};
 
@@ -71,7 +71,7 @@ async fn open_credentials(
     tenant: &Tenant,
     id: &AccountId,
 ) -> Result<Option<Secret<String>>, Error> {
-    let Some(kept) = shelf::find::<Account>(&*platform.store, tenant, Lookup::Id(id.as_str())).await? else {
+    let Some(kept) = table::find::<Account>(&*platform.store, tenant, Lookup::Id(id.as_str())).await? else {
         return Ok(None);
     };
     let context = Context { tenant: tenant.as_str(), record: id.as_str(), field: "credentials" };

@@ -1,4 +1,4 @@
-//! What is invoked, as data.
+//! An invocation, as data.
 
 use std::sync::Arc;
 

@@ -40,7 +40,8 @@ pub(super) struct Front {
 // === impl KeyQueues ===
 
 impl KeyQueues {
-    /// A run that only computes is at the front. One that waits for the outside may wait for the very run that asks.
+    /// Whether the run at the front only computes, so that waiting for it is short. A run that waits for a request may in
+    /// turn wait for the caller of this function.
     pub(super) fn is_briefly_busy(&self, key: &Key) -> bool {
         let queues = self.lock();
         !queues.is_empty() && queues.get(key).is_some_and(|queue| !queue.is_long.load(Ordering::Relaxed))
@@ -49,9 +50,9 @@ impl KeyQueues {
     /// Waits for the front; first come, first served. Cancel-safe: a run that stops waiting leaves the queue.
     pub(super) async fn join(self: &Arc<Self>, key: Key) -> Front {
         let Queue { front, is_long } = self.queue(&key);
-        let mut place = Front { queues: self.clone(), key, is_long, guard: None };
-        place.guard = Some(front.lock_owned().await);
-        place
+        let mut front_of_queue = Front { queues: self.clone(), key, is_long, guard: None };
+        front_of_queue.guard = Some(front.lock_owned().await);
+        front_of_queue
     }
 
     pub(super) fn try_join(self: &Arc<Self>, key: Key) -> Option<Front> {

@@ -1,4 +1,4 @@
-//! From a tenant's subscriptions to the jobs that deliver a run's events to its listeners.
+//! Finds the listeners of a run's events by the tenant's subscriptions, and makes the jobs that deliver them.
 //!
 //! Subscriptions are only ever added and removed, and places in a list are never reused: the place of the newest one
 //! and their number tell whether what is held is still everything. So a run costs one small read, and a subscription
@@ -13,14 +13,14 @@ use domain::subscriptions::{self as rules, Stream};
 use store::{Enqueue, EntryRef, Op, Page, Store, Tenant};
 
 use crate::Error;
-use crate::records::{Delivery, Event, RecordError, Stored, Subscription, Work, shelf};
+use crate::records::{Delivery, Event, RecordError, Stored, Subscription, Work, table};
 
 /// Tenants whose subscriptions are held; what is dropped is read again.
 const TENANTS_HELD: usize = 1024;
 
 #[derive(Default)]
 pub(crate) struct Listeners {
-    held: Mutex<HashMap<Tenant, Held>>,
+    held: Mutex<HashMap<Tenant, CachedSubscriptions>>,
 }
 
 pub(crate) type Subscriptions = Arc<Vec<rules::Subscription>>;
@@ -58,7 +58,7 @@ pub(crate) enum Room {
     Missing,
 }
 
-struct Held {
+struct CachedSubscriptions {
     stamp: Stamp,
     subscriptions: Subscriptions,
 }
@@ -138,17 +138,17 @@ impl Listeners {
             return Ok(held.subscriptions.clone());
         }
         // What changes between the two reads changes the stamp as well: the next run reads again.
-        let listed = shelf::list_all::<Subscription>(store, tenant).await?;
+        let listed = table::list_all::<Subscription>(store, tenant).await?;
         let subscriptions = Arc::new(listed.into_iter().map(|kept| kept.record.0).collect::<Vec<_>>());
         let mut held = self.lock();
         if held.len() >= TENANTS_HELD {
             held.clear();
         }
-        held.insert(tenant.clone(), Held { stamp, subscriptions: subscriptions.clone() });
+        held.insert(tenant.clone(), CachedSubscriptions { stamp, subscriptions: subscriptions.clone() });
         Ok(subscriptions)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Tenant, Held>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Tenant, CachedSubscriptions>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -17,7 +17,7 @@ use store::{Op, Page, Tenant};
 use super::execute::Executed;
 use super::{Invocation, Values};
 use crate::ports::{Reply, RunLimits};
-use crate::records::{RecordError, Recording, Tape, shelf};
+use crate::records::{RecordError, Recording, Tape, table};
 use crate::vault::Context;
 use crate::{Error, Platform};
 
@@ -112,7 +112,7 @@ async fn write(
         program: invocation.target.program.to_owned(),
         created_at_ms: platform.clock.now_ms(),
     };
-    let mut operations = vec![shelf::put(&recording)?, shelf::put(&Tape { run_id, sealed })?];
+    let mut operations = vec![table::put(&recording)?, table::put(&Tape { run_id, sealed })?];
     operations.extend(make_room(platform, tenant).await?);
     Ok(operations)
 }
@@ -121,7 +121,7 @@ async fn write(
 async fn make_room(platform: &Platform, tenant: &Tenant) -> Result<Vec<Op>, Error> {
     // Nothing precedes position 0, so the page after it holds the oldest.
     let oldest = Page { after: None, before: Some(0), limit: 1 };
-    let oldest = shelf::list::<Recording>(&*platform.store, tenant, oldest).await?;
+    let oldest = table::list::<Recording>(&*platform.store, tenant, oldest).await?;
     if oldest.total < platform.config.limits.recordings_kept as u64 {
         return Ok(Vec::new());
     }
@@ -132,7 +132,7 @@ async fn make_room(platform: &Platform, tenant: &Tenant) -> Result<Vec<Op>, Erro
 pub(crate) fn delete(recording: &Recording) -> [Op; 2] {
     use crate::records::Stored;
     let id = recording.run_id.clone();
-    [shelf::delete(recording), Op::DeleteRecord { kind: Tape::KIND.to_owned(), id }]
+    [table::delete(recording), Op::DeleteRecord { kind: Tape::KIND.to_owned(), id }]
 }
 
 pub(crate) fn read(platform: &Platform, tenant: &Tenant, tape: &Tape) -> Result<Content, Error> {

@@ -1,4 +1,4 @@
-//! Where a request waits for what its run responds.
+//! The slot in which a request waits for the response of its run.
 //!
 //! A run that is executed again responds again: the slot holds the answer of the last attempt until it is taken.
 

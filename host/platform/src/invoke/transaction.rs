@@ -1,4 +1,5 @@
-//! What makes a run a transaction on its `db`: serialisable, without a lock while nothing was contended.
+//! The transaction of a run on its `db`: serialisable, by optimistic concurrency. Locks are taken after a conflict and before
+//! an effect on the outside.
 //!
 //! Values that a run has read are preconditions of its commit. A run whose reads went stale, and which had no effect on
 //! the outside yet, is executed again in a fresh sandbox; the second attempt holds locks on the keys of the first, so
@@ -9,8 +10,8 @@
 //! free. Sandboxes are bounded, and one that waits could keep the very run from its sandbox that it waits for. Only after an
 //! effect there is no other way than to wait inside; runs that hold what such runs wait for are let in beyond the bound.
 //!
-//! Safety rests on the preconditions alone. Locks and queues only decide who waits; a lock that ends too early, after
-//! a crash or a pause, makes a commit fail, never lie.
+//! Safety rests on the preconditions alone. Locks and queues only decide which run waits; a lock that expires too early, after
+//! a crash or a pause, makes a commit fail and never makes it wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -164,13 +165,13 @@ impl Transaction {
             return Ok(has_effects);
         }
         let queues = self.platform.key_queues();
-        let place = self.place(key);
+        let queue_key = self.queue_key(key);
         if has_effects {
-            self.state().fronts.extend(queues.try_join(place));
+            self.state().fronts.extend(queues.try_join(queue_key));
             let lock = || self.batch(vec![self.lock_operation(key)]);
             self.commit_unlocked(lock, u64::MAX).await.map_err(service_error)?;
             self.state().locked.insert(key.to_owned());
-        } else if !holds_fronts && queues.is_briefly_busy(&place) {
+        } else if !holds_fronts && queues.is_briefly_busy(&queue_key) {
             return Err(self.give_way([key.to_owned()]));
         }
         Ok(has_effects)
@@ -424,7 +425,7 @@ impl Transaction {
             if state.fronts.iter().any(|front| front.key() == key) {
                 continue;
             }
-            match self.platform.key_queues().try_join(self.place(key)) {
+            match self.platform.key_queues().try_join(self.queue_key(key)) {
                 Some(front) => state.fronts.push(front),
                 None => return false,
             }
@@ -444,7 +445,7 @@ impl Transaction {
             // Cancel-safe: a run that stops waiting leaves the queue.
             let front = tokio::select! {
                 biased;
-                front = self.platform.key_queues().join(self.place(key)) => front,
+                front = self.platform.key_queues().join(self.queue_key(key)) => front,
                 () = self.platform.clock.sleep_until(until_ms) => return false,
             };
             self.state().fronts.push(front);
@@ -480,7 +481,7 @@ impl Transaction {
         Precondition::ValueIs { scope: self.scope.clone(), key: key.to_owned(), value: value.clone() }
     }
 
-    fn place(&self, key: &str) -> Key {
+    fn queue_key(&self, key: &str) -> Key {
         Key { tenant: self.tenant.clone(), scope: self.scope.clone(), key: key.to_owned() }
     }
 

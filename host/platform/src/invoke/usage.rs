@@ -1,4 +1,4 @@
-//! What a run costs its owner.
+//! The usage of a run that is charged to its owner.
 
 use domain::users::{Plan, day_start_ms};
 use store::Op;

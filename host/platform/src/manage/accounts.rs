@@ -8,7 +8,7 @@ use store::Lookup;
 
 use super::apps;
 use crate::paging::{PageOf, count, page};
-use crate::records::{Account, RecordError, Source, Workflow, shelf};
+use crate::records::{Account, RecordError, Source, Workflow, table};
 use crate::vault::Context;
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret, UsedBy};
 
@@ -55,7 +55,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewAccount) -> Re
     let now = platform.clock.now_seconds();
     let name = new.name.unwrap_or(app.name);
     let account = Account { id, app: app.name_slug, name, credentials, created_at: now, updated_at: now };
-    platform.store.commit(platform.batch(&caller.tenant).then(shelf::put(&account)?)).await?;
+    platform.store.commit(platform.batch(&caller.tenant).then(table::put(&account)?)).await?;
     Ok(account)
 }
 
@@ -64,7 +64,7 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 }
 
 pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<Account, Error> {
-    let found = shelf::find::<Account>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let found = table::find::<Account>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     Ok(found.ok_or_else(|| Error::not_found(Noun::Account, id))?.record)
 }
 
@@ -76,14 +76,14 @@ pub async fn delete(caller: &Caller, platform: &Platform, id: &str, is_forced: b
     if !used_by.is_empty() {
         return Err(Error::InUse { noun: Noun::Account, id: account.id.to_string(), used_by });
     }
-    platform.store.commit(platform.batch(&caller.tenant).then(shelf::delete(&account))).await?;
+    platform.store.commit(platform.batch(&caller.tenant).then(table::delete(&account))).await?;
     Ok(())
 }
 
 async fn users_of(caller: &Caller, platform: &Platform, id: &AccountId) -> Result<Vec<UsedBy>, Error> {
-    let sources = shelf::list_all::<Source>(&*platform.store, &caller.tenant).await?;
+    let sources = table::list_all::<Source>(&*platform.store, &caller.tenant).await?;
     let sources = sources.iter().map(|kept| &kept.record).filter(|source| source.revision.uses_account(id));
-    let workflows = shelf::list_all::<Workflow>(&*platform.store, &caller.tenant).await?;
+    let workflows = table::list_all::<Workflow>(&*platform.store, &caller.tenant).await?;
     let steps = workflows.iter().flat_map(|kept| kept.record.steps.iter().map(|step| (&kept.record, step)));
     let steps = steps.filter(|(_, step)| step.uses_account(id)).map(|(workflow, step)| workflow.as_user(step));
     Ok(sources.map(Source::as_user).chain(steps).collect())

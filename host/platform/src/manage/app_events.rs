@@ -7,7 +7,7 @@ use domain::trace::TraceId;
 use serde_json::Value;
 
 use super::apps::find_app;
-use crate::records::{Acceptance, Source, shelf};
+use crate::records::{Acceptance, Source, table};
 use crate::{Caller, Error, ParameterError, Platform};
 
 /// Sources per batch; each has the whole event in it.
@@ -29,7 +29,7 @@ pub async fn publish(
     if size_bytes > limit_bytes {
         return Err(Error::parameter("event", ParameterError::TooLong { limit_bytes, size_bytes }));
     }
-    let sources = shelf::list_all::<Source>(&*platform.store, &caller.tenant).await?;
+    let sources = table::list_all::<Source>(&*platform.store, &caller.tenant).await?;
     let sources = sources.into_iter().map(|kept| kept.record);
     let listening: Vec<Source> =
         sources.filter(|source| source.is_active && listens(source, name_slug, event_name)).collect();

@@ -5,7 +5,7 @@ use serde::Serialize;
 use store::Lookup;
 
 use crate::paging::{PageOf, page};
-use crate::records::{App, AuthType, names, shelf};
+use crate::records::{App, AuthType, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
 #[derive(Debug, Serialize)]
@@ -34,11 +34,11 @@ pub async fn put(caller: &Caller, platform: &Platform, new: NewApp) -> Result<Ap
     }
     let now = platform.clock.now_seconds();
     let operator = names::operator();
-    let found = shelf::find::<App>(&*platform.store, &operator, Lookup::Id(&name_slug)).await?;
+    let found = table::find::<App>(&*platform.store, &operator, Lookup::Id(&name_slug)).await?;
     let created_at = found.map_or(now, |kept| kept.record.created_at);
     let name = name.unwrap_or_else(|| name_slug.clone());
     let app = App { name_slug, name, auth_type, created_at, updated_at: now };
-    platform.store.commit(platform.batch(&operator).then(shelf::put(&app)?)).await?;
+    platform.store.commit(platform.batch(&operator).then(table::put(&app)?)).await?;
     Ok(app)
 }
 
@@ -50,12 +50,12 @@ pub async fn list(_caller: &Caller, platform: &Platform, query: &PageQuery) -> R
 pub async fn delete(caller: &Caller, platform: &Platform, name_slug: &str) -> Result<(), Error> {
     caller.require_admin()?;
     let app = find_app(platform, name_slug).await?;
-    platform.store.commit(platform.batch(&names::operator()).then(shelf::delete(&app))).await?;
+    platform.store.commit(platform.batch(&names::operator()).then(table::delete(&app))).await?;
     Ok(())
 }
 
 pub(super) async fn find_app(platform: &Platform, name_slug: &str) -> Result<App, Error> {
-    let found = shelf::find::<App>(&*platform.store, &names::operator(), Lookup::Id(name_slug)).await?;
+    let found = table::find::<App>(&*platform.store, &names::operator(), Lookup::Id(name_slug)).await?;
     Ok(found.ok_or_else(|| Error::not_found(Noun::App, name_slug))?.record)
 }
 

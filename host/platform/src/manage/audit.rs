@@ -12,7 +12,7 @@ use store::{EntryId, Op, Order, Tenant};
 use super::events::{EventQuery, Window};
 use crate::paging::PageOf;
 use crate::rate::{Buckets, Rate};
-use crate::records::{AuditEntry, User, names, shelf};
+use crate::records::{AuditEntry, User, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
 pub(super) const EMITTER: &str = "$audit";
@@ -91,7 +91,7 @@ pub async fn of_all(
     let Some(id) = user else {
         return page(platform, &names::operator(), query).await;
     };
-    let found = shelf::find::<User>(&*platform.store, &names::operator(), store::Lookup::Id(id)).await?;
+    let found = table::find::<User>(&*platform.store, &names::operator(), store::Lookup::Id(id)).await?;
     let user = found.ok_or_else(|| Error::not_found(Noun::User, id))?.record;
     page(platform, &names::tenant(&user.id), query).await
 }

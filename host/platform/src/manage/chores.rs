@@ -15,17 +15,17 @@ use super::subscriptions::unsubscribe_operations;
 use super::users::forget_step;
 use crate::invoke::Dedupe;
 use crate::ports::{Chores, Progress};
-use crate::records::{Job, Phase, Source, Stored, names, shelf};
+use crate::records::{Job, Phase, Source, Stored, names, table};
 use crate::{Error, Platform};
 
 /// Entries and values per batch.
 const CLEARED_AT_ONCE: u32 = 1000;
 
 /// The control plane's end of the queue.
-pub struct Housekeeping(pub Platform);
+pub struct ChoreRunner(pub Platform);
 
 #[async_trait]
-impl Chores for Housekeeping {
+impl Chores for ChoreRunner {
     async fn perform(&self, tenant: &Tenant, job: &Job) -> Result<Progress, Error> {
         perform(tenant, &self.0, job).await
     }
@@ -69,13 +69,13 @@ pub(super) async fn clear_values(tenant: &Tenant, platform: &Platform, scope: St
 
 /// A change whose host died: the source goes on as it was written last, and its timers run again.
 async fn end_change(tenant: &Tenant, platform: &Platform, id: &str, until_ms: u64) -> Result<bool, Error> {
-    let found = shelf::find::<Source>(&*platform.store, tenant, Lookup::Id(id)).await?;
+    let found = table::find::<Source>(&*platform.store, tenant, Lookup::Id(id)).await?;
     let Some(kept) = found.filter(|kept| kept.record.phase == Phase::Changing { until_ms }) else {
         return Ok(true);
     };
     let mut source = kept.record.clone();
     source.phase = Phase::Settled;
-    let mut batch = platform.batch(tenant).require(shelf::unchanged(&kept)).then(shelf::put(&source)?);
+    let mut batch = platform.batch(tenant).require(table::unchanged(&kept)).then(table::put(&source)?);
     if source.is_active {
         batch.operations.extend(start_timers(platform, &source)?);
     }
@@ -85,13 +85,13 @@ async fn end_change(tenant: &Tenant, platform: &Platform, id: &str, until_ms: u6
 
 /// A deploy whose host died: the source is removed as if a hook had failed, without running anything.
 async fn abandon(tenant: &Tenant, platform: &Platform, id: &str) -> Result<bool, Error> {
-    let Some(kept) = shelf::find::<Source>(&*platform.store, tenant, Lookup::Id(id)).await? else {
+    let Some(kept) = table::find::<Source>(&*platform.store, tenant, Lookup::Id(id)).await? else {
         return Ok(true);
     };
     if !matches!(kept.record.phase, Phase::Deploying { .. }) {
         return Ok(true);
     }
-    let mut batch = platform.batch(tenant).require(shelf::unchanged(&kept)).then(shelf::delete(&kept.record));
+    let mut batch = platform.batch(tenant).require(table::unchanged(&kept)).then(table::delete(&kept.record));
     batch.operations.extend(unsubscribe_operations(tenant, platform, id).await?);
     batch.operations.extend(collect_revision(platform, &kept.record.revision)?);
     platform.store.commit(batch).await?;

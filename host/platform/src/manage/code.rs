@@ -1,4 +1,4 @@
-//! From a reference to a component (an id, a key, code, an address) to a component that loads.
+//! Resolves a reference to a component (an id, a key, code, a URL) to a component that loads.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{components, registry};
 use crate::invoke::{Owner, usage_operations};
 use crate::paging::count;
 use crate::ports::{ComponentSource, Level, Load, LogLine, Program, Usage};
-use crate::records::{Component, Kept, LogEntry, Origin, RecordError, StreamEntry, names, shelf};
+use crate::records::{Component, Kept, LogEntry, Origin, RecordError, StreamEntry, names, table};
 use crate::{Caller, Error, Noun, ParameterError, Platform};
 
 mod collect;
@@ -144,10 +144,10 @@ fn warnings(logs: Vec<LogLine>) -> Vec<String> {
 
 /// The operations that save a component, without its key.
 pub(super) fn save_operations(component: &Component, program: &Program) -> Result<Vec<Op>, Error> {
-    Ok(vec![shelf::put(program)?, shelf::put(component)?])
+    Ok(vec![table::put(program)?, table::put(component)?])
 }
 
-/// The same when whatever was deployed stands without it: that the key could not be taken is for the log.
+/// The same after a deploy, which does not depend on it: that the key could not be taken is only logged.
 pub(super) async fn take_key_if_possible(platform: &Platform, tenant: &Tenant, component: &mut Component) {
     if let Err(error) = take_key(platform, tenant, component).await {
         tracing::warn!(component.id = %component.id, %error, "a component did not get its key");
@@ -167,8 +167,8 @@ pub(super) fn log_warnings(platform: &Platform, resolved: &Resolved, source: &So
     warnings.map(append).collect()
 }
 
-/// Gives a component its key, and takes it from the one that held it. In a batch of its own, tried again when somebody
-/// else saves under the same key: the last one wins.
+/// Gives a component its key, and takes it from the one that held it. In a batch of its own, tried again on a conflict with
+/// another request that saves under the same key: the last one wins.
 pub(super) async fn take_key(platform: &Platform, tenant: &Tenant, component: &mut Component) -> Result<(), Error> {
     const TRIES: usize = 16;
     let Some(key) = component.description.key.clone() else {
@@ -176,17 +176,17 @@ pub(super) async fn take_key(platform: &Platform, tenant: &Tenant, component: &m
     };
     component.holds_key = true;
     for _ in 0..TRIES {
-        let holder: Option<Kept<Component>> = shelf::find(&*platform.store, tenant, Lookup::Alias(&key)).await?;
+        let holder: Option<Kept<Component>> = table::find(&*platform.store, tenant, Lookup::Alias(&key)).await?;
         let mut batch = platform.batch(tenant);
         if let Some(mut holder) = holder.filter(|holder| holder.record.id != component.id) {
-            batch = batch.require(shelf::unchanged(&holder));
+            batch = batch.require(table::unchanged(&holder));
             holder.record.holds_key = false;
-            batch = batch.then(shelf::put(&holder.record)?);
+            batch = batch.then(table::put(&holder.record)?);
             if holder.record.came_with_source {
                 batch = batch.then(collect_later(platform, &holder.record.id, &holder.record.program)?);
             }
         }
-        match platform.store.commit(batch.then(shelf::put(component)?)).await {
+        match platform.store.commit(batch.then(table::put(component)?)).await {
             Err(store::CommitError::Conflict { .. }) => {}
             settled => return settled.map(drop).map_err(Error::from),
         }

@@ -20,7 +20,7 @@ use super::users::check_quota;
 use crate::invoke::{self, Invocation, Owner, Ran, ReplySlot, Target};
 use crate::paging::{PageOf, page};
 use crate::ports::{Call, Dependency, Fault, Outcome, Reply, RunLimits, Usage};
-use crate::records::{Component, Origin, names, shelf};
+use crate::records::{Component, Origin, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
 pub use super::code::CodeRequest;
@@ -83,8 +83,8 @@ pub async fn create(caller: &Caller, platform: &Platform, request: CodeRequest) 
     Ok(component)
 }
 
-/// Saves new code only to deploy it: it is there as long as a source has it, goes when its deploy is refused, and takes
-/// its key when it is deployed. One that is never deployed goes after a day, which is time enough to fill in its props.
+/// Saves new code only to deploy it: it is collected when no source uses it and when its deploy is refused, and takes its key
+/// when it is deployed. Code that is never deployed is collected after a day, which is time enough to fill in its props.
 pub async fn create_temporary(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<Component, Error> {
     const KEPT_MS: u64 = 24 * 3600 * 1000;
     let (mut component, program) = code::compile(caller, platform, request).await?;
@@ -103,11 +103,11 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 /// By id (the caller's own, or one of the registry) or by the caller's own key.
 pub async fn find(caller: &Caller, platform: &Platform, key_or_id: &str) -> Result<(Component, Origin), Error> {
     let lookup = lookup(key_or_id);
-    if let Some(kept) = shelf::find(&*platform.store, &caller.tenant, lookup).await? {
+    if let Some(kept) = table::find(&*platform.store, &caller.tenant, lookup).await? {
         return Ok((kept.record, Origin::Own));
     }
     let published = match lookup {
-        Lookup::Id(_) => shelf::find(&*platform.store, &names::operator(), lookup).await?,
+        Lookup::Id(_) => table::find(&*platform.store, &names::operator(), lookup).await?,
         Lookup::Alias(_) => None,
     };
     let kept = published.ok_or_else(|| Error::not_found(Noun::Component, key_or_id))?;
@@ -151,7 +151,7 @@ struct Once {
     reply: Option<Reply>,
 }
 
-/// A run that belongs to no source. What it costs is counted; what it emits goes nowhere.
+/// A run without a source. Its usage is counted; its emits are dropped.
 async fn run_once(
     caller: &Caller,
     platform: &Platform,

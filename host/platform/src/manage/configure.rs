@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use store::Lookup;
 
 use super::code::Resolved;
-use crate::records::{Account, Revision, Source, shelf};
+use crate::records::{Account, Revision, Source, table};
 use crate::{Caller, Error, Platform, sealed_props};
 
 /// The values a revision is made from.
@@ -92,7 +92,7 @@ async fn check_accounts(
 ) -> Result<(), Error> {
     let mut problems = Vec::new();
     for (prop, id) in accounts {
-        let found = shelf::find::<Account>(&*platform.store, &caller.tenant, Lookup::Id(id.as_str())).await?;
+        let found = table::find::<Account>(&*platform.store, &caller.tenant, Lookup::Id(id.as_str())).await?;
         let wanted = description.props.iter().find(|definition| definition.name == *prop);
         let wanted = wanted.and_then(|definition| definition.app.as_deref()).unwrap_or_default();
         let message = match found {

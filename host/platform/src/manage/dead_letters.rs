@@ -7,7 +7,7 @@ use domain::trace::TraceId;
 use store::{Enqueue, Lookup, Op};
 
 use crate::paging::{PageOf, page};
-use crate::records::{DeadLetter, Delivery, Event, RecordError, Work, shelf};
+use crate::records::{DeadLetter, Delivery, Event, RecordError, Work, table};
 use crate::{Caller, Error, Noun, Platform};
 
 pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Result<PageOf<DeadLetter>, Error> {
@@ -17,7 +17,7 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 /// Puts the delivery back into the queue, with all its attempts before it. When it succeeds, a webhook that was switched
 /// off is on again.
 pub async fn replay(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
-    let found = shelf::find::<DeadLetter>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let found = table::find::<DeadLetter>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let kept = found.ok_or_else(|| Error::not_found(Noun::DeadLetter, id))?;
     let delivery = delivery(
         &kept.record,
@@ -32,8 +32,8 @@ pub async fn replay(caller: &Caller, platform: &Platform, id: &str) -> Result<()
     };
     let batch = platform
         .batch(&caller.tenant)
-        .require(shelf::unchanged(&kept))
-        .then(shelf::delete(&kept.record))
+        .require(table::unchanged(&kept))
+        .then(table::delete(&kept.record))
         .then(Op::Enqueue(job));
     platform.commit_work(batch).await
 }

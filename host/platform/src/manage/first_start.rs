@@ -4,9 +4,9 @@ use domain::ids::UserId;
 use domain::users::Role;
 use store::Lookup;
 
-use super::keys::{self, KeyWish, NewKey};
+use super::keys::{self, KeyRequest, NewKey};
 use super::users::{self, NewUser};
-use crate::records::{Installation, RecordError, Stored, names, shelf};
+use crate::records::{Installation, RecordError, Stored, names, table};
 use crate::vault::Context;
 use crate::{Error, Platform, Secret};
 
@@ -23,7 +23,7 @@ pub enum Started {
 /// `chosen_key` is what `WELLSPRING_API_KEY` held; it counts on the first start only.
 pub async fn start(platform: &Platform, chosen_key: Option<&Secret<String>>) -> Result<Started, Error> {
     let operator = names::operator();
-    let found = shelf::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
+    let found = table::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
     if let Some(kept) = found {
         platform.vault.open(CHECK, &kept.record.key_check)?;
         return Ok(Started::Again);
@@ -36,11 +36,11 @@ pub async fn start(platform: &Platform, chosen_key: Option<&Secret<String>>) -> 
         quotas: platform.config.default_quotas,
     };
     let user = users::create_user(platform, UserId::from_random([0; 16]), admin).await?;
-    let key = keys::create_for(platform, &user.id, KeyWish::default(), chosen_key).await?;
+    let key = keys::create_for(platform, &user.id, KeyRequest::default(), chosen_key).await?;
     let key_check = platform.vault.seal(CHECK, CHECK_TEXT)?;
     let created_at = platform.clock.now_seconds();
     let installation = Installation { first_user: user.id, key_check, created_at };
-    let batch = platform.batch(&operator).require(shelf::absent(&installation)).then(shelf::put(&installation)?);
+    let batch = platform.batch(&operator).require(table::absent(&installation)).then(table::put(&installation)?);
     platform.store.commit(batch).await?;
     Ok(Started::First(key))
 }
@@ -48,14 +48,14 @@ pub async fn start(platform: &Platform, chosen_key: Option<&Secret<String>>) -> 
 /// The account that the first start made.
 pub async fn first_user(platform: &Platform) -> Result<UserId, Error> {
     let operator = names::operator();
-    let found = shelf::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
+    let found = table::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
     Ok(found.ok_or(RecordError::Gone { kind: Installation::KIND })?.record.first_user)
 }
 
 /// Whether the encryption key is the one the store was made with; a store without anything fits any.
 pub async fn check_key(platform: &Platform) -> Result<(), Error> {
     let operator = names::operator();
-    let found = shelf::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
+    let found = table::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
     if let Some(kept) = found {
         platform.vault.open(CHECK, &kept.record.key_check)?;
     }
@@ -65,7 +65,7 @@ pub async fn check_key(platform: &Platform) -> Result<(), Error> {
 /// The check is wrapped last, so while it is not under the current key something else may not be either.
 pub async fn has_unfinished_rotation(platform: &Platform) -> Result<bool, Error> {
     let operator = names::operator();
-    let found = shelf::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
+    let found = table::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
     Ok(match found {
         None => false,
         Some(kept) => platform.vault.rewrap(CHECK, &kept.record.key_check)?.is_some(),
@@ -75,15 +75,15 @@ pub async fn has_unfinished_rotation(platform: &Platform) -> Result<bool, Error>
 /// Wraps the check under the current key.
 pub(super) async fn rewrap_check(platform: &Platform) -> Result<usize, Error> {
     let operator = names::operator();
-    let found = shelf::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
+    let found = table::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
     let Some(mut kept) = found else {
         return Ok(0);
     };
     let Some(sealed) = platform.vault.rewrap(CHECK, &kept.record.key_check)? else {
         return Ok(0);
     };
-    let unchanged = shelf::unchanged(&kept);
+    let unchanged = table::unchanged(&kept);
     kept.record.key_check = sealed;
-    platform.store.commit(platform.batch(&operator).require(unchanged).then(shelf::put(&kept.record)?)).await?;
+    platform.store.commit(platform.batch(&operator).require(unchanged).then(table::put(&kept.record)?)).await?;
     Ok(1)
 }

@@ -1,12 +1,12 @@
-//! Whether the store does what it is there for.
+//! Readiness: whether the store can be read and written.
 
 use store::Op;
 
 use crate::records::names;
 use crate::{Error, Platform};
 
-/// A store that reads and does not write, as on a full disk, is not ready: it is asked to count. Public, so at most one
-/// write a second comes of it.
+/// Increments a counter, because a store that can be read and not written, as on a full disk, is not ready. The route is
+/// public, so at most one call a second writes.
 pub async fn check_store(platform: &Platform) -> Result<(), Error> {
     const KEPT_MS: u64 = 60_000;
     let operator = names::operator();

@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 use store::{DirectoryWrite, Lookup};
 use subtle::ConstantTimeEq;
 
-use crate::records::{ApiKey, Kept, RecordError, User, names, shelf};
+use crate::records::{ApiKey, Kept, RecordError, User, names, table};
 use crate::{Caller, Error, KeyProblem, Noun, ParameterError, Platform, Secret, UsedKey};
 
-pub use make::{KeyWish, NewKey, create};
+pub use make::{KeyRequest, NewKey, create};
 pub(crate) use make::{create_for, wish_of};
 pub use uses::{record_uses, run_record_uses};
 
@@ -55,8 +55,8 @@ pub async fn authenticate(platform: &Platform, presented: &Secret<String>) -> Re
     // The directory may run ahead of the record that makes the key valid, or outlive it.
     let tenant = names::tenant(&holder.user);
     let (key, operator) = (holder.key.as_str(), names::operator());
-    let key = shelf::find::<ApiKey>(&*platform.store, &tenant, Lookup::Id(key));
-    let user = shelf::find::<User>(&*platform.store, &operator, Lookup::Id(holder.user.as_str()));
+    let key = table::find::<ApiKey>(&*platform.store, &tenant, Lookup::Id(key));
+    let user = table::find::<User>(&*platform.store, &operator, Lookup::Id(holder.user.as_str()));
     let (Some(key), Some(user)) = (key.await?, user.await?) else {
         return Err(KeyProblem::Unknown.into());
     };
@@ -72,7 +72,7 @@ pub async fn authenticate(platform: &Platform, presented: &Secret<String>) -> Re
 }
 
 pub async fn list(caller: &Caller, platform: &Platform) -> Result<Vec<ApiKey>, Error> {
-    let keys = shelf::list_all::<ApiKey>(&*platform.store, &caller.tenant).await?;
+    let keys = table::list_all::<ApiKey>(&*platform.store, &caller.tenant).await?;
     let with_use = |mut key: ApiKey| {
         key.last_used_at = key.last_used_at.max(platform.key_uses().last(&key.id));
         key
@@ -83,9 +83,9 @@ pub async fn list(caller: &Caller, platform: &Platform) -> Result<Vec<ApiKey>, E
 pub async fn rename(caller: &Caller, platform: &Platform, id: &str, name: Option<String>) -> Result<ApiKey, Error> {
     check_name(name.as_deref())?;
     let mut kept = find_own(caller, platform, id).await?;
-    let unchanged = shelf::unchanged(&kept);
+    let unchanged = table::unchanged(&kept);
     kept.record.name = name;
-    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(shelf::put(&kept.record)?)).await?;
+    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(table::put(&kept.record)?)).await?;
     Ok(kept.record)
 }
 
@@ -99,14 +99,14 @@ pub async fn revoke(caller: &Caller, platform: &Platform, id: &str) -> Result<()
 }
 
 async fn remove(caller: &Caller, platform: &Platform, key: &ApiKey) -> Result<(), Error> {
-    platform.store.commit(platform.batch(&caller.tenant).then(shelf::delete(key))).await?;
+    platform.store.commit(platform.batch(&caller.tenant).then(table::delete(key))).await?;
     platform.store.write_directory(DirectoryWrite::Remove { key: names::api_key(&key.hash) }).await?;
     Ok(())
 }
 
 /// A key of the caller that may do nothing which the caller may not: others it neither renames nor revokes.
 async fn find_own(caller: &Caller, platform: &Platform, id: &str) -> Result<Kept<ApiKey>, Error> {
-    let found = shelf::find::<ApiKey>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let found = table::find::<ApiKey>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let found = found.ok_or_else(|| Error::not_found(Noun::Key, id))?;
     caller.require_all(&caller.effective(found.record.scopes.as_ref()))?;
     Ok(found)

@@ -1,4 +1,4 @@
-//! Components that everybody may use, under keys that are unique in the whole registry.
+//! Components that all users may use, under keys that are unique in the whole registry.
 //!
 //! They are the operator's own saved components. A source keeps the version it was deployed from: publishing again
 //! moves the key, and unpublishing takes it away, without touching what runs.
@@ -6,7 +6,7 @@
 use store::Lookup;
 
 use super::code::{self, CodeRequest};
-use crate::records::{Component, Kept, names, shelf};
+use crate::records::{Component, Kept, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
 pub async fn find(platform: &Platform, key: &str) -> Result<Component, Error> {
@@ -29,14 +29,14 @@ pub async fn publish(caller: &Caller, platform: &Platform, request: CodeRequest)
 pub async fn unpublish(caller: &Caller, platform: &Platform, key: &str) -> Result<(), Error> {
     caller.require_admin()?;
     let mut kept = holder(platform, key).await?;
-    let unchanged = shelf::unchanged(&kept);
+    let unchanged = table::unchanged(&kept);
     kept.record.holds_key = false;
-    let batch = platform.batch(&names::operator()).require(unchanged).then(shelf::put(&kept.record)?);
+    let batch = platform.batch(&names::operator()).require(unchanged).then(table::put(&kept.record)?);
     platform.store.commit(batch).await?;
     Ok(())
 }
 
 async fn holder(platform: &Platform, key: &str) -> Result<Kept<Component>, Error> {
-    let found = shelf::find::<Component>(&*platform.store, &names::operator(), Lookup::Alias(key)).await?;
+    let found = table::find::<Component>(&*platform.store, &names::operator(), Lookup::Alias(key)).await?;
     found.ok_or_else(|| Error::not_found(Noun::RegistryComponent, key))
 }

@@ -16,7 +16,7 @@ use super::sources::{self, SourceRun};
 use super::users::check_quota;
 use crate::invoke::{Content, Offline, Owner, ReplySlot, read_recording, shown_reply, usage_operations};
 use crate::ports::{Priority, Program, Replay, ReplayMode, RunLimits, Task};
-use crate::records::{Recording, Tape, shelf};
+use crate::records::{Recording, Tape, table};
 use crate::{Caller, Error, Noun, Platform};
 
 /// Recordings that one shadow run goes through.
@@ -122,14 +122,14 @@ pub async fn retry(caller: &Caller, platform: &Platform, run_id: &str) -> Result
 
 /// What a recorded run was given; none when it was not recorded.
 pub(super) async fn input(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Option<Value>, Error> {
-    match shelf::find::<Tape>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await? {
+    match table::find::<Tape>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await? {
         Some(kept) => Ok(Some(read_recording(platform, &caller.tenant, &kept.record)?.input())),
         None => Ok(None),
     }
 }
 
 async fn find(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Recording, Error> {
-    let found = shelf::find::<Recording>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await?;
+    let found = table::find::<Recording>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await?;
     match found {
         Some(kept) => Ok(kept.record),
         // Tells apart what never was and what was not recorded.
@@ -141,7 +141,7 @@ async fn find(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Reco
 }
 
 async fn content(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Content, Error> {
-    let found = shelf::find::<Tape>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await?;
+    let found = table::find::<Tape>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await?;
     let kept = found.ok_or_else(|| Error::not_found(Noun::Recording, run_id))?;
     read_recording(platform, &caller.tenant, &kept.record)
 }
@@ -154,7 +154,7 @@ async fn of_emitter(
     count: usize,
 ) -> Result<Vec<Recording>, Error> {
     let page = Page::newest(LOOKED_THROUGH);
-    let listed = shelf::list::<Recording>(&*platform.store, &caller.tenant, page).await?;
+    let listed = table::list::<Recording>(&*platform.store, &caller.tenant, page).await?;
     let of_emitter = listed.items.into_iter().map(|kept| kept.record).filter(|one| one.emitter_id == emitter);
     Ok(of_emitter.take(count).collect())
 }
@@ -213,7 +213,7 @@ impl ShadowView {
 /// Of a source that is deleted.
 pub(super) async fn delete_of(tenant: &Tenant, platform: &Platform, emitter: &str) -> Result<(), Error> {
     let page = Page::newest(LOOKED_THROUGH);
-    let listed = shelf::list::<Recording>(&*platform.store, tenant, page).await?;
+    let listed = table::list::<Recording>(&*platform.store, tenant, page).await?;
     let mut batch = platform.batch(tenant);
     for kept in listed.items.iter().filter(|kept| kept.record.emitter_id == emitter) {
         batch.operations.extend(crate::invoke::delete_recording(&kept.record));

@@ -10,7 +10,7 @@ use store::Tenant;
 
 use super::first_start;
 use crate::invoke::RECORDING_FIELD;
-use crate::records::shelf::{self, Kept};
+use crate::records::table::{self, Kept};
 use crate::records::{Account, Source, Stored, Tape, User, Webhook, Workflow, names};
 use crate::vault::{Context, Sealed};
 use crate::{Caller, Error, Platform, sealed_props};
@@ -39,7 +39,7 @@ pub async fn rotate(caller: &Caller, platform: &Platform, resume: bool) -> Resul
 
 /// How many secrets were wrapped anew. Safe to repeat: what is under the current key is left alone.
 pub async fn rewrap_all(platform: &Platform) -> Result<usize, Error> {
-    let users = shelf::list_all::<User>(&*platform.store, &names::operator()).await?;
+    let users = table::list_all::<User>(&*platform.store, &names::operator()).await?;
     let mut count = 0;
     for user in users {
         count += rewrap_tenant(platform, &user.record.id).await?;
@@ -50,29 +50,29 @@ pub async fn rewrap_all(platform: &Platform) -> Result<usize, Error> {
 async fn rewrap_tenant(platform: &Platform, user: &UserId) -> Result<usize, Error> {
     let tenant = names::tenant(user);
     let accounts = rewrap_kind(platform, &tenant, |account: &mut Account| {
-        Some((Place::of(&account.id, "credentials"), &mut account.credentials))
+        Some((SecretLocation::of(&account.id, "credentials"), &mut account.credentials))
     });
     let webhooks = rewrap_kind(platform, &tenant, |webhook: &mut Webhook| {
-        Some((Place::of(&webhook.id, "signing_secret"), &mut webhook.signing_secret))
+        Some((SecretLocation::of(&webhook.id, "signing_secret"), &mut webhook.signing_secret))
     });
     let previous = rewrap_kind(platform, &tenant, |webhook: &mut Webhook| {
         let secret = &mut webhook.previous_secret.as_mut()?.secret;
-        Some((Place::of(&webhook.id, "signing_secret"), secret))
+        Some((SecretLocation::of(&webhook.id, "signing_secret"), secret))
     });
     let sources = rewrap_kind(platform, &tenant, |source: &mut Source| {
-        Some((Place::of(&source.id, sealed_props::FIELD), source.revision.secrets.as_mut()?))
+        Some((SecretLocation::of(&source.id, sealed_props::FIELD), source.revision.secrets.as_mut()?))
     });
     let workflows = rewrap_kind(platform, &tenant, |workflow: &mut Workflow| {
-        Some((Place::of(&workflow.id, sealed_props::FIELD), workflow.secrets.as_mut()?))
+        Some((SecretLocation::of(&workflow.id, sealed_props::FIELD), workflow.secrets.as_mut()?))
     });
     let tapes = rewrap_kind(platform, &tenant, |tape: &mut Tape| {
-        Some((Place::of(&tape.run_id, RECORDING_FIELD), &mut tape.sealed))
+        Some((SecretLocation::of(&tape.run_id, RECORDING_FIELD), &mut tape.sealed))
     });
     Ok(tapes.await? + accounts.await? + webhooks.await? + previous.await? + sources.await? + workflows.await?)
 }
 
-/// Where a secret belongs, owned: the record it is in is borrowed for writing.
-struct Place {
+/// Where a secret is stored, owned: the record it is in is borrowed for writing.
+struct SecretLocation {
     record: String,
     field: &'static str,
 }
@@ -80,16 +80,16 @@ struct Place {
 async fn rewrap_kind<R: Stored + Clone + Sync>(
     platform: &Platform,
     tenant: &Tenant,
-    secret: impl Fn(&mut R) -> Option<(Place, &mut Sealed)> + Send,
+    secret: impl Fn(&mut R) -> Option<(SecretLocation, &mut Sealed)> + Send,
 ) -> Result<usize, Error> {
     let mut count = 0;
     for _ in 0..TRIES {
         let mut has_changed = false;
-        for mut kept in shelf::list_all::<R>(&*platform.store, tenant).await? {
-            let Some((place, sealed)) = secret(&mut kept.record) else {
+        for mut kept in table::list_all::<R>(&*platform.store, tenant).await? {
+            let Some((location, sealed)) = secret(&mut kept.record) else {
                 continue;
             };
-            let Some(rewrapped) = platform.vault.rewrap(place.context(tenant), sealed)? else {
+            let Some(rewrapped) = platform.vault.rewrap(location.context(tenant), sealed)? else {
                 continue;
             };
             *sealed = rewrapped;
@@ -107,14 +107,14 @@ async fn rewrap_kind<R: Stored + Clone + Sync>(
 }
 
 async fn put<R: Stored + Sync>(platform: &Platform, tenant: &Tenant, kept: &Kept<R>) -> Result<(), Error> {
-    let batch = platform.batch(tenant).require(shelf::unchanged(kept)).then(shelf::put(&kept.record)?);
+    let batch = platform.batch(tenant).require(table::unchanged(kept)).then(table::put(&kept.record)?);
     platform.store.commit(batch).await?;
     Ok(())
 }
 
-// === impl Place ===
+// === impl SecretLocation ===
 
-impl Place {
+impl SecretLocation {
     fn of(record: &impl ToString, field: &'static str) -> Self {
         Self { record: record.to_string(), field }
     }

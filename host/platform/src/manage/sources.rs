@@ -18,7 +18,7 @@ use store::Lookup;
 
 use super::configure;
 use crate::paging::{PageOf, page};
-use crate::records::{Kept, Source, shelf};
+use crate::records::{Kept, Source, table};
 use crate::{Caller, Error, Noun, Platform};
 
 pub(super) use create::change_ms;
@@ -78,6 +78,6 @@ pub fn view(caller: &Caller, platform: &Platform, source: Source) -> SourceView 
 }
 
 pub(super) async fn kept(caller: &Caller, platform: &Platform, id: &str) -> Result<Kept<Source>, Error> {
-    let found = shelf::find::<Source>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let found = table::find::<Source>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     found.ok_or_else(|| Error::not_found(Noun::Source, id))
 }

@@ -1,4 +1,4 @@
-//! Who listens to whom: subscriptions, and wishes to be subscribed to what is created later.
+//! Subscriptions, and auto-subscriptions to emitters that are created later.
 
 use domain::ids::{EmitterId, ListenerId, SubscriptionId};
 use domain::subscriptions::{self as rules, EmitterPattern, EventName, Subscription as Rule};
@@ -7,7 +7,7 @@ use store::{Lookup, Op, Tenant};
 
 use super::{sources, webhooks, workflows};
 use crate::paging::count;
-use crate::records::{AutoSubscription, Subscription, shelf};
+use crate::records::{AutoSubscription, Subscription, table};
 use crate::{Caller, Error, Noun, Platform};
 
 #[derive(Debug, Serialize)]
@@ -36,7 +36,7 @@ pub async fn create(caller: &Caller, platform: &Platform, wanted: Wanted) -> Res
     }
     check_listener(caller, platform, &listener).await?;
     let identity = Subscription::identity(&emitter, &listener, &event_name);
-    if let Some(kept) = shelf::find(&*platform.store, &caller.tenant, Lookup::Alias(&identity)).await? {
+    if let Some(kept) = table::find(&*platform.store, &caller.tenant, Lookup::Alias(&identity)).await? {
         return Ok(kept.record);
     }
     let limit = platform.config.subscriptions_per_account;
@@ -45,11 +45,11 @@ pub async fn create(caller: &Caller, platform: &Platform, wanted: Wanted) -> Res
     }
     let id = SubscriptionId::from_random(platform.entropy.bytes());
     let new = Subscription(Rule { id, emitter_id: emitter, listener_id: listener, event_name });
-    match platform.store.commit(platform.batch(&caller.tenant).then(shelf::put(&new)?)).await {
+    match platform.store.commit(platform.batch(&caller.tenant).then(table::put(&new)?)).await {
         Ok(_) => Ok(new),
         // The same one was made in this moment: theirs is as good as ours.
         Err(store::CommitError::Conflict { .. }) => {
-            let found = shelf::find(&*platform.store, &caller.tenant, Lookup::Alias(&identity)).await?;
+            let found = table::find(&*platform.store, &caller.tenant, Lookup::Alias(&identity)).await?;
             found.map(|kept| kept.record).ok_or(Error::Changed)
         }
         Err(error) => Err(error.into()),
@@ -57,15 +57,15 @@ pub async fn create(caller: &Caller, platform: &Platform, wanted: Wanted) -> Res
 }
 
 pub async fn list(caller: &Caller, platform: &Platform) -> Result<Vec<Subscription>, Error> {
-    let all = shelf::list_all::<Subscription>(&*platform.store, &caller.tenant).await?;
+    let all = table::list_all::<Subscription>(&*platform.store, &caller.tenant).await?;
     Ok(all.into_iter().map(|kept| kept.record).collect())
 }
 
 pub async fn delete(caller: &Caller, platform: &Platform, wanted: &Wanted) -> Result<(), Error> {
     let identity = Subscription::identity(&wanted.emitter, &wanted.listener, &wanted.event_name);
-    let found = shelf::find::<Subscription>(&*platform.store, &caller.tenant, Lookup::Alias(&identity)).await?;
+    let found = table::find::<Subscription>(&*platform.store, &caller.tenant, Lookup::Alias(&identity)).await?;
     let found = found.ok_or_else(|| Error::not_found(Noun::Subscription, &identity))?;
-    platform.store.commit(platform.batch(&caller.tenant).then(shelf::delete(&found.record))).await?;
+    platform.store.commit(platform.batch(&caller.tenant).then(table::delete(&found.record))).await?;
     Ok(())
 }
 
@@ -80,7 +80,7 @@ pub async fn create_auto(
         rules::AutoSubscription::new(event_name, listener).map_err(|error| Error::parameter("event_name", error))?;
     check_listener(caller, platform, &rule.listener_id).await?;
     let identity = AutoSubscription::identity(&rule);
-    if let Some(kept) = shelf::find(&*platform.store, &caller.tenant, Lookup::Alias(&identity)).await? {
+    if let Some(kept) = table::find(&*platform.store, &caller.tenant, Lookup::Alias(&identity)).await? {
         return Ok(kept.record);
     }
     /// Each costs one subscription for every source created later.
@@ -89,12 +89,12 @@ pub async fn create_auto(
         return Err(Error::TooMany { noun: Noun::AutoSubscription, limit: LIMIT });
     }
     let new = AutoSubscription { id: SubscriptionId::from_random(platform.entropy.bytes()), rule };
-    platform.store.commit(platform.batch(&caller.tenant).then(shelf::put(&new)?)).await?;
+    platform.store.commit(platform.batch(&caller.tenant).then(table::put(&new)?)).await?;
     Ok(new)
 }
 
 pub async fn list_auto(caller: &Caller, platform: &Platform) -> Result<Vec<AutoSubscription>, Error> {
-    let all = shelf::list_all::<AutoSubscription>(&*platform.store, &caller.tenant).await?;
+    let all = table::list_all::<AutoSubscription>(&*platform.store, &caller.tenant).await?;
     Ok(all.into_iter().map(|kept| kept.record).collect())
 }
 
@@ -108,9 +108,9 @@ pub async fn delete_auto(
     let rule =
         rules::AutoSubscription::new(event_name, listener).map_err(|error| Error::parameter("event_name", error))?;
     let identity = AutoSubscription::identity(&rule);
-    let found = shelf::find::<AutoSubscription>(&*platform.store, &caller.tenant, Lookup::Alias(&identity)).await?;
+    let found = table::find::<AutoSubscription>(&*platform.store, &caller.tenant, Lookup::Alias(&identity)).await?;
     let found = found.ok_or_else(|| Error::not_found(Noun::AutoSubscription, &identity))?;
-    platform.store.commit(platform.batch(&caller.tenant).then(shelf::delete(&found.record))).await?;
+    platform.store.commit(platform.batch(&caller.tenant).then(table::delete(&found.record))).await?;
     Ok(())
 }
 
@@ -129,7 +129,7 @@ pub(super) async fn subscribe_new_emitter(
                 listener_id: auto.rule.listener_id,
                 event_name: auto.rule.event_name,
             });
-            operations.push(shelf::put(&subscription)?);
+            operations.push(table::put(&subscription)?);
         }
     }
     Ok(operations)
@@ -138,12 +138,12 @@ pub(super) async fn subscribe_new_emitter(
 /// Ends every subscription from or to something that goes away.
 pub(super) async fn unsubscribe_operations(tenant: &Tenant, platform: &Platform, id: &str) -> Result<Vec<Op>, Error> {
     let is_about = |rule: &Rule| rule.emitter_id.as_str() == id || rule.listener_id.as_str() == id;
-    let subscriptions = shelf::list_all::<Subscription>(&*platform.store, tenant).await?;
+    let subscriptions = table::list_all::<Subscription>(&*platform.store, tenant).await?;
     let subscriptions = subscriptions.iter().map(|kept| &kept.record);
-    let ended = subscriptions.filter(|subscription| is_about(&subscription.0)).map(shelf::delete);
-    let autos = shelf::list_all::<AutoSubscription>(&*platform.store, tenant).await?;
+    let ended = subscriptions.filter(|subscription| is_about(&subscription.0)).map(table::delete);
+    let autos = table::list_all::<AutoSubscription>(&*platform.store, tenant).await?;
     let autos = autos.iter().map(|kept| &kept.record);
-    let autos = autos.filter(|auto| auto.rule.listener_id.as_str() == id).map(shelf::delete);
+    let autos = autos.filter(|auto| auto.rule.listener_id.as_str() == id).map(table::delete);
     Ok(ended.chain(autos).collect())
 }
 

@@ -25,7 +25,7 @@ use crate::manage::sources::{CreateSource, create};
 use crate::records::Source;
 use crate::{Caller, Error};
 
-/// A world and somebody in it.
+/// A platform on fakes, and an admin as its caller.
 async fn world() -> (World, Caller) {
     let world = World::default();
     let caller = world.admin().await;

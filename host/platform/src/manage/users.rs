@@ -9,9 +9,9 @@ use domain::users::{Plan, Quotas, Role, Usage, day_start_ms};
 use serde::Serialize;
 use store::{DirectoryWrite, Lookup, Tenant};
 
-use super::keys::{self, KeyWish, NewKey};
+use super::keys::{self, KeyRequest, NewKey};
 use crate::paging::{PageOf, page};
-use crate::records::{User, names, shelf};
+use crate::records::{User, names, table};
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
 
 pub use delete::delete;
@@ -122,15 +122,15 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 
 pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<User, Error> {
     caller.require_admin()?;
-    let found = shelf::find::<User>(&*platform.store, &names::operator(), Lookup::Id(id)).await?;
+    let found = table::find::<User>(&*platform.store, &names::operator(), Lookup::Id(id)).await?;
     Ok(found.ok_or_else(|| Error::not_found(Noun::User, id))?.record)
 }
 
-/// Somebody by their id or name, for an operator who acts for them.
+/// A user by id or name, as the caller of an operator who acts for them.
 pub async fn on_behalf_of(platform: &Platform, name_or_id: &str) -> Result<Caller, Error> {
     let claimed = platform.store.look_up(&names::username(name_or_id)).await?;
     let id = claimed.and_then(|id| String::from_utf8(id.to_vec()).ok()).unwrap_or_else(|| name_or_id.to_owned());
-    let found = shelf::find::<User>(&*platform.store, &names::operator(), Lookup::Id(&id)).await?;
+    let found = table::find::<User>(&*platform.store, &names::operator(), Lookup::Id(&id)).await?;
     let user = found.ok_or_else(|| Error::not_found(Noun::User, name_or_id))?.record;
     Ok(Caller::new(user, Secret::new(String::new()), None))
 }
@@ -140,7 +140,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewUser) -> Resul
     caller.require_admin()?;
     check_role(caller, Some(new.role))?;
     let user = create_user(platform, UserId::from_random(platform.entropy.bytes()), new).await?;
-    let key = keys::create_for(platform, &user.id, KeyWish::default(), None).await?;
+    let key = keys::create_for(platform, &user.id, KeyRequest::default(), None).await?;
     Ok((user, key))
 }
 
@@ -148,23 +148,23 @@ pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: User
     caller.require_admin()?;
     check_role(caller, change.role)?;
     let operator = names::operator();
-    let found = shelf::find::<User>(&*platform.store, &operator, Lookup::Id(id)).await?;
+    let found = table::find::<User>(&*platform.store, &operator, Lookup::Id(id)).await?;
     let mut kept = found.ok_or_else(|| Error::not_found(Noun::User, id))?;
-    // The last admin would lock everybody out.
+    // The last admin could not be restored through the API.
     if kept.record.id == caller.user.id && change.role == Some(Role::Member) {
         return Err(Error::OwnRole);
     }
-    let unchanged = shelf::unchanged(&kept);
+    let unchanged = table::unchanged(&kept);
     let user = &mut kept.record;
     user.role = change.role.unwrap_or(user.role);
     user.plan = change.plan.unwrap_or(user.plan);
     user.updated_at = platform.clock.now_seconds();
-    platform.store.commit(platform.batch(&operator).require(unchanged).then(shelf::put(&kept.record)?)).await?;
+    platform.store.commit(platform.batch(&operator).require(unchanged).then(table::put(&kept.record)?)).await?;
     Ok(kept.record)
 }
 
 /// A further key for a user who lost theirs. It does nothing that the key in use does not.
-pub async fn create_key(caller: &Caller, platform: &Platform, id: &str, wish: KeyWish) -> Result<NewKey, Error> {
+pub async fn create_key(caller: &Caller, platform: &Platform, id: &str, wish: KeyRequest) -> Result<NewKey, Error> {
     let user = find(caller, platform, id).await?;
     keys::create_for(platform, &user.id, keys::wish_of(caller, platform, wish)?, None).await
 }
@@ -207,7 +207,7 @@ pub(super) async fn create_user(platform: &Platform, id: UserId, new: NewUser) -
     let NewUser { username, email, role, quotas } = new;
     let user = User { id, username, email, role, plan: Plan::Free { quotas }, created_at: now, updated_at: now };
     let operator = names::operator();
-    platform.store.commit(platform.batch(&operator).then(shelf::put(&user)?)).await?;
+    platform.store.commit(platform.batch(&operator).then(table::put(&user)?)).await?;
     Ok(user)
 }
 

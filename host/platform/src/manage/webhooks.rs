@@ -8,7 +8,7 @@ use store::Lookup;
 
 use super::subscriptions;
 use crate::paging::{PageOf, count, page};
-use crate::records::{PreviousSecret, Webhook, shelf};
+use crate::records::{PreviousSecret, Webhook, table};
 use crate::vault::Context;
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
 
@@ -85,7 +85,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewWebhook) -> Re
         created_at: now,
         updated_at: now,
     };
-    platform.store.commit(platform.batch(&caller.tenant).then(shelf::put(&webhook)?)).await?;
+    platform.store.commit(platform.batch(&caller.tenant).then(table::put(&webhook)?)).await?;
     Ok(Created { webhook, signing_secret: secret })
 }
 
@@ -94,18 +94,18 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 }
 
 pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<Webhook, Error> {
-    let found = shelf::find::<Webhook>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let found = table::find::<Webhook>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     Ok(found.ok_or_else(|| Error::not_found(Noun::Webhook, id))?.record)
 }
 
 /// Its subscriptions and its signing secret stay.
 pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: UpdateWebhook) -> Result<Webhook, Error> {
-    let found = shelf::find::<Webhook>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let found = table::find::<Webhook>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let mut kept = found.ok_or_else(|| Error::not_found(Noun::Webhook, id))?;
     let UpdateWebhook { url, name, description, active } = change;
     check_text("name", name.as_deref())?;
     check_text("description", description.as_deref())?;
-    let unchanged = shelf::unchanged(&kept);
+    let unchanged = table::unchanged(&kept);
     let webhook = &mut kept.record;
     if let Some(url) = url {
         webhook.url = parse_url(platform, &url)?;
@@ -119,7 +119,7 @@ pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: Upda
         webhook.is_active = is_active;
     }
     webhook.updated_at = platform.clock.now_seconds();
-    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(shelf::put(&kept.record)?)).await?;
+    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(table::put(&kept.record)?)).await?;
     Ok(kept.record)
 }
 
@@ -134,24 +134,24 @@ pub async fn rotate_secret(
     if overlap_seconds > OVERLAP_SECONDS_MAXIMUM {
         return Err(Error::expected("overlap_seconds", "at most 2592000, which is 30 days"));
     }
-    let found = shelf::find::<Webhook>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let found = table::find::<Webhook>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let mut kept = found.ok_or_else(|| Error::not_found(Noun::Webhook, id))?;
     let secret = Secret::new(SigningSecret::from_random(platform.entropy.bytes()).reveal());
     let sealed = platform.vault.seal(signing_context(caller, &kept.record.id), secret.expose().as_bytes())?;
-    let unchanged = shelf::unchanged(&kept);
+    let unchanged = table::unchanged(&kept);
     let (webhook, now) = (&mut kept.record, platform.clock.now_seconds());
     let previous = std::mem::replace(&mut webhook.signing_secret, sealed);
     let expires_at = now.saturating_add(overlap_seconds);
     webhook.previous_secret = (overlap_seconds > 0).then_some(PreviousSecret { secret: previous, expires_at });
     webhook.updated_at = now;
-    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(shelf::put(&kept.record)?)).await?;
+    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(table::put(&kept.record)?)).await?;
     Ok(Created { webhook: kept.record, signing_secret: secret })
 }
 
 /// Its subscriptions go with it.
 pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
     let webhook = find(caller, platform, id).await?;
-    let mut batch = platform.batch(&caller.tenant).then(shelf::delete(&webhook));
+    let mut batch = platform.batch(&caller.tenant).then(table::delete(&webhook));
     batch.operations.extend(subscriptions::unsubscribe_operations(&caller.tenant, platform, id).await?);
     platform.store.commit(batch).await?;
     Ok(())

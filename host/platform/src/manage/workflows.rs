@@ -9,7 +9,7 @@ use store::Lookup;
 
 use super::events::{EventQuery, EventSummary, summaries};
 use crate::paging::{PageOf, page};
-use crate::records::{Workflow, names, shelf};
+use crate::records::{Workflow, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
 pub use create::{NewStep, NewWorkflow, create};
@@ -28,7 +28,7 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 }
 
 pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<Workflow, Error> {
-    let found = shelf::find::<Workflow>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let found = table::find::<Workflow>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     Ok(found.ok_or_else(|| Error::not_found(Noun::Workflow, id))?.record)
 }
 

@@ -1,4 +1,4 @@
-//! From what a user sent to a table of modules.
+//! The port of the linker: from a component's source to a table of modules.
 
 use std::collections::BTreeMap;
 

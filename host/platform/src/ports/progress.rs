@@ -1,4 +1,4 @@
-//! How far a deploy is, for whoever follows it: packages take seconds when nobody had them before.
+//! The progress of a deploy, for the client that waits: packages that are not cached take seconds.
 //!
 //! The listener belongs to the task that deploys and is found there, so that nothing between the request and the linker
 //! has to hand it on. Without a listener, reports go nowhere.
@@ -44,6 +44,6 @@ pub async fn listen<T>(listener: Listener, work: impl Future<Output = T>) -> T {
 }
 
 pub fn report(progress: Progress) {
-    // Nobody listens, mostly.
+    // Most deploys have no listener.
     let _ = LISTENER.try_with(|listener| listener(progress));
 }

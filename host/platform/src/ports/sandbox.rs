@@ -158,7 +158,7 @@ impl Call {
     }
 }
 
-/// A call as it crosses the wall. Every run is written once, so nothing of it is copied first.
+/// A call as the guest gets it. It is serialised once for each run, so it borrows everything.
 #[derive(Serialize)]
 struct Written<'a> {
     #[serde(flatten)]
@@ -197,7 +197,7 @@ struct Environment<'a> {
 // === impl RunLimits ===
 
 impl RunLimits {
-    /// For a run that somebody waits for, such as an HTTP request.
+    /// For a run that a client waits for, such as an HTTP request.
     pub fn interactive(limits: &Limits) -> Self {
         Self::with_deadline(limits, limits.http_deadline_ms)
     }

@@ -1,11 +1,11 @@
-//! What a run needs from the rest of the house, while it runs.
+//! The services of a run: what its host functions need from the platform.
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use domain::outcome::{LogLine, Write};
 
-/// The platform behind the wall, for one run. Outbound requests are not here: the adapter sends them through the one
-/// door itself.
+/// The platform's side of the host functions, for one run. Outbound requests are not here: the adapter sends them through
+/// the egress client itself.
 ///
 /// Implementers are trusted; what arrives has been checked against the run's limits. An error from here is our
 /// failure: the run ends and [`Sandbox::run`](super::Sandbox::run) returns it.
@@ -30,7 +30,7 @@ pub trait RunServices: Send + Sync {
     /// Takes the answer to the triggering request. Called at most once in a run.
     fn reply(&self, reply: Reply);
 
-    /// Sees every log line as it is written, for those who follow along.
+    /// Is called with every log line as it is written, for live logs.
     fn observe(&self, line: &LogLine);
 }
 

@@ -1,10 +1,10 @@
 //! Tests of programs.
 
-use super::{Arc, Held, Program};
+use super::{Arc, Program, ProgramCache};
 
 #[test]
 fn the_oldest_program_makes_room_when_the_bytes_are_used_up() {
-    let mut held = Held::default();
+    let mut held = ProgramCache::default();
     // One byte of path and nine of source each.
     let program = || Arc::new(Program::single("p", "x".repeat(9)));
 

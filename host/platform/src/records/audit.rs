@@ -13,7 +13,7 @@ const VERSION: u32 = 1;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// Whose account it was; none for the operator acting for the installation.
+    /// The account that made the request; none for the operator.
     pub user_id: Option<UserId>,
     pub username: Option<String>,
     #[serde(flatten)]

@@ -1,4 +1,4 @@
-//! How the entries of an emitter's streams are stored.
+//! The stored form of the entries of an emitter's streams.
 
 use bytes::Bytes;
 use serde::Serialize;

@@ -21,7 +21,7 @@ pub enum Job {
     EndChange { source: SourceId, until_ms: u64 },
     /// Removes code that a source no longer runs, unless something else does.
     CollectCode { component: ComponentId, program: String },
-    /// Clears what an account had that is gone; it lies with the operator.
+    /// Deletes the data of a deleted account. Queued for the operator's tenant.
     ForgetUser { user: UserId, username: String, email: String },
 }
 

@@ -52,7 +52,7 @@ pub struct Revision {
     pub secret_props: Vec<String>,
 }
 
-/// Whose component it is.
+/// Whether the component is the tenant's own or of the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -60,7 +60,7 @@ pub enum Origin {
     Registry,
 }
 
-/// Whether somebody is changing the source right now. The time bounds a change whose host died.
+/// Whether a request is changing the source right now. The time bounds a change whose host died.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum Phase {

@@ -1,4 +1,4 @@
-//! Who listens to whom.
+//! Subscriptions: which listener gets the events of which emitter.
 
 use domain::ids::SubscriptionId;
 use domain::subscriptions as rules;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use store::{Enqueue, Op};
 
-use super::{Event, Job, RecordError, Stored, decode_as, encode_as, shelf};
+use super::{Event, Job, RecordError, Stored, decode_as, encode_as, table};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "job", rename_all = "snake_case")]
@@ -112,7 +112,7 @@ impl Acceptance {
     pub(crate) fn accept(&self, due_ms: u64, held_until_ms: Option<u64>) -> Result<[Op; 2], RecordError> {
         let payload = Work::Accepted { acceptance: self.id.clone() }.encode()?;
         let run = Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms });
-        Ok([shelf::put(self)?, run])
+        Ok([table::put(self)?, run])
     }
 }
 

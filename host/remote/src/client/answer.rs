@@ -1,11 +1,11 @@
-//! What an answer that is no success means.
+//! Turns a response that is no success into an error.
 
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 
 use crate::error::Error;
 
-/// Reads the error out of a response, whoever gave it.
+/// Reads the error out of a response, from the server or from a proxy before it.
 pub(super) async fn refusal(url: &str, response: Response) -> Error {
     let status = response.status();
     if status.is_redirection() {
@@ -36,6 +36,6 @@ pub(super) fn cause(error: &reqwest::Error) -> String {
         cause = next;
     }
     let text = cause.to_string();
-    // The operating system's own numbering helps nobody.
+    // Without the operating system's error number, which adds nothing to its text.
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }

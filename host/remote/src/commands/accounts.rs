@@ -34,7 +34,7 @@ pub enum Command {
         #[arg(required = true)]
         accounts: Vec<String>,
         #[command(flatten)]
-        manner: DeleteManner,
+        manner: DeleteOptions,
     },
 }
 
@@ -51,9 +51,9 @@ pub struct ConnectArguments {
     credentials: Option<PathBuf>,
 }
 
-/// How to go about it.
+/// Options of a deletion.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub struct DeleteManner {
+pub struct DeleteOptions {
     /// Do not ask
     #[arg(long, short = 'y')]
     pub yes: bool,
@@ -81,13 +81,13 @@ pub(super) async fn list(session: &Session) -> Result<(), Error> {
 }
 
 async fn connect(session: &Session, wanted: &ConnectArguments) -> Result<(), Error> {
-    // Before anybody types a secret.
+    // Before the user types a secret.
     let app = find::app(&session.client, &wanted.app).await?;
     let account: Account = session.client.post("accounts", &wanted.body(Some(&app))?).await?;
     print_connected(&session.output, &account)
 }
 
-async fn delete(session: &Session, wanted: &[String], manner: DeleteManner) -> Result<(), Error> {
+async fn delete(session: &Session, wanted: &[String], manner: DeleteOptions) -> Result<(), Error> {
     let all: Vec<Account> = session.client.all("users/me/accounts").await?;
     let accounts = choose(&all, wanted)?;
     manner.confirm(&accounts)?;
@@ -122,9 +122,9 @@ pub fn print_connected(output: &Output, account: &Account) -> Result<(), Error> 
     Ok(())
 }
 
-// === impl DeleteManner ===
+// === impl DeleteOptions ===
 
-impl DeleteManner {
+impl DeleteOptions {
     pub fn confirm(self, accounts: &[Account]) -> Result<(), Error> {
         if self.yes {
             return Ok(());

@@ -37,5 +37,5 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     for wanted in components {
         found.push(delete::Target::Component(find::own_component(&session.client, wanted).await?));
     }
-    delete::delete_all(&session, &found, delete::Manner { yes: *yes, ignore_hook_errors: false }).await
+    delete::delete_all(&session, &found, delete::DeleteOptions { yes: *yes, ignore_hook_errors: false }).await
 }

@@ -12,14 +12,14 @@ pub struct Arguments {
     #[arg(required = true, value_name = "SOURCE|COMPONENT")]
     targets: Vec<String>,
     #[command(flatten)]
-    manner: Manner,
+    manner: DeleteOptions,
     #[command(flatten)]
     pub(super) connection: Connection,
 }
 
-/// How to go about it.
+/// Options of a deletion.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub(super) struct Manner {
+pub(super) struct DeleteOptions {
     /// Do not ask
     #[arg(long, short = 'y')]
     pub(super) yes: bool,
@@ -48,7 +48,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
 }
 
 /// All were found before the first one is deleted: a typo deletes nothing. Sources go first, they hold components.
-pub(super) async fn delete_all(session: &Session, targets: &[Target], manner: Manner) -> Result<(), Error> {
+pub(super) async fn delete_all(session: &Session, targets: &[Target], manner: DeleteOptions) -> Result<(), Error> {
     if !manner.yes {
         let names: Vec<String> = targets.iter().map(Target::described).collect();
         ask::confirm(&format!("Delete {}?", names.join(", ")))?;

@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Error> {
         let path = arguments.folder.join(name);
         std::fs::write(&path, text).map_err(failed(&path))?;
     }
-    // Somebody's own settings stay as they are.
+    // Settings of the project that exist already stay as they are.
     match write_new(&arguments.folder.join("jsconfig.json"), EDITOR, false) {
         Ok(()) | Err(Error::Exists { .. }) => {}
         Err(error) => return Err(error),

@@ -164,7 +164,7 @@ async fn apps(session: &Session) -> Result<(), Error> {
         &session.output,
         &apps,
         &table,
-        "there are no apps; whoever runs the server registers them with `wellspring apps put`",
+        "there are no apps; the operator of the server registers them with `wellspring apps put`",
     )
 }
 

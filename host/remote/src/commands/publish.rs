@@ -8,7 +8,7 @@ use crate::session::Connection;
 pub struct PublishArguments {
     /// A file, or an address of one
     component: String,
-    /// Publish it to everybody on the server, under its key. Needs the key of an admin
+    /// Publish it to all users of the server, under its key. Needs the key of an admin
     #[arg(long)]
     registry: bool,
     #[command(flatten)]

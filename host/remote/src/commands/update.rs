@@ -101,8 +101,8 @@ async fn body(
     Ok(Value::Object(body))
 }
 
-/// The API replaces all props at once; whoever changes one keeps the others. Secrets come back as stars, and the server
-/// knows what stars stand for.
+/// The API replaces all props at once, so the current props are read first and the given ones put over them. A secret is
+/// read as stars, and the server keeps the stored value of a secret that is sent back as stars.
 async fn props(
     session: &Session,
     arguments: &Arguments,

@@ -74,7 +74,7 @@ fn an_update_of_nothing_is_wrong_usage() {
 }
 
 #[test]
-fn deleting_asks_and_where_nobody_can_be_asked_it_needs_yes() {
+fn deleting_asks_for_confirmation_and_without_a_terminal_needs_yes() {
     let fake = account();
     fake.text(&format!("DELETE /v1/sources/{HELLO}"), 204, "text/plain", "");
     fake.text(&format!("DELETE /v1/sources/{TICKER}"), 204, "text/plain", "");
@@ -83,7 +83,10 @@ fn deleting_asks_and_where_nobody_can_be_asked_it_needs_yes() {
     let unasked = machine.run(&["delete", "hello-world"]);
     assert_eq!(
         (unasked.code, unasked.stderr.as_str()),
-        (2, "error: nobody can be asked: Delete hello-world with all events?\nhint: add --yes\n")
+        (
+            2,
+            "error: this needs a confirmation, and there is no terminal to ask on: Delete hello-world with all events?\nhint: add --yes\n"
+        )
     );
     let typo = machine.run(&["delete", "hello-world", "tikcer", "--yes"]);
     assert_eq!(typo.code, 1);
@@ -228,7 +231,7 @@ fn a_component_of_a_source_is_deployed_before_it_is_run() {
 }
 
 #[test]
-fn publishing_saves_for_oneself_or_for_everybody() {
+fn publishing_saves_for_the_user_or_for_all_users() {
     let fake = account();
     fake.data("POST /v1/components", component(json!([])));
     fake.data("POST /v1/admin/registry", component(json!([])));

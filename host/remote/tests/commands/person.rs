@@ -13,7 +13,7 @@ use crate::world::{COMPONENT, HELLO, account, component, hello};
 
 /// A prompt throws away what was typed before it was ready, and nothing shows when that is. A person who sees that
 /// nothing happens types again.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Types at the prompts of a command, each time when the terminal shows what is waited for. Gives the exit code and
 /// what the terminal showed.
@@ -26,7 +26,7 @@ fn type_at(machine: &Machine, arguments: &str, dialogue: &[(&str, &str)]) -> (i3
     let (mut shown, mut typed) = (String::new(), "");
     let mut dialogue = dialogue.iter().peekable();
     loop {
-        match screen.recv_timeout(PATIENCE) {
+        match screen.recv_timeout(TIMEOUT) {
             Ok(chunk) => shown.push_str(&chunk),
             // It may have ended in this moment.
             Err(RecvTimeoutError::Timeout) => drop(keyboard.write_all(typed.as_bytes())),

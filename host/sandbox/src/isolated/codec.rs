@@ -1,6 +1,6 @@
 //! Bytes of a frame: whole numbers in little-endian order, and texts and lists with their length before them.
 //!
-//! A reader believes nothing: a length that the frame does not have is an error, and nothing is reserved for it in advance.
+//! Input is not trusted: a length beyond the frame is an error, and no memory is reserved by a length alone.
 
 use bytes::{Buf, Bytes};
 

@@ -29,7 +29,7 @@ const MOST_QUEUED_BYTES: usize = MAX_FRAME_BYTES + (16 << 20);
 /// Why there is no worker any more.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Ended {
-    #[error("it went away")]
+    #[error("it closed its socket")]
     Closed,
     #[error("it sent {0}")]
     Malformed(Malformed),
@@ -82,7 +82,7 @@ pub(super) struct Conversation {
 }
 
 /// What begins a run.
-pub(super) struct Beginning<'a> {
+pub(super) struct RunStart<'a> {
     pub(super) image: &'a Image,
     pub(super) now_ms: f64,
     pub(super) limits: &'a crate::limits::Limits,
@@ -144,7 +144,7 @@ impl Connection {
     }
 
     /// Starts a run, and tells the worker of the image first if it does not know it.
-    pub(super) fn begin(self: &Arc<Self>, beginning: &Beginning<'_>) -> Result<Conversation, BeginError> {
+    pub(super) fn begin(self: &Arc<Self>, beginning: &RunStart<'_>) -> Result<Conversation, BeginError> {
         let image = beginning.image.snapshot.id();
         let is_known = self.lock().images.get(&image).is_some();
         let files = if is_known { Vec::new() } else { image_files(beginning.image).map_err(BeginError::Files)? };

@@ -14,7 +14,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 pub(super) struct Group {
     name: String,
     state: Mutex<State>,
-    /// Held while a worker is started, so that all who need it wait for the same one.
+    /// Held while a worker is started, so that concurrent runs wait for the same one (single flight).
     starting: tokio::sync::Mutex<()>,
 }
 

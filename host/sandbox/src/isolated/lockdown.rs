@@ -17,7 +17,7 @@ const MOST_FILES: u64 = 1024;
 /// What the memory of a component is written to. A worker that builds nothing writes no file at all.
 const MOST_FILE_BYTES: u64 = 4 << 30;
 
-/// One of the walls, and why it is missing.
+/// One of the restrictions, and why it is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
     pub name: String,

@@ -1,4 +1,4 @@
-//! What is to be sent: frames are written one after the other into one buffer, and sent with as few system calls as possible.
+//! Buffers frames that are to be sent, so that they need few system calls.
 //!
 //! Sending never waits. While one thread is sending, frames of others gather and are sent together after it. What the socket
 //! does not take is sent by a task when there is room again. The buffer is bounded by what is asked for: every answer belongs

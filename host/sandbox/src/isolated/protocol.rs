@@ -1,4 +1,4 @@
-//! What host and worker say to each other, as frames on a socket pair.
+//! The protocol between host and worker: frames on a socket pair.
 //!
 //! The host is believed by the worker; the worker is not believed by the host. So what the worker sends is read against the
 //! limits of the run it is about, and `serve.rs` counts what comes in several frames.
@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::codec::{Decoder, Encoder, Malformed};
-use super::connection::Beginning;
+use super::connection::RunStart;
 use crate::limits::Limits;
 use crate::outcome::{Level, LogLine, Outcome, Thrown, Usage, Write};
 use crate::services::{FetchError, Reply};
@@ -123,7 +123,7 @@ pub(super) struct ResponseHead {
 
 /// What a worker says about one of its runs.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum WorkerMessage {
     DbGet {
         key: String,
     },
@@ -173,21 +173,21 @@ impl Frame {
     }
 
     /// What the worker says about a run, read against its limits.
-    pub(super) fn said(self, limits: &Limits) -> Result<Said, Malformed> {
+    pub(super) fn said(self, limits: &Limits) -> Result<WorkerMessage, Malformed> {
         let mut from = Decoder::new(self.body);
         let said = match self.kind {
-            to_host::DB_GET => Said::DbGet { key: from.text()? },
-            to_host::BEFORE_REQUEST => Said::BeforeRequest { writes: read_writes(&mut from)? },
-            to_host::CREDENTIALS => Said::Credentials { prop: from.text()? },
-            to_host::REPLY => Said::Reply(read_reply(&mut from, limits)?),
-            to_host::LOG => Said::Log(read_log(&mut from)?),
-            to_host::FETCH => Said::Fetch(Box::new(RequestHead::read(&mut from)?)),
-            to_host::UPLOAD => Said::Upload { request: from.u32()?, chunk: from.bytes()? },
-            to_host::UPLOADED => Said::Uploaded { request: from.u32()? },
-            to_host::READ => Said::Read { request: from.u32()? },
-            to_host::STOP_FETCH => Said::StopFetch { request: from.u32()? },
-            to_host::DONE => Said::Done(Box::new(outcome::read(&mut from, limits)?)),
-            to_host::FAILED => Said::Failed { reason: read_reason(&mut from)? },
+            to_host::DB_GET => WorkerMessage::DbGet { key: from.text()? },
+            to_host::BEFORE_REQUEST => WorkerMessage::BeforeRequest { writes: read_writes(&mut from)? },
+            to_host::CREDENTIALS => WorkerMessage::Credentials { prop: from.text()? },
+            to_host::REPLY => WorkerMessage::Reply(read_reply(&mut from, limits)?),
+            to_host::LOG => WorkerMessage::Log(read_log(&mut from)?),
+            to_host::FETCH => WorkerMessage::Fetch(Box::new(RequestHead::read(&mut from)?)),
+            to_host::UPLOAD => WorkerMessage::Upload { request: from.u32()?, chunk: from.bytes()? },
+            to_host::UPLOADED => WorkerMessage::Uploaded { request: from.u32()? },
+            to_host::READ => WorkerMessage::Read { request: from.u32()? },
+            to_host::STOP_FETCH => WorkerMessage::StopFetch { request: from.u32()? },
+            to_host::DONE => WorkerMessage::Done(Box::new(outcome::read(&mut from, limits)?)),
+            to_host::FAILED => WorkerMessage::Failed { reason: read_reason(&mut from)? },
             _ => return Err(Malformed("a frame of an unknown kind")),
         };
         from.end()?;
@@ -274,7 +274,7 @@ const MODES: [ReplayMode; 3] = [ReplayMode::Exact, ReplayMode::ByQuestion, Repla
 // === impl Start ===
 
 impl Start {
-    pub(super) fn write(to: &mut Encoder<'_>, image: u64, beginning: &Beginning<'_>) {
+    pub(super) fn write(to: &mut Encoder<'_>, image: u64, beginning: &RunStart<'_>) {
         to.u64(image);
         to.f64(beginning.now_ms);
         write_limits(to, beginning.limits);

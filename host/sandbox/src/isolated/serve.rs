@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use super::codec::Malformed;
 use super::connection::Conversation;
 use super::outbox::Outbox;
-use super::protocol::{RequestHead, ResponseHead, Said, to_worker, write_fetch_error, write_writes};
+use super::protocol::{RequestHead, ResponseHead, WorkerMessage, to_worker, write_fetch_error, write_writes};
 use super::tally::Tally;
 use crate::limits::Limits;
 use crate::outcome::{LogLine, Outcome, Write};
@@ -114,42 +114,44 @@ impl Served {
         }
     }
 
-    fn take(&mut self, said: Said) -> Result<Taken, Malformed> {
+    fn take(&mut self, said: WorkerMessage) -> Result<Taken, Malformed> {
         match said {
-            Said::DbGet { key } => {
+            WorkerMessage::DbGet { key } => {
                 self.tally.key(&key)?;
                 let services = self.services.clone();
                 self.ask(async move { Event::Value(services.db_get(&key).await) }.boxed())?;
             }
-            Said::BeforeRequest { writes } => {
+            WorkerMessage::BeforeRequest { writes } => {
                 self.tally.writes(&writes)?;
                 let services = self.services.clone();
                 self.ask(async move { Event::Kept(services.before_request(writes).await) }.boxed())?;
             }
-            Said::Credentials { prop } => {
+            WorkerMessage::Credentials { prop } => {
                 let services = self.services.clone();
                 self.ask(async move { Event::Value(Ok(services.credentials(&prop).await)) }.boxed())?;
             }
-            Said::Reply(reply) => {
+            WorkerMessage::Reply(reply) => {
                 self.tally.reply(&reply)?;
                 self.services.reply(reply);
             }
-            Said::Log(line) => self.log(line)?,
-            Said::Fetch(head) => self.fetch(*head)?,
-            Said::Upload { request, chunk } => self.upload(request, chunk)?,
-            Said::Uploaded { request } => {
+            WorkerMessage::Log(line) => self.log(line)?,
+            WorkerMessage::Fetch(head) => self.fetch(*head)?,
+            WorkerMessage::Upload { request, chunk } => self.upload(request, chunk)?,
+            WorkerMessage::Uploaded { request } => {
                 if let Some(fetch) = self.fetches.get_mut(&request) {
                     fetch.upload = None;
                 }
             }
-            Said::Read { request } => self.read(request),
-            Said::StopFetch { request } => {
+            WorkerMessage::Read { request } => self.read(request),
+            WorkerMessage::StopFetch { request } => {
                 if let Some(abort) = self.fetches.remove(&request).and_then(|fetch| fetch.abort) {
                     abort.abort();
                 }
             }
-            Said::Done(outcome) => return self.done(*outcome).map(|outcome| Taken::Over(Box::new(Ok(outcome)))),
-            Said::Failed { reason } => return Ok(Taken::Over(Box::new(Err(Error::InWorker { reason })))),
+            WorkerMessage::Done(outcome) => {
+                return self.done(*outcome).map(|outcome| Taken::Over(Box::new(Ok(outcome))));
+            }
+            WorkerMessage::Failed { reason } => return Ok(Taken::Over(Box::new(Err(Error::InWorker { reason })))),
         }
         Ok(Taken::Asked)
     }

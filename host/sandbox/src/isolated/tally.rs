@@ -1,6 +1,6 @@
-//! What a worker has said about one run, against the run's limits.
+//! Checks the messages of a worker about one run against the run's limits.
 //!
-//! The wall in the worker keeps the same limits and ends a run that crosses one with a fault. So whatever is over a limit here
+//! The host functions in the worker keep the same limits and end a run that crosses one with a fault. So whatever is over a limit here
 //! was not sent by a worker in working order, and ends the worker.
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::limits::Limits;
 use crate::outcome::{EmitMetadata, LogLine, Outcome, Usage, Write};
 use crate::services::Reply;
 
-/// What the wall adds to a log line that it cuts, and what metadata may grow by when it is written anew.
+/// What a host function adds to a log line that it cuts, and what metadata may grow by when it is written anew.
 const SLACK_BYTES: usize = 64;
 
 pub(super) struct Tally {

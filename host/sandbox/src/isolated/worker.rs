@@ -77,7 +77,7 @@ enum WorkerError {
     Sandbox(#[from] Error),
     #[error(transparent)]
     Join(#[from] tokio::task::JoinError),
-    #[error("the host went away")]
+    #[error("the host closed the socket")]
     Gone,
 }
 

@@ -1,12 +1,12 @@
-//! Which pages of a private mapping are no longer the file's: Linux knows.
+//! Asks Linux for the dirty pages of a private mapping (`PAGEMAP_SCAN`).
 
 use std::ops::Range;
 
-/// Where a look ends early: more stretches than this are not worth restoring one by one.
+/// The scan ends early beyond this many ranges: they are not worth restoring one by one.
 const MOST_STRETCHES: usize = 32;
 
 pub(super) struct Changed {
-    stretches: [Stretch; MOST_STRETCHES],
+    stretches: [PageRange; MOST_STRETCHES],
     found: usize,
     start: u64,
     looked_at: u64,
@@ -15,7 +15,7 @@ pub(super) struct Changed {
 /// `page_region` of linux/fs.h.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
-struct Stretch {
+struct PageRange {
     start: u64,
     end: u64,
     categories: u64,
@@ -58,7 +58,7 @@ pub(super) fn changed(memory: *const u8, length: usize, most_pages: usize) -> Op
     use linux::{PageMap, Scan};
 
     let mut changed = Changed {
-        stretches: [Stretch::default(); MOST_STRETCHES],
+        stretches: [PageRange::default(); MOST_STRETCHES],
         found: 0,
         start: memory.addr() as u64,
         looked_at: 0,
@@ -78,7 +78,7 @@ mod linux {
 
     use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, ioctl, opcode};
 
-    use super::Stretch;
+    use super::PageRange;
 
     const IS_FILE: u64 = 1 << 2;
     const IS_PRESENT: u64 = 1 << 3;
@@ -104,7 +104,7 @@ mod linux {
     }
 
     impl Scan {
-        pub(super) fn new(range: Range<u64>, stretches: &mut [Stretch], most_pages: usize) -> Self {
+        pub(super) fn new(range: Range<u64>, stretches: &mut [PageRange], most_pages: usize) -> Self {
             Self {
                 size: size_of::<Self>() as u64,
                 start: range.start,

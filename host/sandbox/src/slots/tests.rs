@@ -35,15 +35,15 @@ fn is_open(address: usize) -> bool {
 }
 
 #[derive(Clone, Debug)]
-enum Deed {
+enum Operation {
     Write { at: prop::sample::Index, length: usize },
     Grow { pages: usize },
 }
 
-fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+fn deeds() -> impl Strategy<Value = Vec<Operation>> {
     let write = (any::<prop::sample::Index>(), 1usize..3 * MACHINE_PAGE_BYTES)
-        .prop_map(|(at, length)| Deed::Write { at, length });
-    let grow = (0usize..3).prop_map(|pages| Deed::Grow { pages });
+        .prop_map(|(at, length)| Operation::Write { at, length });
+    let grow = (0usize..3).prop_map(|pages| Operation::Grow { pages });
     prop::collection::vec(prop_oneof![9 => write, 1 => grow], 0..80)
 }
 
@@ -60,12 +60,12 @@ proptest! {
             prop_assert!(memory(&mut slot) == snapshot.bytes());
             for deed in deeds {
                 match deed {
-                    Deed::Write { at, length } => {
+                    Operation::Write { at, length } => {
                         let start = at.index(slot.size());
                         let end = (start + length).min(slot.size());
                         memory(&mut slot)[start..end].fill(0xa5);
                     }
-                    Deed::Grow { pages } => {
+                    Operation::Grow { pages } => {
                         let (before, wanted) = (slot.size(), slot.size() + pages * PAGE_BYTES);
                         slot.grow(wanted).unwrap();
                         prop_assert!(memory(&mut slot)[before..].iter().all(|byte| *byte == 0));

@@ -10,7 +10,7 @@ use platform::records::AuthType;
 use serde_json::json;
 
 use super::components::code_request;
-use super::users::{key_wish, new_key};
+use super::users::{key_request, new_key};
 use super::{Answer, Context, Parameters};
 
 /// A billing period whose end is not given.
@@ -52,7 +52,7 @@ pub(crate) async fn update_user(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn create_key(context: Context) -> Result<Answer, Error> {
-    let wish = key_wish(&context.parameters)?;
+    let wish = key_request(&context.parameters)?;
     let key = users::create_key(context.caller()?, context.platform(), context.path("id"), wish).await?;
     Ok(Answer::data(new_key(key)))
 }

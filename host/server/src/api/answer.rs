@@ -59,7 +59,7 @@ impl Answer {
         }
     }
 
-    /// The id of the one thing that is told about.
+    /// The id of the resource in the answer, for the audit log.
     pub(crate) fn id(&self) -> Option<&str> {
         match self {
             Self::Data { data, .. } => data.get("id").and_then(Value::as_str),

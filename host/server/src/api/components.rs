@@ -73,7 +73,7 @@ pub(crate) fn code_request(parameters: &Parameters) -> Result<CodeRequest, Error
     })
 }
 
-/// Checked also where it is metadata only: whoever reads it later will follow it.
+/// Checked also where it is metadata only, because later readers of the API may follow it.
 fn component_url(parameters: &Parameters) -> Result<Option<String>, Error> {
     let url = parameters.filled_text("component_url")?;
     if let Some(url) = &url {

@@ -16,7 +16,7 @@ use crate::body::Body;
 pub(crate) enum Refusal {
     #[error("no such route")]
     NoRoute,
-    #[error("this path does not take this method")]
+    #[error("this path does not support this method")]
     Method { allowed: String },
     #[error("a body must be JSON, and say so: Content-Type: application/json")]
     NotJsonType,
@@ -46,7 +46,7 @@ pub(crate) enum Refusal {
     UnknownParameter { name: String, hint: String },
     #[error("`{name}`: must not be empty; leave it out to say nothing about it")]
     EmptyParameter { name: &'static str },
-    #[error("something broke on our side; it has been logged")]
+    #[error("internal error; it has been logged")]
     Broken,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum ApiError {
     Failed(Error),
 }
 
-struct Told {
+struct ErrorBody {
     status: StatusCode,
     code: String,
     details: Value,
@@ -142,11 +142,16 @@ pub(crate) fn status_of(error: &Error) -> u16 {
     tell(error, 0).status.as_u16()
 }
 
-fn tell(error: &Error, now_ms: u64) -> Told {
-    let told =
-        |status, code: &str| Told { status, code: code.to_owned(), details: Value::Null, retry_after_seconds: None };
-    let with = |status, code: &str, details| Told { details, ..told(status, code) };
-    let unavailable = |code: &str| Told { retry_after_seconds: Some(1), ..told(StatusCode::SERVICE_UNAVAILABLE, code) };
+fn tell(error: &Error, now_ms: u64) -> ErrorBody {
+    let told = |status, code: &str| ErrorBody {
+        status,
+        code: code.to_owned(),
+        details: Value::Null,
+        retry_after_seconds: None,
+    };
+    let with = |status, code: &str, details| ErrorBody { details, ..told(status, code) };
+    let unavailable =
+        |code: &str| ErrorBody { retry_after_seconds: Some(1), ..told(StatusCode::SERVICE_UNAVAILABLE, code) };
     match error {
         Error::NotFound { noun, .. } => told(StatusCode::NOT_FOUND, &format!("{}_not_found", noun.as_snake_case())),
         Error::Missing { name } => with(StatusCode::BAD_REQUEST, "missing_parameter", json!({"parameter": name})),
@@ -174,7 +179,7 @@ fn tell(error: &Error, now_ms: u64) -> Told {
         Error::Quota(quota) => {
             let wait_ms = u64::try_from(quota.resets_at_ms()).unwrap_or(0).saturating_sub(now_ms);
             let retry_after_seconds = Some(wait_ms.div_ceil(1000).max(1));
-            Told { retry_after_seconds, ..told(StatusCode::TOO_MANY_REQUESTS, QuotaError::CODE) }
+            ErrorBody { retry_after_seconds, ..told(StatusCode::TOO_MANY_REQUESTS, QuotaError::CODE) }
         }
         Error::Link(link) if link.is_unavailable => unavailable(link.code),
         Error::Full(full) | Error::Sandbox(SandboxError::Overloaded(full)) => told_full(*full),
@@ -201,9 +206,9 @@ pub(crate) fn full_details(full: Full) -> Value {
     json!({"limit": full.what})
 }
 
-fn told_full(full: Full) -> Told {
+fn told_full(full: Full) -> ErrorBody {
     let (status, code) = full_status(full);
-    Told { status, code: code.to_owned(), details: full_details(full), retry_after_seconds: Some(1) }
+    ErrorBody { status, code: code.to_owned(), details: full_details(full), retry_after_seconds: Some(1) }
 }
 
 /// Code that does not load, props that do not fit, a hook that threw: everything the author needs to mend it.
@@ -247,7 +252,7 @@ fn fault_details(fault: &Fault) -> Value {
     })
 }
 
-/// Every error looks like this, whoever tells it.
+/// The body of every error, of the API, the endpoints and the front alike.
 pub(crate) fn envelope(status: StatusCode, message: &str, code: &str, details: Value) -> Response<Body> {
     let mut body = json!({"error": message, "code": code});
     if let (Some(fields), false) = (body.as_object_mut(), details.is_null()) {

@@ -1,7 +1,7 @@
 //! The current user and their keys.
 
 use platform::Error;
-use platform::manage::keys::{self, KeyView, KeyWish, NewKey};
+use platform::manage::keys::{self, KeyRequest, KeyView, NewKey};
 use platform::manage::users;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub(crate) async fn list_keys(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn create_key(context: Context) -> Result<Answer, Error> {
-    let wish = key_wish(&context.parameters)?;
+    let wish = key_request(&context.parameters)?;
     Ok(Answer::data(new_key(keys::create(context.caller()?, context.platform(), wish).await?)))
 }
 
@@ -33,8 +33,8 @@ pub(crate) async fn revoke_key(context: Context) -> Result<Answer, Error> {
     Ok(Answer::no_content())
 }
 
-pub(crate) fn key_wish(parameters: &Parameters) -> Result<KeyWish, Error> {
-    Ok(KeyWish {
+pub(crate) fn key_request(parameters: &Parameters) -> Result<KeyRequest, Error> {
+    Ok(KeyRequest {
         name: parameters.filled_text("name")?,
         scopes: parameters.scopes("scopes")?,
         expires_at: parameters.whole_number("expires_at")?,

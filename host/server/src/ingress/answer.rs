@@ -1,4 +1,4 @@
-//! What the outside is answered.
+//! Responses of endpoints.
 
 use domain::respond::{self, Origin};
 use domain::users::QuotaError;

@@ -1,6 +1,6 @@
-//! Whose request it is: the peer, or whom a trusted proxy names.
+//! The address of the client: the peer, or what a trusted proxy names.
 //!
-//! `X-Forwarded-For` is text anybody can send. It is believed only as far as the operator's own proxies wrote it: from
+//! `X-Forwarded-For` is text that any client can send. It is trusted only as far as the operator's own proxies wrote it: from
 //! its end backwards, over the addresses that are such proxies, to the first that is not.
 
 use std::net::IpAddr;

@@ -7,7 +7,7 @@ use platform::Caller;
 use platform::fake::emit;
 use platform::fake::{World, component};
 use platform::manage::components::CodeRequest;
-use platform::manage::keys::{self, KeyWish};
+use platform::manage::keys::{self, KeyRequest};
 use platform::manage::sources::{CreateSource, create, delete, run};
 use platform::ports::Outcome;
 use platform::records::Source;
@@ -215,7 +215,7 @@ async fn last_words(stage: &Stage, mut response: Response<Body>) -> Value {
 #[tokio::test]
 async fn a_stream_says_why_it_ends() {
     let stage = stage(Config::default()).await;
-    let new = keys::create(&stage.caller, &stage.world.platform, KeyWish::default()).await.unwrap();
+    let new = keys::create(&stage.caller, &stage.world.platform, KeyRequest::default()).await.unwrap();
     let other = keys::authenticate(&stage.world.platform, &new.key).await.unwrap();
     let open = async |caller: &Caller| {
         let uri = format!("/v1/sources/{}/sse?event_name=$logs", stage.source.id);

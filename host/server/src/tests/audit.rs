@@ -58,7 +58,7 @@ async fn neither_bodies_nor_secrets_are_recorded() {
 }
 
 #[tokio::test]
-async fn a_refused_call_of_a_known_user_is_recorded_and_one_of_nobody_is_not() {
+async fn a_refused_call_of_a_known_user_is_recorded_and_one_without_a_user_is_not() {
     let wire = wire().await;
     let expires_at = wire.world.platform.clock().now_seconds() + 60;
     let wish = json!({"scopes": ["read"], "expires_at": expires_at});

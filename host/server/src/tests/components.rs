@@ -78,7 +78,7 @@ async fn code_or_a_url_is_required() {
 }
 
 #[tokio::test]
-async fn a_published_component_is_read_by_everybody() {
+async fn a_published_component_is_read_by_every_user() {
     let wire = wire().await;
     let stranger = wire.world.user(&wire.admin, "stranger").await;
     let code = component("P", json!({"key": "app-p", "version": "1.0.0"}));

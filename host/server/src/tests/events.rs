@@ -132,7 +132,7 @@ async fn logs_and_errors_are_streams_of_a_source() {
 
 #[tokio::test]
 async fn a_workflow_has_summaries_of_its_events_and_errors() {
-    use platform::records::{Event, Metadata, StreamEntry, Workflow, shelf};
+    use platform::records::{Event, Metadata, StreamEntry, Workflow, table};
     use store::{Batch, Op, Store};
     let wire = wire().await;
     let workflow = domain::ids::WorkflowId::parse("p_Ab12Cd34Ef56").unwrap();
@@ -160,7 +160,7 @@ async fn a_workflow_has_summaries_of_its_events_and_errors() {
     let append =
         |stream: &str, value| Op::Append { emitter: workflow.to_string(), stream: stream.into(), value, keep: 100 };
     let batch = Batch::new(&wire.admin.tenant, 5)
-        .then(shelf::put(&record).unwrap())
+        .then(table::put(&record).unwrap())
         .then(append("default", event("", json!({"raw_event": {"a": 1}}))))
         .then(append("$errors", event("$errors", json!({"error": {"code": "x"}}))));
     wire.world.store.commit(batch).await.unwrap();

@@ -125,7 +125,7 @@ async fn a_connection_over_the_limit_waits_for_a_place() {
     let mut second = TcpStream::connect(wire.address).await.unwrap();
     second.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
 
-    // The server turns to whoever is ready; in as many turns it would have come to the second.
+    // The server polls the connections that are ready; in as many turns it would have polled the second.
     for _ in 0..100 {
         first.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
         let metrics = read_answer(&mut first).await;
@@ -173,7 +173,7 @@ impl Plugin for Endpoint {
     async fn handle(&self, request: Request<Body>, caller: Option<Caller>) -> Response<Body> {
         assert_ne!(request.uri().path(), "/e/panic");
         let peer = request.extensions().get::<Peer>().unwrap().0.ip();
-        let name = caller.map_or_else(|| "nobody".to_owned(), |caller| caller.user.username);
+        let name = caller.map_or_else(|| "anonymous".to_owned(), |caller| caller.user.username);
         Response::new(full(format!("{} {peer} {name}", request.method())))
     }
 }
@@ -187,7 +187,7 @@ async fn a_plugin_answers_what_it_claims_with_the_access_it_asks_for() {
     let wire = with_plugin().await;
     let key = format!("authorization: Bearer {}\r\n", wire.admin.presented_key.expose());
 
-    assert_eq!(wire.send("BREW", "/e/x", "", b"").await.text, "BREW 127.0.0.1 nobody");
+    assert_eq!(wire.send("BREW", "/e/x", "", b"").await.text, "BREW 127.0.0.1 anonymous");
     assert_eq!(wire.send("GET", "/e/private", &key, b"").await.text, "GET 127.0.0.1 admin");
     assert_eq!(wire.send("GET", "/e/private", "", b"").await.status, 401);
     assert_eq!(wire.send("GET", "/healthz", "", b"").await.text, "ok\n");

@@ -31,8 +31,8 @@ async fn the_log_names_the_route_and_never_the_path() {
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
     let logging = Dispatch::new(subscriber);
-    // While there is only one, what a test on another thread meets first is never logged: that thread's opinion is taken
-    // for everybody's.
+    // With only one dispatcher, `tracing` caches the interest of the first thread that meets a call site for all threads:
+    // what a test on another thread meets first would never be logged.
     let _second = Dispatch::new(tracing_subscriber::fmt().with_writer(io::sink).finish());
     // For this thread, on which the server of the test runs.
     let _logging = tracing::dispatcher::set_default(&logging);

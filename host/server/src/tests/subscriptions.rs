@@ -54,7 +54,7 @@ async fn an_auto_subscription_is_made_listed_and_ended() {
 
 #[tokio::test]
 async fn a_dead_letter_is_listed_and_replayed_once() {
-    use platform::records::{DeadLetter, shelf};
+    use platform::records::{DeadLetter, table};
     use store::{Batch, Store};
     let wire = wire().await;
     let event = json!({"event": 1, "metadata": {"emit_id": "e", "name": "", "emitter_id": "dc_Ab12Cd34Ef56"}});
@@ -69,7 +69,7 @@ async fn a_dead_letter_is_listed_and_replayed_once() {
         event,
         created_at: 0,
     };
-    let batch = Batch::new(&wire.admin.tenant, 1).then(shelf::put(&letter).unwrap());
+    let batch = Batch::new(&wire.admin.tenant, 1).then(table::put(&letter).unwrap());
     wire.world.store.commit(batch).await.unwrap();
 
     let listed = wire.get("/v1/users/me/dead_letters").await.data();

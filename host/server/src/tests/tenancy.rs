@@ -4,7 +4,7 @@ use domain::keys::Scope;
 use platform::Caller;
 use platform::fake::component;
 use platform::manage::workflows;
-use platform::records::{DeadLetter, Workflow, names, shelf};
+use platform::records::{DeadLetter, Workflow, names, table};
 use serde_json::{Value, json};
 use store::{Batch, Reads, Store};
 
@@ -58,7 +58,7 @@ async fn workflow(wire: &Wire) -> String {
         created_at: 0,
         updated_at: 0,
     };
-    let batch = Batch::new(&wire.admin.tenant, 1).then(shelf::put(&workflow).unwrap());
+    let batch = Batch::new(&wire.admin.tenant, 1).then(table::put(&workflow).unwrap());
     wire.world.store.commit(batch).await.unwrap();
     workflows::find(&wire.admin, &wire.world.platform, workflow.id.as_str()).await.unwrap().id.to_string()
 }
@@ -75,7 +75,7 @@ async fn dead_letter(wire: &Wire) -> String {
         event: json!({"event": 1, "metadata": {"emit_id": "e", "name": "", "emitter_id": "dc_Ab12Cd34Ef56"}}),
         created_at: 0,
     };
-    let batch = Batch::new(&wire.admin.tenant, 1).then(shelf::put(&letter).unwrap());
+    let batch = Batch::new(&wire.admin.tenant, 1).then(table::put(&letter).unwrap());
     wire.world.store.commit(batch).await.unwrap();
     letter.id
 }
@@ -214,7 +214,7 @@ async fn every_route_with_an_id_is_tried_by_the_tenancy_test() {
     };
 
     for route in table().iter().filter(|route| is_of_tenants(route) && route.path.contains('{')) {
-        // The registry and the apps are everybody's.
+        // The registry and the apps are shared by all tenants.
         let is_shared = ["/v1/components/registry/{key}", "/v1/apps/{name_slug}/events"].contains(&route.path);
         assert!(is_shared || foreign_path(route, &owned).is_some(), "{}", route.path);
     }

@@ -69,7 +69,7 @@ impl Wire {
         self.call("DELETE", path, &self.admin, None).await
     }
 
-    /// As somebody, with a JSON body or none. The answer must be a documented one.
+    /// As a caller, with a JSON body or none. The answer must be a documented one.
     pub(super) async fn call(&self, method: &str, path: &str, caller: &Caller, body: Option<Value>) -> Reply {
         let body = body.map(|body| body.to_string()).unwrap_or_default();
         let kind = if body.is_empty() { "" } else { "content-type: application/json\r\n" };

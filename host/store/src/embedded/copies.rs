@@ -1,4 +1,4 @@
-//! Copies of a store: made while a server goes on with it, and put back while none does.
+//! Backups of a store: made while a server runs, and restored while none does.
 
 use std::fs::{self, File};
 use std::path::Path;

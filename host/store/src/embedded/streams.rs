@@ -108,7 +108,7 @@ impl Streams {
         Some(self.emitters.get(tenant)?.get(emitter)?.last)
     }
 
-    /// Writes what waits; the rows then say what memory says.
+    /// Writes the changed emitters and streams to their rows.
     pub(super) fn flush(&mut self, connection: &Connection) -> Result<(), rusqlite::Error> {
         for (tenant, name) in self.changed.drain(..) {
             let Some(emitter) = self.emitters.get_mut(&tenant).and_then(|emitters| emitters.get_mut(&name)) else {

@@ -120,7 +120,7 @@ impl Index {
         }
     }
 
-    /// Takes over from an earlier index of the same process who holds what.
+    /// Takes over the leases of an earlier index of the same process.
     pub(crate) fn keep_leases(&mut self, earlier: &Self) {
         for (partition, earlier) in &earlier.waiting {
             if let Some(waiting) = self.waiting.get_mut(partition) {

@@ -68,7 +68,7 @@ impl Timers {
         }
     }
 
-    /// Ticks stay with who works on them, as an earlier order of the same timers knew.
+    /// Ticks keep the leases that they had in an earlier order of the same timers.
     pub(crate) fn keep_leases(&mut self, earlier: &Self) {
         for (key, held) in earlier.timers.iter().filter(|(_, timer)| timer.token.is_some()) {
             if let Some(timer) = self.timers.get_mut(key) {

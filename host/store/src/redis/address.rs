@@ -1,4 +1,4 @@
-//! Where Redis is: `redis://host:port/db` or `redis+cluster://host:port,host:port`.
+//! The address of Redis: `redis://host:port/db` or `redis+cluster://host:port,host:port`.
 
 use ::redis::io::tcp::TcpSettings;
 use ::redis::{ConnectionInfo, IntoConnectionInfo, ProtocolVersion};

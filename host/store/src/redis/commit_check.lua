@@ -150,7 +150,7 @@ local function judge(at, preconditions, operations)
     at = at + SIZE[name]
   end
   alias_of, owner_of, value_size, scope_size, settled, has_locks = {}, {}, {}, {}, {}, {}
-  -- Leases first, as in every engine: who has lost one need not know what else is wrong.
+  -- Leases first, as in every engine: a lost lease is the error to report, whatever else is wrong.
   local refusal = judge_operations(judge_leases, at, operations) or judge_operations(judge_locks, at, operations)
     or judge_operations(judge_values, at, operations)
   return refusal, at

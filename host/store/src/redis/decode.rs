@@ -1,4 +1,4 @@
-//! What the scripts answer, as our types.
+//! Decodes the answers of the scripts.
 
 use ::redis::{ErrorKind, FromRedisValue, RedisError, Value, from_redis_value};
 use bytes::Bytes;

@@ -16,7 +16,7 @@ pub(super) struct Arguments {
     ends: Vec<usize>,
 }
 
-/// See the head of `commit.lua` for the layout; how many there are is said by who makes a group of them.
+/// See the head of `commit.lua` for the layout; the group puts the number of arguments before them.
 pub(super) fn batch(batch: &Batch) -> Arguments {
     let mut arguments = Arguments::default();
     arguments.text(batch.tenant.as_str()).number(batch.now_ms);

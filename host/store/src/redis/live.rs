@@ -26,7 +26,7 @@ use super::link::Link;
 use crate::feed::{Appended, Bounds, Feed};
 use crate::{EntryId, Error, Live, Tenant};
 
-/// How long commits publish for a host that went without a word, and how often one that is there says so.
+/// The expiry of a host's subscription, after which commits no longer publish to it, and the interval of its heartbeat.
 const LIVES_MS: u64 = 20_000;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Readers that wait to be let in.
@@ -35,7 +35,7 @@ const WAITING: usize = 64;
 const ATTEMPTS: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(100);
 /// Requests are served one after the other; while Redis does not answer, none is.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) struct Lives {
     feed: Feed,
@@ -100,7 +100,7 @@ impl Lives {
             last: format!("{prefix}:last:{name}"),
         };
         let live = self.feed.join(tenant, emitter);
-        tokio::time::timeout(PATIENCE, self.request(names)).await.map_err(|_| late())??;
+        tokio::time::timeout(TIMEOUT, self.request(names)).await.map_err(|_| late())??;
         Ok(live)
     }
 
@@ -193,7 +193,7 @@ impl Keeper {
         last.map_or(Ok(EntryId::FIRST), |id| decode::parse(&id))
     }
 
-    /// Forgets emitters without readers, says that the others are followed, and compares what came with what is there.
+    /// Drops emitters without readers, renews the subscription of the others, and checks that no message of them was lost.
     async fn look(&mut self) {
         let all: Vec<Names> = self.followed.lock().values().map(|(names, _)| names.clone()).collect();
         for names in all {

@@ -1,10 +1,10 @@
 //! Tests of what is said about a Redis.
 
-use super::{Keeping, judge_disk, judge_memory, nodes};
+use super::{RedisSettings, judge_disk, judge_memory, nodes};
 use crate::doctor::Level;
 
-fn durable() -> Keeping {
-    Keeping {
+fn durable() -> RedisSettings {
+    RedisSettings {
         appends: Some(true),
         syncs: Some("always".into()),
         can_write: true,
@@ -15,7 +15,7 @@ fn durable() -> Keeping {
 
 #[test]
 fn a_redis_that_may_lose_what_it_accepted_is_told_with_the_command_that_mends_it() {
-    let check = |change: fn(&mut Keeping), level: Level, advice: Option<&str>| {
+    let check = |change: fn(&mut RedisSettings), level: Level, advice: Option<&str>| {
         let mut keeping = durable();
         change(&mut keeping);
         let found = judge_disk(&keeping);
@@ -35,7 +35,7 @@ fn a_redis_that_may_lose_what_it_accepted_is_told_with_the_command_that_mends_it
 #[test]
 fn a_redis_that_evicts_data_fails_unless_it_has_no_limit() {
     let level = |maximum_bytes: Option<u64>, eviction: Option<&str>| {
-        judge_memory(&Keeping { maximum_bytes, eviction: eviction.map(str::to_owned), ..durable() }).level
+        judge_memory(&RedisSettings { maximum_bytes, eviction: eviction.map(str::to_owned), ..durable() }).level
     };
 
     assert_eq!(level(Some(1 << 30), Some("noeviction")), Level::Ok);

@@ -1,6 +1,6 @@
-//! How much is being done at once for one name (a tenant, a destination), and for how long to leave it in peace.
+//! Limits concurrent work for one name (a tenant, a destination), and pauses it after failures.
 //!
-//! What does not get in is handed back to the queue, so nobody's backlog holds a place that another could use.
+//! Work that is not admitted goes back to the queue, so that one name's backlog does not hold workers that others could use.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,8 +18,8 @@ pub(crate) struct Gate {
     held: Mutex<HashMap<String, Name>>,
 }
 
-/// One thing under way; leaving is dropping it.
-pub(crate) struct Place<'a> {
+/// One piece of work under way; returned when dropped.
+pub(crate) struct Permit<'a> {
     gate: &'a Gate,
     name: String,
 }
@@ -38,8 +38,8 @@ impl Gate {
         Self { limit: limit.max(1), held: Mutex::default() }
     }
 
-    /// A place, or when to look again.
-    pub(crate) fn enter(&self, name: &str, now_ms: u64) -> Result<Place<'_>, u64> {
+    /// A permit, or when to look again.
+    pub(crate) fn enter(&self, name: &str, now_ms: u64) -> Result<Permit<'_>, u64> {
         let mut held = self.lock();
         if held.len() >= NAMES_HELD {
             held.retain(|_, name| name.under_way > 0 || name.paused_until_ms > now_ms);
@@ -54,7 +54,7 @@ impl Gate {
             return Err(now_ms.saturating_add(BUSY_MS));
         }
         state.under_way += 1;
-        Ok(Place { gate: self, name: name.to_owned() })
+        Ok(Permit { gate: self, name: name.to_owned() })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Name>> {
@@ -62,9 +62,9 @@ impl Gate {
     }
 }
 
-// === impl Place ===
+// === impl Permit ===
 
-impl Place<'_> {
+impl Permit<'_> {
     pub(crate) fn succeeded(&self) {
         if let Some(name) = self.gate.lock().get_mut(&self.name) {
             name.failures = 0;
@@ -80,7 +80,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut held = self.gate.lock();
         if let Some(name) = held.get_mut(&self.name) {

@@ -1,4 +1,4 @@
-//! From an endpoint's key to its source, with one read.
+//! Looks up the source of an endpoint's key, with one read.
 //!
 //! The source's record is read every time, so a change counts at once on every host; what is saved is taking it apart
 //! again when its version is the one held. A key belongs to one source for ever, so where it leads is held as well.
@@ -19,7 +19,7 @@ const HELD: usize = 16_384;
 #[derive(Default)]
 pub(crate) struct Sources {
     endpoints: Mutex<HashMap<EndpointKey, Address>>,
-    sources: Mutex<HashMap<SourceId, Held>>,
+    sources: Mutex<HashMap<SourceId, CachedSource>>,
 }
 
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub(crate) struct Address {
 }
 
 #[derive(Clone)]
-struct Held {
+struct CachedSource {
     version: u64,
     source: Arc<Source>,
 }
@@ -75,7 +75,7 @@ impl Sources {
             return Ok(Some(held.source));
         }
         let source: Arc<Source> = Arc::new(decode(&record.value)?);
-        hold(&self.sources, id.clone(), Held { version: record.version, source: source.clone() });
+        hold(&self.sources, id.clone(), CachedSource { version: record.version, source: source.clone() });
         Ok(Some(source))
     }
 }

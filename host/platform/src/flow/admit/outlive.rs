@@ -1,7 +1,7 @@
-//! Work that begins with whoever asked for it and goes on without them.
+//! Work that outlives the request that started it.
 //!
-//! Most requests are answered when their run ends, so a task of its own would only be made, woken and thrown away:
-//! the work is done where it is waited for. Only what is left when nobody waits any more becomes a task.
+//! Most requests are answered when their run ends, and a task for each would only cost a spawn and a wake-up. So the work is
+//! polled in the request's own task, and becomes a task only if the request is dropped before it ends.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,4 +1,4 @@
-//! Whether a tenant may run something now: its plan pays for it, and there is room for what it keeps.
+//! Checks a tenant's quota before a run, with a short-lived cache.
 //!
 //! Usage is read from the store once a second and counted along in between: exact on one host, and at most a second
 //! behind what other hosts count. A refusal is never given on what is remembered: the operator may have raised the
@@ -11,7 +11,7 @@ use domain::users::{Plan, QuotaError, Usage, day_start_ms};
 use store::{Lookup, Op, Tenant};
 
 use crate::ports;
-use crate::records::{User, names, shelf};
+use crate::records::{User, names, table};
 use crate::{Error, Noun, Platform};
 
 const FRESH_MS: u64 = 1000;
@@ -22,11 +22,11 @@ const KEPT_MS: i64 = 2 * 24 * 3600 * 1000;
 
 #[derive(Default)]
 pub(crate) struct Quota {
-    held: Mutex<HashMap<Tenant, Held>>,
+    held: Mutex<HashMap<Tenant, CachedQuota>>,
 }
 
 #[derive(Clone, Copy)]
-struct Held {
+struct CachedQuota {
     plan: Plan,
     usage: Usage,
     read_at_ms: u64,
@@ -57,7 +57,7 @@ impl Quota {
             platform.check_room(tenant).await?;
             return Ok(held.plan);
         }
-        let Held { plan, usage, .. } = self.read(platform, tenant).await?;
+        let CachedQuota { plan, usage, .. } = self.read(platform, tenant).await?;
         usage.check(&plan, instant_ms)?;
         platform.check_room(tenant).await?;
         Ok(plan)
@@ -70,16 +70,16 @@ impl Quota {
         }
     }
 
-    async fn read(&self, platform: &Platform, tenant: &Tenant) -> Result<Held, Error> {
+    async fn read(&self, platform: &Platform, tenant: &Tenant) -> Result<CachedQuota, Error> {
         let day_start_ms = day_start_ms(platform.clock.instant_ms());
         let counters = [names::compute_of_day(day_start_ms), names::invocations_of_day(day_start_ms)];
         let operator = names::operator();
-        let user = shelf::find::<User>(&*platform.store, &operator, Lookup::Id(tenant.as_str())).await?;
+        let user = table::find::<User>(&*platform.store, &operator, Lookup::Id(tenant.as_str())).await?;
         let user = user.ok_or_else(|| Error::not_found(Noun::User, tenant))?;
         let counted = platform.store.counters(tenant, &counters).await?;
         let total = |index: usize| counted.get(index).and_then(|count| u64::try_from(*count).ok()).unwrap_or(0);
         let usage = Usage { day_start_ms, compute_ms: total(0), invocations: total(1) };
-        let read = Held { plan: user.record.plan, usage, read_at_ms: platform.clock.now_ms() };
+        let read = CachedQuota { plan: user.record.plan, usage, read_at_ms: platform.clock.now_ms() };
         let mut held = self.lock();
         if held.len() >= TENANTS_HELD {
             held.clear();
@@ -88,7 +88,7 @@ impl Quota {
         Ok(read)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Tenant, Held>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Tenant, CachedQuota>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

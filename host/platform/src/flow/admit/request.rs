@@ -25,9 +25,9 @@ use crate::flow::handle::{Flow, Handle};
 use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, Transaction, Values, execute};
 use crate::keeping::STORED_BYTES;
 use crate::ports::{Call, Fault, Reply, RunLimits, SandboxError};
-use crate::records::{Acceptance, Source, Stored, shelf};
+use crate::records::{Acceptance, Source, Stored, table};
 
-/// What an overloaded host asks for; by then the queue has moved on or the client had better look elsewhere.
+/// `Retry-After` of an overloaded host: by then the queue has moved on, or a client with a choice should use another host.
 const OVERLOADED_SECONDS: u64 = 1;
 /// How much longer than its deadline a run may be on its way to its commit before another host runs it again. On an
 /// embedded store there is no other host, and the next start runs it at once.
@@ -157,7 +157,7 @@ impl Request<'_> {
 // === impl Handle ===
 
 impl Handle {
-    /// Who answers at an endpoint, and whether it may run once more. The body need not be read before.
+    /// Finds the source of an endpoint, and checks that it may run once more. The body need not be read before.
     pub async fn admit(&self, key: &str) -> Result<Admitted, Refusal> {
         let key = EndpointKey::parse(key).map_err(|_| Refusal::NotFound)?;
         let now_ms = self.platform.clock.now_ms();
@@ -291,7 +291,7 @@ impl Flow {
         let mut frame = Frame::traced(&self.platform, request.trace_id);
         if let Some(acceptance) = accepted {
             frame.preconditions.push(still_accepted(&acceptance));
-            frame.operations.push(shelf::delete(&acceptance));
+            frame.operations.push(table::delete(&acceptance));
         }
         self.settle(&request.invocation, executed, frame).await
     }

@@ -5,7 +5,7 @@ use store::{EntryId, Op, Page, Tenant};
 
 use crate::Error;
 use crate::flow::handle::Flow;
-use crate::records::{DeadLetter, Delivery, RecordError, shelf};
+use crate::records::{DeadLetter, Delivery, RecordError, table};
 
 // === impl Flow ===
 
@@ -31,12 +31,12 @@ impl Flow {
             event: serde_json::to_value(&delivery.event).map_err(unwritable)?,
             created_at: platform.clock.now_seconds(),
         };
-        let mut operations = vec![shelf::put(&letter)?];
+        let mut operations = vec![table::put(&letter)?];
         // Nothing precedes position 0, so the page after it holds the oldest.
         let oldest = Page { after: None, before: Some(0), limit: 1 };
-        let oldest = shelf::list::<DeadLetter>(&*platform.store, tenant, oldest).await?;
+        let oldest = table::list::<DeadLetter>(&*platform.store, tenant, oldest).await?;
         if oldest.total >= self.config.dead_letters_kept {
-            operations.extend(oldest.items.first().map(|kept| shelf::delete(&kept.record)));
+            operations.extend(oldest.items.first().map(|kept| table::delete(&kept.record)));
         }
         Ok(operations)
     }

@@ -1,4 +1,4 @@
-//! What the platform itself has to say in a source's `$errors`.
+//! Errors that the platform itself reports in a source's `$errors`.
 
 use domain::ids::EmitId;
 use domain::json::Json;

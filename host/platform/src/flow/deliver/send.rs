@@ -14,7 +14,7 @@ use crate::Error;
 use crate::flow::handle::Flow;
 use crate::flow::work::Completion;
 use crate::ports::Posting;
-use crate::records::{RecordError, Sending, StreamEntry, Work, Workflow, names, shelf};
+use crate::records::{RecordError, Sending, StreamEntry, Work, Workflow, names, table};
 
 /// The job that sends a request of a step.
 pub(crate) fn enqueue(workflow: &Workflow, step: &str, send: HttpSend, now_ms: u64) -> Result<Op, RecordError> {
@@ -41,17 +41,17 @@ impl Flow {
     pub(crate) async fn send(&self, job: &Job, sending: &Sending) -> Result<Completion, Error> {
         // By tenant: what one made fail must not hold up another that sends to the same address.
         let destination = format!("{} {}", job.tenant, sending.url);
-        let place = match self.destination_gate.enter(&destination, self.platform.clock.now_ms()) {
-            Ok(place) => place,
+        let permit = match self.destination_gate.enter(&destination, self.platform.clock.now_ms()) {
+            Ok(permit) => permit,
             Err(until_ms) => return Ok(Completion::Released { until_ms }),
         };
         let malformed = |error| RecordError::Malformed { kind: "job", source: serde::de::Error::custom(error) };
         let body = STANDARD.decode(&sending.body).map_err(malformed)?;
         let posted = self.platform.outbound.post(&job.tenant, self.request(sending, body.into())).await;
         if posted.as_ref().is_ok_and(|posted| posted.status < 500 && posted.status != 429) {
-            place.succeeded();
+            permit.succeeded();
         } else {
-            place.failed(self.platform.clock.now_ms());
+            permit.failed(self.platform.clock.now_ms());
         }
         let attempt = match &posted {
             Ok(posted) => Attempt::Answered { status: posted.status, retry_after: retry_after(posted) },
@@ -85,7 +85,7 @@ impl Flow {
     /// In the `$errors` of its workflow, if that is still there.
     async fn tell_unsent(&self, job: &Job, sending: &Sending, reason: &str) -> Result<Completion, Error> {
         let (store, id) = (&*self.platform.store, sending.workflow.as_str());
-        let Some(kept) = shelf::find::<Workflow>(store, &job.tenant, Lookup::Id(id)).await? else {
+        let Some(kept) = table::find::<Workflow>(store, &job.tenant, Lookup::Id(id)).await? else {
             return self.acknowledge(job, Vec::new()).await;
         };
         let stack = format!("$.send.http to {} was given up: {reason}", sending.url);

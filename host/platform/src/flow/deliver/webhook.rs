@@ -10,7 +10,7 @@ use crate::Error;
 use crate::flow::handle::Flow;
 use crate::flow::work::Completion;
 use crate::ports::{OutboundError, Posted, Posting};
-use crate::records::{Delivery, Kept, RecordError, Webhook, shelf};
+use crate::records::{Delivery, Kept, RecordError, Webhook, table};
 use crate::vault::Context;
 
 // === impl Flow ===
@@ -22,21 +22,21 @@ impl Flow {
         delivery: &Delivery,
         id: &WebhookId,
     ) -> Result<Completion, Error> {
-        let found = shelf::find::<Webhook>(&*self.platform.store, &job.tenant, Lookup::Id(id.as_str())).await?;
+        let found = table::find::<Webhook>(&*self.platform.store, &job.tenant, Lookup::Id(id.as_str())).await?;
         let Some(kept) = found.filter(|kept| kept.record.is_active || delivery.is_replay) else {
             return self.acknowledge(job, Vec::new()).await;
         };
-        let place = match self.destination_gate.enter(id.as_str(), self.platform.clock.now_ms()) {
-            Ok(place) => place,
+        let permit = match self.destination_gate.enter(id.as_str(), self.platform.clock.now_ms()) {
+            Ok(permit) => permit,
             Err(until_ms) => return Ok(Completion::Released { until_ms }),
         };
         let posting = self.posting(job, delivery, &kept.record)?;
         let posted = self.platform.outbound.post(&job.tenant, posting).await;
         let now_ms = self.platform.clock.now_ms();
         if posted.as_ref().is_ok_and(|posted| posted.status < 500 && posted.status != 429) {
-            place.succeeded();
+            permit.succeeded();
         } else {
-            place.failed(now_ms);
+            permit.failed(now_ms);
         }
         self.judge(job, delivery, &kept, posted).await
     }
@@ -114,9 +114,9 @@ impl Flow {
         let now = self.platform.clock.now_seconds();
         let is_active = inactive_reason.is_none();
         let switched = Webhook { is_active, inactive_reason, updated_at: now, ..webhook.record.clone() };
-        let mut batch = self.platform.batch(&job.tenant).require(shelf::unchanged(webhook));
+        let mut batch = self.platform.batch(&job.tenant).require(table::unchanged(webhook));
         batch.operations = operations;
-        let batch = batch.then(shelf::put(&switched)?).then(Op::Acknowledge(job.lease));
+        let batch = batch.then(table::put(&switched)?).then(Op::Acknowledge(job.lease));
         self.platform.store.commit(batch).await?;
         Ok(Completion::Committed)
     }

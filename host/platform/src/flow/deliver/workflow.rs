@@ -23,7 +23,7 @@ use crate::invoke::{
 };
 use crate::ports::{Call, Fault, Outcome, RunLimits, Thrown, Usage};
 use crate::records::workflow::TRIGGER;
-use crate::records::{Delivery, Event, Metadata, RunRecord, Step, StreamEntry, Workflow, names, shelf};
+use crate::records::{Delivery, Event, Metadata, RunRecord, Step, StreamEntry, Workflow, names, table};
 use crate::{Error, Platform, effects, sealed_props};
 
 /// How a run went so far.
@@ -58,7 +58,7 @@ impl Flow {
         delivery: &Delivery,
         id: &WorkflowId,
     ) -> Result<Completion, Error> {
-        let found = shelf::find::<Workflow>(&*self.platform.store, &job.tenant, Lookup::Id(id.as_str())).await?;
+        let found = table::find::<Workflow>(&*self.platform.store, &job.tenant, Lookup::Id(id.as_str())).await?;
         let Some(workflow) = found.map(|kept| kept.record).filter(|workflow| workflow.is_active) else {
             return self.acknowledge(job, Vec::new()).await;
         };

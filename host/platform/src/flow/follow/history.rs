@@ -1,4 +1,4 @@
-//! What is kept from before a follower was there, oldest first.
+//! The kept entries from before a follower joined, oldest first.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const AT_ONCE: u32 = 10;
 const AT_ONCE_BYTES: usize = 256 << 10;
 
 pub(super) struct History {
-    /// The newest entry of before, of any stream: all up to it can be read, and none of them comes later.
+    /// The newest entry when the follower joined, of any stream: entries up to it are read from the store, later ones are live.
     pub(super) newest: EntryId,
     /// Listed once: a stream that is made later holds nothing from before.
     streams: Option<Vec<String>>,
@@ -29,7 +29,7 @@ pub(super) enum Read {
     Crowded,
 }
 
-type Place<'a> = (&'a Tenant, &'a str, Option<&'a Stream>);
+type StreamRef<'a> = (&'a Tenant, &'a str, Option<&'a Stream>);
 
 // === impl History ===
 
@@ -43,12 +43,12 @@ impl History {
         &mut self,
         platform: &Platform,
         live: &Live,
-        place: Place<'_>,
+        followed: StreamRef<'_>,
         last: EntryId,
     ) -> Result<Read, Error> {
         if self.page.is_empty() {
             let Some(_turn) = live.turn_to_read().await else { return Ok(Read::Crowded) };
-            let found = self.read(platform, place, last).await?;
+            let found = self.read(platform, followed, last).await?;
             self.page = found.into_iter().map(|(stream, entry)| live.adopt(entry.id, &stream, entry.value)).collect();
         }
         Ok(self.page.pop_front().map_or(Read::All, Read::Entry))
@@ -58,7 +58,7 @@ impl History {
     async fn read(
         &mut self,
         platform: &Platform,
-        (tenant, emitter, stream): Place<'_>,
+        (tenant, emitter, stream): StreamRef<'_>,
         last: EntryId,
     ) -> Result<Vec<(String, Entry)>, Error> {
         let streams = match (&mut self.streams, stream) {

@@ -1,4 +1,4 @@
-//! Whether a reader may still read: its source, its key and its account are there.
+//! Checks that a follower may still read: its source, its key and its account exist.
 //!
 //! A stream stays open for days; a key that is revoked must not read on until then. The records are read again now
 //! and then, on whichever host the stream is, because deleting them is all that revoking does.
@@ -6,7 +6,7 @@
 use domain::ids::SourceId;
 use store::{Lookup, Tenant};
 
-use crate::records::{ApiKey, Source, Stored, User, names, shelf};
+use crate::records::{ApiKey, Source, Stored, User, names, table};
 use crate::{Caller, Error, Platform};
 
 /// Why a stream is over.
@@ -63,7 +63,7 @@ impl Permission {
             return Ok(Some(End::AccountDeleted));
         }
         if let Some(key) = &self.key_id {
-            let Some(kept) = shelf::find::<ApiKey>(&*platform.store, tenant, Lookup::Id(key)).await? else {
+            let Some(kept) = table::find::<ApiKey>(&*platform.store, tenant, Lookup::Id(key)).await? else {
                 return Ok(Some(End::KeyRevoked));
             };
             if kept.record.is_expired(platform.clock.now_seconds()) {

@@ -20,7 +20,7 @@ use crate::ports::Outcome;
 use crate::{Parts, Platform, Programs};
 
 /// The memory of the world, seen by a host that dies: from commit number `dies_at` on nothing is answered any more.
-struct Mortal {
+struct DyingStore {
     memory: Arc<Memory>,
     commits: AtomicUsize,
     dies_at: usize,
@@ -29,7 +29,7 @@ struct Mortal {
 }
 
 #[async_trait]
-impl Store for Mortal {
+impl Store for DyingStore {
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         let number = self.commits.fetch_add(1, Ordering::Relaxed);
         if number < self.dies_at {
@@ -51,7 +51,7 @@ impl Store for Mortal {
 }
 
 #[async_trait]
-impl Reads for Mortal {
+impl Reads for DyingStore {
     async fn record(&self, tenant: &Tenant, kind: &str, lookup: Lookup<'_>) -> Result<Option<Record>, Error> {
         self.memory.record(tenant, kind, lookup).await
     }
@@ -92,7 +92,7 @@ impl Reads for Mortal {
 }
 
 #[async_trait]
-impl Work for Mortal {
+impl Work for DyingStore {
     async fn lease_jobs(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Job>, Error> {
         self.memory.lease_jobs(partitions, request).await
     }
@@ -112,7 +112,7 @@ impl Work for Mortal {
 }
 
 #[async_trait]
-impl Directory for Mortal {
+impl Directory for DyingStore {
     async fn look_up(&self, key: &str) -> Result<Option<Bytes>, Error> {
         self.memory.look_up(key).await
     }
@@ -125,7 +125,7 @@ impl Directory for Mortal {
 /// The same world through a host that dies.
 fn mortal(stage: &Stage, dies_at: usize, dies_after: bool) -> Platform {
     let world = &stage.world;
-    let store = Mortal { memory: world.store.clone(), commits: AtomicUsize::new(0), dies_at, dies_after };
+    let store = DyingStore { memory: world.store.clone(), commits: AtomicUsize::new(0), dies_at, dies_after };
     Platform::new(Parts {
         store: Arc::new(store),
         sandbox: world.sandbox.clone(),
@@ -187,7 +187,7 @@ async fn survive(dies_at: usize, dies_after: bool) {
 
 #[tokio::test]
 async fn nothing_accepted_is_lost_and_nothing_applied_twice_wherever_the_host_dies() {
-    // Acceptance, run, run of the listener, two deliveries; beyond that nobody dies.
+    // Acceptance, run, run of the listener, two deliveries; beyond that no host dies.
     for dies_at in 0..8 {
         survive(dies_at, false).await;
         survive(dies_at, true).await;

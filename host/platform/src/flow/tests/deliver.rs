@@ -111,7 +111,7 @@ async fn each_event_is_delivered_also_when_the_stream_keeps_fewer() {
 }
 
 #[tokio::test]
-async fn an_event_with_a_delivery_time_waits_for_it_and_holds_up_nobody() {
+async fn an_event_with_a_delivery_time_waits_for_it_and_delays_no_other() {
     let stage = Stage::new().await;
     let at_ms = stage.now_ms() + 60_000;
     stage.world.sandbox.script("later", move |_| Outcome {

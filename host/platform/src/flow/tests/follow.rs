@@ -10,7 +10,7 @@ use super::Stage;
 use crate::fake::threw;
 use crate::flow::{End, Follower, Following, Next};
 use crate::manage::events::EventSummary;
-use crate::manage::keys::{self, KeyWish};
+use crate::manage::keys::{self, KeyRequest};
 use crate::manage::{sources, users};
 use crate::ports::Outcome;
 use crate::records::Source;
@@ -228,7 +228,7 @@ async fn a_stream_ends_with_its_source() {
 
 /// A second key of the same account.
 async fn further_key(stage: &Stage) -> (Caller, String) {
-    let new = keys::create(&stage.caller, &stage.world.platform, KeyWish::default()).await.unwrap();
+    let new = keys::create(&stage.caller, &stage.world.platform, KeyRequest::default()).await.unwrap();
     (keys::authenticate(&stage.world.platform, &new.key).await.unwrap(), new.record.id)
 }
 
@@ -257,7 +257,7 @@ async fn a_stream_ends_with_its_key_and_gives_nothing_more() {
 async fn a_stream_ends_with_its_account() {
     let stage = Stage::new().await;
     let platform = &stage.world.platform;
-    let user = stage.world.user(&stage.caller, "someone").await;
+    let user = stage.world.user(&stage.caller, "reader").await;
     let request = super::CreateSource {
         component: super::CodeRequest {
             component_code: Some(fake::component("a", json!({}))),
@@ -294,7 +294,7 @@ async fn a_stream_ends_when_its_key_expires() {
     let stage = Stage::new().await;
     let platform = &stage.world.platform;
     let source = stage.endpoint("a", json!({})).await;
-    let wish = KeyWish { expires_at: Some(platform.clock.now_seconds() + 4), ..KeyWish::default() };
+    let wish = KeyRequest { expires_at: Some(platform.clock.now_seconds() + 4), ..KeyRequest::default() };
     let new = keys::create(&stage.caller, platform, wish).await.unwrap();
     let other = keys::authenticate(platform, &new.key).await.unwrap();
     let mut follower = Follower::of_source(&other, platform, source.id.as_str(), Following::default()).await.unwrap();

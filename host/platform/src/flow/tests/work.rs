@@ -82,7 +82,7 @@ async fn deliveries_wait_for_the_quota_to_reset() {
 }
 
 #[tokio::test]
-async fn what_waits_for_a_quota_holds_up_nobody_and_goes_on_within_a_minute_of_a_new_one() {
+async fn what_waits_for_a_quota_delays_no_other_and_goes_on_within_a_minute_of_a_new_one() {
     let stage = Stage::new().await;
     let (first, second) = (stage.endpoint("a", json!({})).await, stage.deploy("b", json!({})).await);
     stage.subscribe(first.id.as_str(), second.id.as_str(), "").await;

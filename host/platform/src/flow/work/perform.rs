@@ -17,7 +17,7 @@ use crate::flow::deliver::{GivenUp, Report};
 use crate::flow::handle::Flow;
 use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, execute, settle};
 use crate::ports::{Call, Progress, RunLimits};
-use crate::records::{self, Acceptance, Delivery, Source, Work, shelf};
+use crate::records::{self, Acceptance, Delivery, Source, Work, table};
 use crate::watching::{Doing, watch};
 
 /// After a failure of ours.
@@ -143,11 +143,11 @@ impl Flow {
 
     /// An accepted request whose run was never committed. Mostly it was, and there is nothing left to do.
     async fn redo(&self, job: &Job, id: &str) -> Result<Completion, Error> {
-        let found = shelf::find::<Acceptance>(&*self.platform.store, &job.tenant, Lookup::Id(id)).await?;
+        let found = table::find::<Acceptance>(&*self.platform.store, &job.tenant, Lookup::Id(id)).await?;
         let Some(acceptance) = found.map(|kept| kept.record) else {
             return self.acknowledge(job, Vec::new()).await;
         };
-        let removal = shelf::delete(&acceptance);
+        let removal = table::delete(&acceptance);
         let Some(source) = self.source(&job.tenant, &acceptance.source).await? else {
             return self.acknowledge(job, vec![removal]).await;
         };

@@ -10,10 +10,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::flow::handle::Flow;
 
-/// A pulse may be missed, and another host's is not heard: look at least this often.
+/// The polling interval when no pulse comes: a pulse is best effort.
 const LOOK_EVERY_MS: u64 = 1000;
 
-/// Leased at once: a job may carry an event of some megabytes, and what a tenant has no place for goes back unread.
+/// Most jobs of one lease call: a job may carry an event of some megabytes, and jobs of a tenant without a permit are
+/// released again.
 const LEASED_AT_ONCE: usize = 64;
 
 type Performing = BoxFuture<'static, ()>;
@@ -33,10 +34,10 @@ impl Worker {
     /// Returns when what was under way has ended, or the drain time is over: then other hosts go on with it.
     pub async fn run(self, shutdown: CancellationToken) {
         let flow = &self.0;
-        let places = Arc::new(Semaphore::new(flow.config.work_in_flight));
+        let permits = Arc::new(Semaphore::new(flow.config.work_in_flight));
         tokio::join!(
-            each_round(flow, Kind::Jobs, &places, &shutdown),
-            each_round(flow, Kind::Timers, &places, &shutdown)
+            each_round(flow, Kind::Jobs, &permits, &shutdown),
+            each_round(flow, Kind::Timers, &permits, &shutdown)
         );
         flow.tasks.close();
         let drained_ms = flow.platform.clock.now_ms().saturating_add(flow.config.drain_ms);
@@ -49,18 +50,18 @@ impl Worker {
     }
 }
 
-/// Leases as much as there are places for, works on it aside, and waits for what is due next.
-async fn each_round(flow: &Arc<Flow>, kind: Kind, places: &Arc<Semaphore>, shutdown: &CancellationToken) {
+/// Leases as much as there are permits for, works on it aside, and waits for what is due next.
+async fn each_round(flow: &Arc<Flow>, kind: Kind, permits: &Arc<Semaphore>, shutdown: &CancellationToken) {
     let (mut pulse, mut released) = (flow.platform.store.pulse().work(), flow.released.subscribe());
     loop {
-        let Some(first) = first_place(places, shutdown).await else {
+        let Some(first) = first_permit(permits, shutdown).await else {
             return;
         };
         pulse.mark_unchanged();
         released.mark_unchanged();
         let now_ms = flow.platform.clock.now_ms();
         let mut free = vec![first];
-        free.extend(std::iter::from_fn(|| places.clone().try_acquire_owned().ok()).take(LEASED_AT_ONCE - 1));
+        free.extend(std::iter::from_fn(|| permits.clone().try_acquire_owned().ok()).take(LEASED_AT_ONCE - 1));
         let max = u32::try_from(free.len()).unwrap_or(store::MAX_LEASES);
         let request = LeaseRequest { now_ms, lease_ms: flow.config.lease_ms, max };
         let leased = match lease(flow, kind, request).await {
@@ -71,8 +72,8 @@ async fn each_round(flow: &Arc<Flow>, kind: Kind, places: &Arc<Semaphore>, shutd
             }
         };
         let has_worked = !leased.items.is_empty();
-        for (performing, place) in leased.items.into_iter().zip(free) {
-            flow.tasks.spawn(hold(place, performing));
+        for (performing, permit) in leased.items.into_iter().zip(free) {
+            flow.tasks.spawn(hold(permit, performing));
         }
         let look_at_ms = now_ms.saturating_add(LOOK_EVERY_MS);
         let next_ms = leased.next_due_ms.map_or(look_at_ms, |due_ms| due_ms.min(look_at_ms));
@@ -114,15 +115,15 @@ async fn perform_tick(flow: Arc<Flow>, tick: Tick) {
     flow.perform_tick(&tick).await;
 }
 
-async fn first_place(places: &Arc<Semaphore>, shutdown: &CancellationToken) -> Option<OwnedSemaphorePermit> {
+async fn first_permit(permits: &Arc<Semaphore>, shutdown: &CancellationToken) -> Option<OwnedSemaphorePermit> {
     tokio::select! {
         biased;
         () = shutdown.cancelled() => None,
-        place = places.clone().acquire_owned() => place.ok(),
+        permit = permits.clone().acquire_owned() => permit.ok(),
     }
 }
 
-async fn hold(place: OwnedSemaphorePermit, performing: Performing) {
+async fn hold(permit: OwnedSemaphorePermit, performing: Performing) {
     performing.await;
-    drop(place);
+    drop(permit);
 }

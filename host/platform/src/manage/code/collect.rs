@@ -1,6 +1,6 @@
-//! Code that is out of use. A component that was saved with its source, or only to be deployed, goes when no source has
-//! it; one that a user saved, named or deployed by its id stays until it is deleted. A program goes with the last that
-//! refers to it.
+//! Garbage collection of code. A component that was saved with its source, or only to be deployed, is deleted when no source
+//! uses it; one that a user saved, named or deployed by its id stays until the user deletes it. A program is deleted with the
+//! last component that refers to it.
 
 use domain::ids::ComponentId;
 use store::{CommitError, Enqueue, Lookup, Op, Precondition, Tenant};
@@ -8,7 +8,7 @@ use store::{CommitError, Enqueue, Lookup, Op, Precondition, Tenant};
 use super::Resolved;
 use crate::manage::chores::clear_emitter;
 use crate::ports::Program;
-use crate::records::{Component, Job, Origin, RecordError, Recording, Revision, Source, Stored, Workflow, shelf};
+use crate::records::{Component, Job, Origin, RecordError, Recording, Revision, Source, Stored, Workflow, table};
 use crate::{Caller, Error, Noun, Platform};
 
 /// Queued with the batch that takes the code out of use.
@@ -25,7 +25,7 @@ pub(in crate::manage) fn collect_at(due_ms: u64, component: &ComponentId, progra
     Ok(Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms: None }))
 }
 
-/// The same for what a source no longer runs. Components of the registry are everybody's and stay.
+/// The same for what a source no longer runs. Components of the registry are shared and stay.
 pub(in crate::manage) fn collect_revision(platform: &Platform, former: &Revision) -> Result<Option<Op>, RecordError> {
     collect_revision_at(platform.clock.now_ms(), former)
 }
@@ -48,7 +48,7 @@ pub(in crate::manage) async fn collect_unadopted(caller: &Caller, platform: &Pla
 }
 
 async fn try_collect_unadopted(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
-    let found = shelf::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let found = table::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let Some(Component { id, program, .. }) = found.map(|kept| kept.record).filter(|one| one.is_temporary) else {
         return Ok(());
     };
@@ -56,8 +56,7 @@ async fn try_collect_unadopted(caller: &Caller, platform: &Platform, id: &str) -
     Ok(())
 }
 
-/// Undoes [`still_there`] when what was to run the component did not come to be: it is again one that goes with its
-/// source.
+/// Undoes [`still_there`] after a failed deploy: the component is again collected with its source.
 pub(in crate::manage) async fn give_back(
     caller: &Caller,
     platform: &Platform,
@@ -68,12 +67,12 @@ pub(in crate::manage) async fn give_back(
     else {
         return Ok(());
     };
-    let found = shelf::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id.as_str())).await?;
+    let found = table::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id.as_str())).await?;
     let Some(mut kept) = found.filter(|kept| !kept.record.came_with_source) else {
         return Ok(());
     };
     kept.record.came_with_source = true;
-    let batch = platform.batch(&caller.tenant).require(shelf::unchanged(&kept)).then(shelf::put(&kept.record)?);
+    let batch = platform.batch(&caller.tenant).require(table::unchanged(&kept)).then(table::put(&kept.record)?);
     match platform.store.commit(batch).await {
         // Another request uses it by its id: then it stays.
         Err(CommitError::Conflict { .. }) => Ok(()),
@@ -100,29 +99,30 @@ pub(in crate::manage) async fn still_there(
 /// Makes a component that came with a source one that stays: it is about to be used by its name. One that was saved to be
 /// deployed is only written again: either way a concurrent collection or deletion finds it changed, or has taken it.
 async fn adopt(caller: &Caller, platform: &Platform, id: &str) -> Result<Option<Precondition>, Error> {
-    let found = shelf::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let found = table::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let Some(mut kept) = found else {
         return Ok(None);
     };
     if !kept.record.came_with_source {
-        return Ok(Some(shelf::unchanged(&kept)));
+        return Ok(Some(table::unchanged(&kept)));
     }
     kept.record.came_with_source = kept.record.is_temporary;
-    let batch = platform.batch(&caller.tenant).require(shelf::unchanged(&kept)).then(shelf::put(&kept.record)?);
+    let batch = platform.batch(&caller.tenant).require(table::unchanged(&kept)).then(table::put(&kept.record)?);
     match platform.store.commit(batch).await {
         Err(CommitError::Conflict { .. }) => Err(Error::not_found(Noun::Component, id)),
-        settled => settled.map(|_| Some(shelf::unchanged(&kept.rewritten()))).map_err(Error::from),
+        settled => settled.map(|_| Some(table::unchanged(&kept.rewritten()))).map_err(Error::from),
     }
 }
 
-/// The chore. In this order: whoever saves or deploys the same code meanwhile makes a condition fail, and all stays.
+/// The chore. In this order, because a request that saves or deploys the same code meanwhile fails a precondition of the
+/// chore, and the code stays.
 pub(in crate::manage) async fn collect(
     tenant: &Tenant,
     platform: &Platform,
     component: &ComponentId,
     digest: &str,
 ) -> Result<bool, Error> {
-    let program = shelf::find::<Program>(&*platform.store, tenant, Lookup::Id(digest)).await?;
+    let program = table::find::<Program>(&*platform.store, tenant, Lookup::Id(digest)).await?;
     if !collect_component(tenant, platform, component).await? {
         return Ok(true);
     }
@@ -134,11 +134,11 @@ pub(in crate::manage) async fn collect(
         return Ok(true);
     };
     let version = program.version;
-    let sources = shelf::list_all::<Source>(&*platform.store, tenant).await?;
-    let components = shelf::list_all::<Component>(&*platform.store, tenant).await?;
-    let workflows = shelf::list_all::<Workflow>(&*platform.store, tenant).await?;
+    let sources = table::list_all::<Source>(&*platform.store, tenant).await?;
+    let components = table::list_all::<Component>(&*platform.store, tenant).await?;
+    let workflows = table::list_all::<Workflow>(&*platform.store, tenant).await?;
     // What was recorded can be replayed as long as it is kept.
-    let recordings = shelf::list_all::<Recording>(&*platform.store, tenant).await?;
+    let recordings = table::list_all::<Recording>(&*platform.store, tenant).await?;
     let is_used = sources.iter().any(|kept| kept.record.revision.program == digest)
         || components.iter().any(|kept| kept.record.program == digest)
         || workflows.iter().flat_map(|kept| &kept.record.steps).any(|step| step.program == digest)
@@ -162,21 +162,21 @@ pub(in crate::manage) async fn collect(
 
 /// Whether the component is gone.
 async fn collect_component(tenant: &Tenant, platform: &Platform, id: &ComponentId) -> Result<bool, Error> {
-    let found = shelf::find::<Component>(&*platform.store, tenant, Lookup::Id(id.as_str())).await?;
+    let found = table::find::<Component>(&*platform.store, tenant, Lookup::Id(id.as_str())).await?;
     let Some(kept) = found else {
         return Ok(true);
     };
     if !kept.record.came_with_source || kept.record.holds_key {
         return Ok(false);
     }
-    let sources = shelf::list_all::<Source>(&*platform.store, tenant).await?;
-    let workflows = shelf::list_all::<Workflow>(&*platform.store, tenant).await?;
+    let sources = table::list_all::<Source>(&*platform.store, tenant).await?;
+    let workflows = table::list_all::<Workflow>(&*platform.store, tenant).await?;
     let is_used = sources.iter().any(|source| source.record.revision.component_id == *id)
         || workflows.iter().flat_map(|kept| &kept.record.steps).any(|step| step.component_id == *id);
     if is_used {
         return Ok(false);
     }
-    let batch = platform.batch(tenant).require(shelf::unchanged(&kept)).then(shelf::delete(&kept.record));
+    let batch = platform.batch(tenant).require(table::unchanged(&kept)).then(table::delete(&kept.record));
     match platform.store.commit(batch).await {
         Err(CommitError::Conflict { .. }) => Ok(false),
         settled => settled.map(|_| true).map_err(Error::from),

@@ -1,13 +1,13 @@
 //! Deleting a component: refused while a source or a workflow runs it.
 //!
-//! Somebody may deploy it by its id at the same moment. So it is given up first, as if it had only come with a source:
-//! who named it before that finds it changed when they commit, and who names it afterwards takes it up again, which
-//! the deletion finds changed. Its program and what it stored go with a chore.
+//! A concurrent deploy may refer to it by its id. So the deletion first marks the component as unsaved, as if it had only
+//! come with a source: a deploy that read it before fails its precondition, and a deploy that reads it afterwards saves it
+//! again, which fails the precondition of the deletion. Its program and what it stored are deleted by a chore.
 
 use domain::ids::ComponentId;
 
 use crate::manage::code;
-use crate::records::{Component, Kept, Phase, Source, Workflow, shelf};
+use crate::records::{Component, Kept, Phase, Source, Workflow, table};
 use crate::{Caller, Error, Noun, Platform, UsedBy};
 
 pub async fn delete(caller: &Caller, platform: &Platform, key_or_id: &str) -> Result<(), Error> {
@@ -21,14 +21,14 @@ pub async fn delete(caller: &Caller, platform: &Platform, key_or_id: &str) -> Re
     }
     let Component { id, program, .. } = &given_up.record;
     let batch =
-        platform.batch(&caller.tenant).require(shelf::unchanged(&given_up)).then(shelf::delete(&given_up.record));
+        platform.batch(&caller.tenant).require(table::unchanged(&given_up)).then(table::delete(&given_up.record));
     platform.store.commit(batch.then(code::collect_later(platform, id, program)?)).await?;
     Ok(())
 }
 
 /// The caller's own: what is published is taken back, not deleted.
 async fn own(caller: &Caller, platform: &Platform, key_or_id: &str) -> Result<Kept<Component>, Error> {
-    let found = shelf::find(&*platform.store, &caller.tenant, super::lookup(key_or_id)).await?;
+    let found = table::find(&*platform.store, &caller.tenant, super::lookup(key_or_id)).await?;
     found.ok_or_else(|| Error::not_found(Noun::Component, key_or_id))
 }
 
@@ -38,17 +38,17 @@ async fn put(
     kept: Kept<Component>,
     came_with_source: bool,
 ) -> Result<Kept<Component>, Error> {
-    let unchanged = shelf::unchanged(&kept);
+    let unchanged = table::unchanged(&kept);
     let record = Component { came_with_source, ..kept.record.clone() };
-    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(shelf::put(&record)?)).await?;
+    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(table::put(&record)?)).await?;
     Ok(Kept { record, ..kept }.rewritten())
 }
 
 async fn check_unused(caller: &Caller, platform: &Platform, id: &ComponentId) -> Result<(), Error> {
-    let sources = shelf::list_all::<Source>(&*platform.store, &caller.tenant).await?;
+    let sources = table::list_all::<Source>(&*platform.store, &caller.tenant).await?;
     let running = sources.iter().map(|kept| &kept.record).filter(|source| source.revision.component_id == *id);
     let mut used_by: Vec<UsedBy> = running.map(Source::as_user).collect();
-    let workflows = shelf::list_all::<Workflow>(&*platform.store, &caller.tenant).await?;
+    let workflows = table::list_all::<Workflow>(&*platform.store, &caller.tenant).await?;
     let steps = workflows.iter().flat_map(|kept| kept.record.steps.iter().map(|step| (&kept.record, step)));
     used_by.extend(steps.filter(|(_, step)| step.component_id == *id).map(|(workflow, step)| workflow.as_user(step)));
     if !used_by.is_empty() {

@@ -97,7 +97,7 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Leaves what the page would have if this were all. What comes later can only push more out of it.
+    /// Drops what cannot be on the page any more: entries that are added later can only push out more.
     fn trim(&mut self) {
         match self.window.entries.order {
             Order::NewestFirst => self.found.sort_by_key(|found| std::cmp::Reverse(found.id)),

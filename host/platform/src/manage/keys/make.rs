@@ -6,7 +6,7 @@ use store::DirectoryWrite;
 
 use super::{KeyHolder, check_name, hash_of, malformed};
 use crate::paging::count;
-use crate::records::{ApiKey, names, shelf};
+use crate::records::{ApiKey, names, table};
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
 
 /// A key that an operator chose; anything shorter can be guessed.
@@ -17,7 +17,7 @@ const KEYS_PER_USER: usize = 20;
 
 /// What a new key is to be.
 #[derive(Clone, Debug, Default)]
-pub struct KeyWish {
+pub struct KeyRequest {
     pub name: Option<String>,
     /// Those of the key in use, when absent.
     pub scopes: Option<Scopes>,
@@ -33,14 +33,14 @@ pub struct NewKey {
 }
 
 /// A further key for an account: the way to rotate is to make one, use it, and revoke the old one.
-pub async fn create(caller: &Caller, platform: &Platform, wish: KeyWish) -> Result<NewKey, Error> {
+pub async fn create(caller: &Caller, platform: &Platform, wish: KeyRequest) -> Result<NewKey, Error> {
     let wish = wish_of(caller, platform, wish)?;
     remove_expired(caller, platform).await?;
     create_for(platform, &caller.user.id, wish, None).await
 }
 
 /// The wish with what follows from the key in use, which neither does more nor lives longer than that key.
-pub(crate) fn wish_of(caller: &Caller, platform: &Platform, wish: KeyWish) -> Result<KeyWish, Error> {
+pub(crate) fn wish_of(caller: &Caller, platform: &Platform, wish: KeyRequest) -> Result<KeyRequest, Error> {
     check_name(wish.name.as_deref())?;
     if let Some(scopes) = &wish.scopes {
         caller.require_all(scopes)?;
@@ -57,14 +57,14 @@ pub(crate) fn wish_of(caller: &Caller, platform: &Platform, wish: KeyWish) -> Re
         _ => {}
     }
     let scopes = wish.scopes.or_else(|| own.and_then(|key| key.scopes.clone()));
-    Ok(KeyWish { name: wish.name, scopes, expires_at: wish.expires_at.or(own_expiry) })
+    Ok(KeyRequest { name: wish.name, scopes, expires_at: wish.expires_at.or(own_expiry) })
 }
 
 /// A random key, or the one that was chosen.
 pub(crate) async fn create_for(
     platform: &Platform,
     user: &UserId,
-    wish: KeyWish,
+    wish: KeyRequest,
     chosen: Option<&Secret<String>>,
 ) -> Result<NewKey, Error> {
     let tenant = names::tenant(user);
@@ -79,7 +79,7 @@ pub(crate) async fn create_for(
         }
     };
     let hash = hash_of(key.expose());
-    let KeyWish { name, scopes, expires_at } = wish;
+    let KeyRequest { name, scopes, expires_at } = wish;
     let created_at = platform.clock.now_seconds();
     let record = ApiKey { id, hash: hash.clone(), name, scopes, expires_at, last_used_at: None, created_at };
     let holder = KeyHolder { user: user.clone(), key: record.id.clone(), hash: hash.clone() };
@@ -88,7 +88,7 @@ pub(crate) async fn create_for(
     if !is_ours {
         return Err(Error::Taken { noun: Noun::Key, name: record.id });
     }
-    platform.store.commit(platform.batch(&tenant).then(shelf::put(&record)?)).await?;
+    platform.store.commit(platform.batch(&tenant).then(table::put(&record)?)).await?;
     Ok(NewKey { record, key })
 }
 
@@ -98,7 +98,7 @@ async fn remove_expired(caller: &Caller, platform: &Platform) -> Result<(), Erro
         return Ok(());
     }
     let now_seconds = platform.clock.now_seconds();
-    let keys = shelf::list_all::<ApiKey>(&*platform.store, &caller.tenant).await?;
+    let keys = table::list_all::<ApiKey>(&*platform.store, &caller.tenant).await?;
     for expired in keys.iter().filter(|kept| kept.record.is_expired(now_seconds)) {
         super::remove(caller, platform, &expired.record).await?;
     }

@@ -4,7 +4,7 @@ use store::Lookup;
 use tokio_util::sync::CancellationToken;
 
 use crate::key_uses::KeyUse;
-use crate::records::{ApiKey, shelf};
+use crate::records::{ApiKey, table};
 use crate::{Error, Platform};
 
 /// One write per key and minute at most.
@@ -41,12 +41,12 @@ pub async fn record_uses(platform: &Platform) {
 }
 
 async fn record(platform: &Platform, id: &str, noted: &KeyUse) -> Result<(), Error> {
-    let found = shelf::find::<ApiKey>(&*platform.store, &noted.tenant, Lookup::Id(id)).await?;
+    let found = table::find::<ApiKey>(&*platform.store, &noted.tenant, Lookup::Id(id)).await?;
     let Some(mut kept) = found.filter(|kept| kept.record.last_used_at < Some(noted.used_at)) else {
         return Ok(());
     };
-    let unchanged = shelf::unchanged(&kept);
+    let unchanged = table::unchanged(&kept);
     kept.record.last_used_at = Some(noted.used_at);
-    platform.store.commit(platform.batch(&noted.tenant).require(unchanged).then(shelf::put(&kept.record)?)).await?;
+    platform.store.commit(platform.batch(&noted.tenant).require(unchanged).then(table::put(&kept.record)?)).await?;
     Ok(())
 }

@@ -4,17 +4,17 @@ use store::{Enqueue, Op};
 
 use super::create::change_ms;
 use crate::manage::hooks;
-use crate::records::{Job, Kept, Phase, Source, shelf};
+use crate::records::{Job, Kept, Phase, Source, table};
 use crate::{Caller, Error, Noun, Platform};
 
-/// Marks the source as being changed. `Busy` when somebody else is at it.
+/// Marks the source as being changed. `Busy` when another request is changing it.
 pub(super) async fn claim(caller: &Caller, platform: &Platform, kept: &Kept<Source>) -> Result<(), Error> {
     let now_ms = platform.clock.now_ms();
     let busy = || Error::Busy { noun: Noun::Source, id: kept.record.id.to_string() };
     if !kept.record.phase.is_settled(now_ms) {
         return Err(busy());
     }
-    let mut batch = platform.batch(&caller.tenant).require(shelf::unchanged(kept));
+    let mut batch = platform.batch(&caller.tenant).require(table::unchanged(kept));
     batch.operations.extend(mark(platform, &mut kept.record.clone())?);
     // No tick comes between the hooks of a change.
     batch.operations.extend(hooks::stop_timers(&kept.record));
@@ -32,7 +32,7 @@ pub(super) fn mark(platform: &Platform, source: &mut Source) -> Result<[Op; 2], 
     source.phase = Phase::Changing { until_ms };
     let payload = Job::EndChange { source: source.id.clone(), until_ms }.encode()?;
     let held_until_ms = Some(until_ms);
-    Ok([shelf::put(source)?, Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms })])
+    Ok([table::put(source)?, Op::Enqueue(Enqueue { lane: None, due_ms, payload, entry: None, held_until_ms })])
 }
 
 /// Ends a change: this is the source now. Its timers run when it is active.
@@ -43,7 +43,7 @@ pub(super) async fn settle(
     also: Option<Op>,
 ) -> Result<(), Error> {
     source.phase = Phase::Settled;
-    let mut batch = platform.batch(&caller.tenant).then(shelf::put(source)?);
+    let mut batch = platform.batch(&caller.tenant).then(table::put(source)?);
     batch.operations.extend(also);
     if source.is_active {
         batch.operations.extend(hooks::start_timers(platform, source)?);

@@ -14,7 +14,7 @@ use crate::manage::code::{self, CodeRequest, Resolved};
 use crate::manage::users::check_quota;
 use crate::manage::{configure, hooks, subscriptions};
 use crate::paging::count;
-use crate::records::{Job, Phase, Revision, Source, shelf};
+use crate::records::{Job, Phase, Revision, Source, table};
 use crate::{Caller, Error, Noun, Platform};
 
 #[derive(Clone, Debug, Default)]
@@ -71,7 +71,7 @@ pub(super) fn require_source(resolved: &Resolved) -> Result<(), Error> {
 
 /// Undoes the saving of a component that came with its source.
 pub(super) fn unsaved_component(resolved: &Resolved) -> Vec<Op> {
-    resolved.unsaved.iter().map(|_| shelf::delete(&resolved.component)).collect()
+    resolved.unsaved.iter().map(|_| table::delete(&resolved.component)).collect()
 }
 
 fn new_source(platform: &Platform, id: SourceId, name: String, revision: Revision) -> Source {
@@ -130,12 +130,12 @@ async fn try_put(caller: &Caller, platform: &Platform, resolved: &Resolved, sour
 }
 
 async fn creation(caller: &Caller, platform: &Platform, resolved: &Resolved, source: &Source) -> Result<Batch, Error> {
-    let mut batch = platform.batch(&caller.tenant).require(shelf::absent(source));
+    let mut batch = platform.batch(&caller.tenant).require(table::absent(source));
     batch.preconditions.extend(code::still_there(caller, platform, resolved).await?);
     if let Some(program) = &resolved.unsaved {
         batch.operations = code::save_operations(&resolved.component, program)?;
     }
-    batch.operations.push(shelf::put(source)?);
+    batch.operations.push(table::put(source)?);
     batch.operations.extend(code::log_warnings(platform, resolved, &source.id)?);
     let emitter = EmitterId::Source(source.id.clone());
     batch.operations.extend(subscriptions::subscribe_new_emitter(caller, platform, &emitter).await?);
@@ -161,7 +161,7 @@ async fn settle(
     mut source: Source,
 ) -> Result<Source, Error> {
     source.phase = Phase::Settled;
-    let mut batch = platform.batch(&caller.tenant).then(shelf::put(&source)?);
+    let mut batch = platform.batch(&caller.tenant).then(table::put(&source)?);
     batch.operations.extend(hooks::start_timers(platform, &source)?);
     platform.store.commit(batch).await?;
     if resolved.comes_with_source() {

@@ -5,7 +5,7 @@ use store::{Enqueue, Op};
 
 use super::{change, endpoints, kept};
 use crate::manage::{code, hooks, subscriptions};
-use crate::records::{Job, Source, shelf};
+use crate::records::{Job, Source, table};
 use crate::{Caller, Error, Platform};
 
 pub async fn delete(caller: &Caller, platform: &Platform, id: &str, ignore_hook_errors: bool) -> Result<(), Error> {
@@ -33,7 +33,7 @@ pub(in crate::manage) async fn forget(
     source: &Source,
     also: Vec<Op>,
 ) -> Result<(), Error> {
-    let mut batch = platform.batch(&caller.tenant).then(shelf::delete(source));
+    let mut batch = platform.batch(&caller.tenant).then(table::delete(source));
     batch.operations.extend(also);
     batch.operations.extend(code::collect_revision(platform, &source.revision)?);
     batch.operations.extend(hooks::stop_timers(source));

@@ -1,7 +1,7 @@
 //! The directory of endpoints: which source each key leads to.
 //!
-//! A key is there before the batch that gives it to a source, and goes after the batch that takes it away: an entry
-//! whose source does not have the key leads nowhere.
+//! A key is written before the batch that gives it to a source, and removed after the batch that takes it away. So the
+//! directory may hold entries whose source does not have the key; such an endpoint is not found.
 
 use domain::ids::{EndpointKey, SourceId};
 use serde_json::json;

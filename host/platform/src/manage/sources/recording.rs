@@ -4,7 +4,7 @@ use domain::runs::RecordingMode;
 use store::CommitError;
 
 use super::kept;
-use crate::records::{Source, shelf};
+use crate::records::{Source, table};
 use crate::{Caller, Error, Platform};
 
 /// Records that change meanwhile are read again.
@@ -19,9 +19,9 @@ pub async fn set_recording(
 ) -> Result<Source, Error> {
     for _ in 0..TRIES {
         let mut kept = kept(caller, platform, id).await?;
-        let unchanged = shelf::unchanged(&kept);
+        let unchanged = table::unchanged(&kept);
         kept.record.recording = mode;
-        let batch = platform.batch(&caller.tenant).require(unchanged).then(shelf::put(&kept.record)?);
+        let batch = platform.batch(&caller.tenant).require(unchanged).then(table::put(&kept.record)?);
         match platform.store.commit(batch).await {
             Err(CommitError::Conflict { .. }) => {}
             settled => return settled.map(|_| kept.record).map_err(Error::from),

@@ -12,7 +12,7 @@ use super::{change, endpoints, kept, naming};
 use crate::manage::code::{self, CodeRequest, Resolved};
 use crate::manage::users::check_quota;
 use crate::manage::{components, configure, hooks};
-use crate::records::{Kept, Phase, Revision, Source, shelf};
+use crate::records::{Kept, Phase, Revision, Source, table};
 use crate::{Caller, Error, Noun, Platform, sealed_props};
 
 #[derive(Clone, Debug, Default)]
@@ -157,11 +157,11 @@ async fn change_quietly(
         return Err(busy());
     }
     after.phase = Phase::Settled;
-    let mut batch = platform.batch(&caller.tenant).require(shelf::unchanged(before));
+    let mut batch = platform.batch(&caller.tenant).require(table::unchanged(before));
     batch.preconditions.extend(still_there(caller, platform, &before.record, replacement).await?);
     batch.operations = save_operations(platform, &after, replacement)?;
     batch.operations.extend(collect_unused(batch.now_ms, &before.record.revision, &after.revision)?);
-    match platform.commit(batch.then(shelf::put(&after)?)).await {
+    match platform.commit(batch.then(table::put(&after)?)).await {
         Err(CommitError::Conflict { .. }) => Err(busy()),
         committed => committed.map(|_| after).map_err(Error::from),
     }

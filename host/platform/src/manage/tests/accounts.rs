@@ -88,7 +88,7 @@ async fn a_run_whose_account_is_gone_fails_before_it_begins_and_says_what_to_do(
 }
 
 #[tokio::test]
-async fn an_account_of_somebody_else_or_of_another_app_does_not_fit() {
+async fn an_account_of_another_user_or_of_another_app_does_not_fit() {
     let (world, admin) = world().await;
     let other = world.user(&admin, "other").await;
     let account = connect(&world, &admin, &admin, "slack").await;

@@ -211,7 +211,7 @@ async fn an_action_that_throws_answers_with_its_error() {
 }
 
 #[tokio::test]
-async fn a_published_component_is_everybodys_by_key_and_by_id() {
+async fn a_published_component_is_found_by_every_user_by_key_and_by_id() {
     let (world, admin) = world().await;
     let other = world.user(&admin, "other").await;
     let published = component("Published", json!({"key": "app-published", "version": "1.0.0"}));

@@ -101,7 +101,7 @@ async fn a_component_is_deleted_by_its_key_and_the_key_is_free() {
 }
 
 #[tokio::test]
-async fn a_component_of_the_registry_is_nobodys_to_delete() {
+async fn a_component_of_the_registry_cannot_be_deleted() {
     let (world, admin) = world().await;
     let text = component("published", json!({"key": "demo-published", "version": "1.0.0"}));
     let published = registry::publish(&admin, &world.platform, code(&text)).await.unwrap();

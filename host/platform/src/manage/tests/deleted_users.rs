@@ -97,7 +97,7 @@ async fn left(world: &World, caller: &Caller) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn a_deleted_user_is_nobody_at_once_and_leaves_nothing_behind() {
+async fn a_deleted_user_is_unknown_at_once_and_leaves_nothing_behind() {
     let (world, admin) = world().await;
     let ada = world.user(&admin, "ada").await;
     let source = furnish(&world, &admin, &ada).await;
@@ -140,13 +140,13 @@ async fn the_name_of_a_deleted_user_is_free_and_clearing_again_does_not_take_it_
 }
 
 #[tokio::test]
-async fn only_an_admin_deletes_users_and_nobody_deletes_themselves() {
+async fn only_an_admin_deletes_users_and_never_their_own_account() {
     let (world, admin) = world().await;
     let ada = world.user(&admin, "ada").await;
 
     let by_a_member = users::delete(&ada, &world.platform, admin.user.id.as_str()).await;
     let by_themselves = users::delete(&admin, &world.platform, admin.user.id.as_str()).await;
-    let unknown = users::delete(&admin, &world.platform, "u_nobody").await;
+    let unknown = users::delete(&admin, &world.platform, "u_unknown").await;
 
     assert!(matches!(by_a_member, Err(Error::NotAdmin)));
     assert!(matches!(by_themselves, Err(Error::OwnRole)));
@@ -154,7 +154,7 @@ async fn only_an_admin_deletes_users_and_nobody_deletes_themselves() {
 }
 
 #[tokio::test]
-async fn an_operator_acts_for_somebody_by_their_name_or_id() {
+async fn an_operator_acts_for_a_user_by_name_or_id() {
     let (world, admin) = world().await;
     let ada = world.user(&admin, "ada").await;
 

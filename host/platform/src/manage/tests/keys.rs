@@ -7,12 +7,12 @@ use serde_json::json;
 use super::world;
 use crate::fake::World;
 use crate::manage::first_start::{self, Started};
-use crate::manage::keys::{self, KeyWish, authenticate};
+use crate::manage::keys::{self, KeyRequest, authenticate};
 use crate::manage::users::{self, NewUser, UserChange};
 use crate::{Caller, Error, KeyProblem, Secret};
 
 #[tokio::test]
-async fn the_first_start_makes_an_admin_and_the_second_makes_nobody() {
+async fn the_first_start_makes_an_admin_and_the_second_makes_no_user() {
     let world = World::default();
     let Started::First(new) = first_start::start(&world.platform, None).await.unwrap() else {
         panic!("not the first start");
@@ -67,7 +67,7 @@ async fn a_wrong_encryption_key_stops_the_start_with_a_clear_message() {
 }
 
 #[tokio::test]
-async fn keys_are_stored_as_hashes_and_a_wrong_one_is_nobodys() {
+async fn keys_are_stored_as_hashes_and_a_wrong_one_has_no_user() {
     let (world, caller) = world().await;
 
     let stored = keys::list(&caller, &world.platform).await.unwrap();
@@ -81,7 +81,7 @@ async fn keys_are_stored_as_hashes_and_a_wrong_one_is_nobodys() {
 #[tokio::test]
 async fn a_further_key_works_beside_the_first_and_a_revoked_one_does_not() {
     let (world, caller) = world().await;
-    let further = keys::create(&caller, &world.platform, KeyWish::default()).await.unwrap();
+    let further = keys::create(&caller, &world.platform, KeyRequest::default()).await.unwrap();
     let works = async |key: &Secret<String>| authenticate(&world.platform, key).await.is_ok();
 
     assert!(works(&further.key).await && works(&caller.presented_key).await);
@@ -91,7 +91,7 @@ async fn a_further_key_works_beside_the_first_and_a_revoked_one_does_not() {
 }
 
 #[tokio::test]
-async fn nobody_locks_themselves_out() {
+async fn a_caller_cannot_lock_themselves_out() {
     let (world, admin) = world().await;
     let own_key = keys::list(&admin, &world.platform).await.unwrap()[0].id.clone();
     let demoted = UserChange { role: Some(Role::Member), plan: None };
@@ -127,7 +127,7 @@ async fn free_users_see_their_key_and_quotas_and_paid_users_their_billing_period
 #[tokio::test]
 async fn names_and_addresses_of_users_are_unique_whatever_their_case() {
     let (world, admin) = world().await;
-    world.user(&admin, "somebody").await;
+    world.user(&admin, "grace").await;
     let quotas = world.platform.config.default_quotas;
     let new = |username: &str, email: &str| NewUser {
         username: username.to_owned(),
@@ -136,8 +136,8 @@ async fn names_and_addresses_of_users_are_unique_whatever_their_case() {
         quotas,
     };
 
-    let name = users::create(&admin, &world.platform, new("Somebody", "new@example.com")).await;
-    let address = users::create(&admin, &world.platform, new("new", "SOMEBODY@example.com")).await;
+    let name = users::create(&admin, &world.platform, new("Grace", "new@example.com")).await;
+    let address = users::create(&admin, &world.platform, new("new", "GRACE@example.com")).await;
     let freed = users::create(&admin, &world.platform, new("new", "new@example.com")).await;
 
     assert!(matches!(name, Err(Error::Taken { .. })) && matches!(address, Err(Error::Taken { .. })));
@@ -154,7 +154,7 @@ async fn only_an_admin_may_use_the_operators_use_cases() {
         users::list(&member, platform, &Default::default()).await.map(drop),
         users::find(&member, platform, admin.user.id.as_str()).await.map(drop),
         users::update(&member, platform, member.user.id.as_str(), UserChange::default()).await.map(drop),
-        users::create_key(&member, platform, admin.user.id.as_str(), KeyWish::default()).await.map(drop),
+        users::create_key(&member, platform, admin.user.id.as_str(), KeyRequest::default()).await.map(drop),
         crate::manage::apps::delete(&member, platform, "slack").await,
         crate::manage::registry::unpublish(&member, platform, "k").await,
     ];
@@ -162,12 +162,12 @@ async fn only_an_admin_may_use_the_operators_use_cases() {
     assert!(refused.iter().all(|result| matches!(result, Err(Error::NotAdmin))));
 }
 
-fn wish(scopes: &[&str]) -> KeyWish {
-    KeyWish { scopes: Some(Scopes::parse(scopes.iter().copied()).unwrap()), ..KeyWish::default() }
+fn wish(scopes: &[&str]) -> KeyRequest {
+    KeyRequest { scopes: Some(Scopes::parse(scopes.iter().copied()).unwrap()), ..KeyRequest::default() }
 }
 
-/// Made by `caller`, and who one is with it.
-async fn with_key(world: &World, caller: &Caller, wish: KeyWish) -> Caller {
+/// A key made by `caller`, and the caller that it authenticates.
+async fn with_key(world: &World, caller: &Caller, wish: KeyRequest) -> Caller {
     let new = keys::create(caller, &world.platform, wish).await.unwrap();
     authenticate(&world.platform, &new.key).await.unwrap()
 }
@@ -197,14 +197,14 @@ async fn a_chosen_key_that_looks_mistyped_is_refused_before_it_locks_out() {
 async fn a_key_makes_no_key_that_does_more_or_lives_longer_than_itself() {
     let (world, admin) = world().await;
     let now = world.platform.clock.now_seconds();
-    let narrow = KeyWish { expires_at: Some(now + 100), ..wish(&["write"]) };
+    let narrow = KeyRequest { expires_at: Some(now + 100), ..wish(&["write"]) };
     let narrow = with_key(&world, &admin, narrow).await;
-    let create = async |caller: &Caller, wish: KeyWish| keys::create(caller, &world.platform, wish).await;
+    let create = async |caller: &Caller, wish: KeyRequest| keys::create(caller, &world.platform, wish).await;
 
-    let inherited = create(&narrow, KeyWish::default()).await.unwrap().record;
+    let inherited = create(&narrow, KeyRequest::default()).await.unwrap().record;
     let wider = create(&narrow, wish(&["deploy"])).await;
-    let longer = create(&narrow, KeyWish { expires_at: Some(now + 101), ..KeyWish::default() }).await;
-    let past = create(&admin, KeyWish { expires_at: Some(now), ..KeyWish::default() }).await;
+    let longer = create(&narrow, KeyRequest { expires_at: Some(now + 101), ..KeyRequest::default() }).await;
+    let past = create(&admin, KeyRequest { expires_at: Some(now), ..KeyRequest::default() }).await;
 
     assert_eq!((inherited.scopes, inherited.expires_at), (wish(&["write"]).scopes, Some(now + 100)));
     assert!(matches!(wider, Err(Error::Scope { needs: Scope::Deploy })));
@@ -256,8 +256,9 @@ async fn a_key_without_every_scope_makes_no_admin() {
 async fn an_expired_key_is_told_so_and_makes_room_for_new_ones() {
     let (world, caller) = world().await;
     let expires_at = Some(world.platform.clock.now_seconds() + 60);
-    let create =
-        async |expires_at| keys::create(&caller, &world.platform, KeyWish { expires_at, ..KeyWish::default() }).await;
+    let create = async |expires_at| {
+        keys::create(&caller, &world.platform, KeyRequest { expires_at, ..KeyRequest::default() }).await
+    };
     let short = create(expires_at).await.unwrap();
     for _ in 2..20 {
         create(None).await.unwrap();
@@ -306,7 +307,7 @@ async fn uses_are_stored_every_minute_and_at_the_end() {
     let (world, caller) = world().await;
     let stored = async || {
         let id = caller.key.clone().unwrap().id;
-        let found = crate::records::shelf::find::<crate::records::ApiKey>(
+        let found = crate::records::table::find::<crate::records::ApiKey>(
             &*world.store,
             &caller.tenant,
             store::Lookup::Id(&id),

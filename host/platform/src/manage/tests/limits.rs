@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{code, deploy, object, world};
 use crate::fake::{World, component};
 use crate::manage::components::{self, CodeRequest};
-use crate::manage::keys::{self, KeyWish};
+use crate::manage::keys::{self, KeyRequest};
 use crate::manage::sources::{self, CreateSource};
 use crate::manage::users::{self, NewUser};
 use crate::manage::webhooks::{self, NewWebhook};
@@ -53,10 +53,10 @@ async fn an_account_has_at_most_so_many_webhooks_and_connected_accounts() {
 async fn an_account_has_at_most_twenty_keys() {
     let (world, caller) = world().await;
     for _ in 1..20 {
-        keys::create(&caller, &world.platform, KeyWish::default()).await.unwrap();
+        keys::create(&caller, &world.platform, KeyRequest::default()).await.unwrap();
     }
 
-    let error = keys::create(&caller, &world.platform, KeyWish::default()).await.unwrap_err();
+    let error = keys::create(&caller, &world.platform, KeyRequest::default()).await.unwrap_err();
 
     assert!(matches!(error, Error::TooMany { limit: 20, .. }));
 }

@@ -1,4 +1,4 @@
-//! Tests of collecting code that nobody uses.
+//! Tests of collecting unused code.
 
 use serde_json::json;
 use store::{Page, Partition, Reads, Store, Work};
@@ -66,7 +66,7 @@ async fn a_program_that_two_sources_share_goes_with_the_second() {
 }
 
 #[tokio::test]
-async fn what_somebody_saved_named_or_deployed_by_its_id_stays() {
+async fn code_that_was_saved_named_or_deployed_by_its_id_stays() {
     let (world, caller) = world().await;
     let saved = components::create(&caller, &world.platform, code(&component("saved", json!({})))).await.unwrap();
     let keyed = deploy(&world, &caller, &component("keyed", json!({"key": "keyed"})), json!({})).await.unwrap();

@@ -1,6 +1,6 @@
 //! Deleting an account with everything it has.
 //!
-//! The record goes first, in the batch that queues the rest: from then on no key of the account works and nothing of it
+//! The record is deleted first, in the batch that queues the rest: from then on no key of the account works and nothing of it
 //! runs. A chore clears what is left, step by step, and once more when no run can be left that writes. Hooks are not
 //! run: an account is deleted also when its code fails, hangs, or must not run again.
 
@@ -14,7 +14,7 @@ use crate::manage::hooks::stop_timers;
 use crate::manage::sources::{change_ms, endpoints};
 use crate::records::{
     Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Recording, Source, Stored, Subscription,
-    Tape, User, Webhook, Workflow, decode, names, shelf,
+    Tape, User, Webhook, Workflow, decode, names, table,
 };
 use crate::{Caller, Error, Noun, Platform};
 
@@ -40,14 +40,14 @@ const KINDS: [&str; 12] = [
 pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
     caller.require_admin()?;
     let operator = names::operator();
-    let found = shelf::find::<User>(&*platform.store, &operator, Lookup::Id(id)).await?;
+    let found = table::find::<User>(&*platform.store, &operator, Lookup::Id(id)).await?;
     let kept = found.ok_or_else(|| Error::not_found(Noun::User, id))?;
     // As with roles: without an admin, no account could be managed.
     if kept.record.id == caller.user.id {
         return Err(Error::OwnRole);
     }
     let user = &kept.record;
-    let mut batch = platform.batch(&operator).require(shelf::unchanged(&kept)).then(shelf::delete(user));
+    let mut batch = platform.batch(&operator).require(table::unchanged(&kept)).then(table::delete(user));
     let (username, email) = (user.username.clone(), user.email.clone());
     let payload = Job::ForgetUser { user: user.id.clone(), username, email }.encode()?;
     for due_ms in [batch.now_ms, batch.now_ms.saturating_add(change_ms(platform))] {
@@ -83,7 +83,7 @@ pub(in crate::manage) async fn forget_step(
 }
 
 async fn forget_sources(platform: &Platform, tenant: &Tenant) -> Result<bool, Error> {
-    let listed = shelf::list::<Source>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
+    let listed = table::list::<Source>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
     for kept in &listed.items {
         let source = &kept.record;
         let mut batch = platform.batch(tenant);
@@ -91,17 +91,17 @@ async fn forget_sources(platform: &Platform, tenant: &Tenant) -> Result<bool, Er
         platform.store.commit(batch).await?;
         while !clear_emitter(tenant, platform, source.id.as_str()).await? {}
         endpoints::remove(platform, source.endpoint_keys()).await?;
-        platform.store.commit(platform.batch(tenant).then(shelf::delete(source))).await?;
+        platform.store.commit(platform.batch(tenant).then(table::delete(source))).await?;
     }
     Ok(listed.items.is_empty())
 }
 
 async fn forget_keys(platform: &Platform, tenant: &Tenant) -> Result<bool, Error> {
-    let listed = shelf::list::<ApiKey>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
+    let listed = table::list::<ApiKey>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
     for kept in &listed.items {
         let key = names::api_key(&kept.record.hash);
         platform.store.write_directory(DirectoryWrite::Remove { key }).await?;
-        platform.store.commit(platform.batch(tenant).then(shelf::delete(&kept.record))).await?;
+        platform.store.commit(platform.batch(tenant).then(table::delete(&kept.record))).await?;
     }
     Ok(listed.items.is_empty())
 }

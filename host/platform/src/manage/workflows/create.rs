@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::manage::code::{self, CodeRequest, Resolved};
 use crate::manage::{configure, subscriptions};
 use crate::records::workflow::TRIGGER;
-use crate::records::{Step, Workflow, shelf};
+use crate::records::{Step, Workflow, table};
 use crate::{Caller, Error, Platform, sealed_props};
 
 /// A run goes through all of them while its trigger waits.
@@ -46,7 +46,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewWorkflow) -> R
     let secrets = sealed_props::seal(platform, &caller.tenant, id.as_str(), &secrets)?;
     let workflow = Workflow { id, name: new.name, is_active: true, steps, secrets, created_at: now, updated_at: now };
     let emitter = EmitterId::Workflow(workflow.id.clone());
-    let mut batch = platform.batch(&caller.tenant).require(shelf::absent(&workflow)).then(shelf::put(&workflow)?);
+    let mut batch = platform.batch(&caller.tenant).require(table::absent(&workflow)).then(table::put(&workflow)?);
     batch.preconditions.extend(preconditions);
     batch.operations.extend(subscriptions::subscribe_new_emitter(caller, platform, &emitter).await?);
     platform.store.commit(batch).await?;

@@ -9,7 +9,7 @@ use crate::ask::Ask;
 use crate::error::Error;
 use crate::models::App;
 
-/// Takes what is proposed, then names one more credential; secrets are typed where nobody sees them.
+/// Takes what is proposed, then names one more credential; secrets are asked for without echo.
 #[derive(Default)]
 struct Person {
     named: Cell<usize>,

@@ -138,7 +138,7 @@ export interface EmitMetadata {
 }
 
 export interface Emitter {
-  /** Emits an event: kept, deduplicated, and delivered to whoever is subscribed. */
+  /** Emits an event: kept, deduplicated, and delivered to the subscriptions of the source. */
   $emit(event?: unknown, metadata?: EmitMetadata): void;
 }
 

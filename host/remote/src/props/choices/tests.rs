@@ -9,7 +9,7 @@ use crate::ask::Ask;
 use crate::error::Error;
 use crate::models::{Account, Prop};
 
-/// Somebody who always takes the choices they were told to take.
+/// A user who takes the choices of a list.
 struct Decided {
     indexes: Vec<usize>,
     text: &'static str,

@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Beginning, Connection, Conversation, Ended};
+use super::{Connection, Conversation, Ended, RunStart};
 use crate::isolated::codec::{Encoder, Malformed};
 use crate::isolated::protocol::{Frame, Written, to_host, to_worker};
 use crate::isolated::serve::serve;
@@ -36,7 +36,7 @@ impl Played {
 
     fn begin(&self) -> Conversation {
         let (image, limits) = (&self.image, &Limits::default());
-        let begun = self.connection.begin(&Beginning { image, now_ms: 0.0, limits, call: "{}", replay: None });
+        let begun = self.connection.begin(&RunStart { image, now_ms: 0.0, limits, call: "{}", replay: None });
         begun.unwrap_or_else(|_| panic!("it begins"))
     }
 

@@ -69,7 +69,7 @@ fn an_outcome_is_read_as_it_was_written() {
         let written = outcome(fault);
         let frame = frame(to_host::DONE, |to| Written(&written).write(to));
 
-        let Ok(Said::Done(read)) = frame.said(&Limits::default()) else { panic!("it is an outcome") };
+        let Ok(WorkerMessage::Done(read)) = frame.said(&Limits::default()) else { panic!("it is an outcome") };
 
         assert_eq!(format!("{read:?}"), format!("{written:?}"));
     }
@@ -100,7 +100,7 @@ fn a_reason_is_cut_by_the_worker_and_an_uncut_one_refused_by_the_host() {
     let uncut = frame(to_host::FAILED, |to| to.text(&"x".repeat(2000))).said(&Limits::default());
     let control = frame(to_host::FAILED, |to| to.text("\u{1b}[2J")).said(&Limits::default());
 
-    assert!(matches!(cut, Ok(Said::Failed { reason }) if reason.len() == MOST_REASON_BYTES));
+    assert!(matches!(cut, Ok(WorkerMessage::Failed { reason }) if reason.len() == MOST_REASON_BYTES));
     assert!(uncut.is_err());
     assert!(control.is_err());
 }

@@ -1,4 +1,4 @@
-//! Each limit at its bound and one beyond: what the wall lets pass is taken, and what it would have stopped is refused.
+//! Each limit at its bound and one beyond: what the host functions accept is taken, and what they would have refused is refused.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Whether messages are complete: each names the entry before its first.
+//! Detects lost messages: each names the entry before its first.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! That nothing is lost when whoever waited goes away.
+//! That nothing is lost when the request is dropped.
 
 use futures_util::FutureExt;
 use tokio::sync::oneshot;
@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 use super::Outliving;
 
 #[tokio::test]
-async fn work_that_nobody_waits_for_any_more_goes_on() {
+async fn work_goes_on_after_its_request_was_dropped() {
     let tasks = TaskTracker::new();
     let (go_on, gone_on) = oneshot::channel();
     let (done, mut was_done) = oneshot::channel();

@@ -1,4 +1,4 @@
-//! Tests of the operator's door.
+//! Tests of the operator socket.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio_util::sync::CancellationToken;
 
 use crate::body::{Body, empty};
-use crate::{ApiLimits, App, Metrics, Parts, door};
+use crate::{ApiLimits, App, Metrics, Parts, operator_socket};
 
-struct Door {
+struct Operator {
     world: World,
     folder: tempfile::TempDir,
     shutdown: CancellationToken,
     serving: tokio::task::JoinHandle<()>,
 }
 
-async fn open() -> Door {
+async fn open() -> Operator {
     let world = World::default();
     let admin = world.admin().await;
     world.user(&admin, "ada").await;
@@ -37,11 +37,11 @@ async fn open() -> Door {
     let folder = tempfile::tempdir().unwrap();
     let listener = UnixListener::bind(folder.path().join("socket")).unwrap();
     let shutdown = CancellationToken::new();
-    let serving = tokio::spawn(door::serve(listener, app, shutdown.clone()));
-    Door { world, folder, shutdown, serving }
+    let serving = tokio::spawn(operator_socket::serve(listener, app, shutdown.clone()));
+    Operator { world, folder, shutdown, serving }
 }
 
-impl Door {
+impl Operator {
     async fn get(&self, path: &str, user: Option<&str>) -> (StatusCode, Value) {
         self.ask(Request::get(path), user).await
     }
@@ -52,7 +52,7 @@ impl Door {
         tokio::spawn(connection);
         let mut request = request.header("host", "operator");
         if let Some(user) = user {
-            request = request.header(door::USER, user);
+            request = request.header(operator_socket::USER, user);
         }
         let response = sender.send_request(request.body(empty()).unwrap()).await.unwrap();
         let status = response.status();
@@ -63,12 +63,12 @@ impl Door {
 
 #[tokio::test]
 async fn what_the_operator_does_is_recorded_as_such() {
-    let door = open().await;
-    door.ask(Request::post("/v1/users/me/keys"), Some("ada")).await;
-    door.ask(Request::delete("/v1/admin/apps/slack"), None).await;
+    let operator = open().await;
+    operator.ask(Request::post("/v1/users/me/keys"), Some("ada")).await;
+    operator.ask(Request::delete("/v1/admin/apps/slack"), None).await;
 
-    let (_, all) = door.get("/v1/admin/audit", None).await;
-    let (_, hers) = door.get("/v1/audit", Some("ada")).await;
+    let (_, all) = operator.get("/v1/admin/audit", None).await;
+    let (_, hers) = operator.get("/v1/audit", Some("ada")).await;
 
     let told = |entry: &Value| (entry["via"].clone(), entry["username"].clone(), entry["from"].clone());
     assert_eq!(told(&all["data"][0]), ("operator".into(), Value::Null, Value::Null));
@@ -78,18 +78,18 @@ async fn what_the_operator_does_is_recorded_as_such() {
 
 #[tokio::test]
 async fn the_operator_needs_no_key_and_acts_for_whom_they_name() {
-    let door = open().await;
+    let operator = open().await;
 
-    let (status, users) = door.get("/v1/admin/users", None).await;
-    let (_, me) = door.get("/v1/users/me", Some("ada")).await;
-    let (unknown, refusal) = door.get("/v1/users/me", Some("eve")).await;
-    let (as_member, _) = door.get("/v1/admin/users", Some("ada")).await;
+    let (status, users) = operator.get("/v1/admin/users", None).await;
+    let (_, me) = operator.get("/v1/users/me", Some("ada")).await;
+    let (unknown, refusal) = operator.get("/v1/users/me", Some("eve")).await;
+    let (as_member, _) = operator.get("/v1/admin/users", Some("ada")).await;
 
     assert_eq!((status, users["data"].as_array().unwrap().len()), (StatusCode::OK, 2));
     assert_eq!(me["data"]["username"], "ada");
     assert_eq!((unknown, &refusal["code"]), (StatusCode::NOT_FOUND, &Value::from("user_not_found")));
-    assert_eq!(as_member, StatusCode::FORBIDDEN, "acting for somebody is no more than they may do");
-    door.shutdown.cancel();
-    door.serving.await.unwrap();
-    assert!(door.world.store.look_up("ready").await.unwrap().is_none());
+    assert_eq!(as_member, StatusCode::FORBIDDEN, "acting for a user allows no more than the user may do");
+    operator.shutdown.cancel();
+    operator.serving.await.unwrap();
+    assert!(operator.world.store.look_up("ready").await.unwrap().is_none());
 }

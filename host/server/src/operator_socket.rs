@@ -1,7 +1,8 @@
-//! The operator's own door: the API without a key, for whoever may open a socket in the data folder.
+//! The operator socket: the API without a key, on a Unix socket in the data folder.
 //!
-//! Who can open it could read the store itself, so nothing is given away. Everything else is as at the front: the same
-//! routes, the same checks. `Wellspring-User` names whom the operator acts for; without it they act for themselves.
+//! The permissions of the folder are the authentication: a process that can open the socket can also read the store. Routes
+//! and checks are those of the front. `Wellspring-User` names the user that the operator acts for; without it the caller is
+//! the operator.
 
 use std::io;
 use std::sync::Arc;
@@ -37,17 +38,17 @@ pub(crate) struct Trusted(pub(crate) Caller);
 
 /// Serves until `shutdown` is cancelled; what is under way is cut off then, as a command can be repeated.
 pub async fn serve(listener: UnixListener, app: Arc<App>, shutdown: CancellationToken) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(CONNECTIONS));
     let connections = TaskTracker::new();
     // Cancel safe: a permit or a connection that was not taken is not lost.
-    while let Some(accepted) = shutdown.run_until_cancelled(accept(&listener, &places)).await {
-        let Ok((stream, place)) = accepted else {
+    while let Some(accepted) = shutdown.run_until_cancelled(accept(&listener, &permits)).await {
+        let Ok((stream, permit)) = accepted else {
             continue;
         };
         let (app, shutdown) = (app.clone(), shutdown.clone());
         connections.spawn(async move {
             shutdown.run_until_cancelled(converse(stream, app)).await;
-            drop(place);
+            drop(permit);
         });
     }
     connections.close();
@@ -67,12 +68,12 @@ pub async fn answer(app: Arc<App>, mut request: Request<Body>) -> Response<Body>
 
 async fn accept(
     listener: &UnixListener,
-    places: &Arc<Semaphore>,
+    permits: &Arc<Semaphore>,
 ) -> io::Result<(UnixStream, Option<tokio::sync::OwnedSemaphorePermit>)> {
     // The semaphore is never closed.
-    let place = places.clone().acquire_owned().await.ok();
+    let permit = permits.clone().acquire_owned().await.ok();
     let (stream, _) = listener.accept().await?;
-    Ok((stream, place))
+    Ok((stream, permit))
 }
 
 async fn converse(stream: UnixStream, app: Arc<App>) {

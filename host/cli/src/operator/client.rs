@@ -1,4 +1,4 @@
-//! The way to the API: through the socket of a server that runs, or inside this process.
+//! The operator's client of the API: through the socket of a running server, or in this process when none runs.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,33 +12,33 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use platform::manage::first_start;
 use serde_json::Value;
-use server::{ApiLimits, App, Body, BoxError, Metrics, door, empty, full};
+use server::{ApiLimits, App, Body, BoxError, Metrics, empty, full, operator_socket};
 use tokio::net::UnixStream;
 
 use crate::serve::socket_of;
 use crate::settings::Settings;
 use crate::wiring::assembly::{Secrets, make_private_folder, open_idle_platform, store_file};
 
-pub(crate) struct Door {
-    way: Way,
-    /// Whom the operator acts for.
+pub(crate) struct OperatorClient {
+    transport: Transport,
+    /// The user the operator acts for.
     user: Option<String>,
 }
 
-enum Way {
+enum Transport {
     Socket(PathBuf),
-    Inside(Arc<App>),
+    InProcess(Arc<App>),
 }
 
-// === impl Door ===
+// === impl OperatorClient ===
 
-impl Door {
+impl OperatorClient {
     pub(crate) async fn open(settings: &Settings, secrets: &Secrets) -> Result<Self> {
         let path = socket_of(&settings.data);
         if UnixStream::connect(&path).await.is_ok() {
-            return Ok(Self { way: Way::Socket(path), user: None });
+            return Ok(Self { transport: Transport::Socket(path), user: None });
         }
-        // Asking must not make what is asked about.
+        // A query must not create the store that it asks about.
         if settings.store.is_none() && !store_file(settings).is_file() {
             bail!("there is no store in {}: give its folder with --data, or start a server", settings.data.display());
         }
@@ -53,7 +53,7 @@ impl Door {
             limits: ApiLimits::default(),
             trusted_proxies: Vec::new(),
         });
-        Ok(Self { way: Way::Inside(app), user: None })
+        Ok(Self { transport: Transport::InProcess(app), user: None })
     }
 
     pub(crate) fn acting_for(self, user: &str) -> Self {
@@ -61,7 +61,7 @@ impl Door {
     }
 
     pub(crate) fn has_server(&self) -> bool {
-        matches!(self.way, Way::Socket(_))
+        matches!(self.transport, Transport::Socket(_))
     }
 
     pub(crate) async fn get(&self, path: &str) -> Result<Value> {
@@ -101,15 +101,15 @@ impl Door {
     async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value> {
         let mut request = Request::builder().method(method).uri(path).header(HOST, "operator");
         if let Some(user) = &self.user {
-            request = request.header(door::USER, user);
+            request = request.header(operator_socket::USER, user);
         }
         if body.is_some() {
             request = request.header(CONTENT_TYPE, "application/json");
         }
         let request = request.body(body.map_or_else(empty, |body| full(body.to_string())))?;
-        let response = match &self.way {
-            Way::Inside(app) => door::answer(app.clone(), request).await,
-            Way::Socket(path) => send(path, request).await.context("the server did not answer")?,
+        let response = match &self.transport {
+            Transport::InProcess(app) => operator_socket::answer(app.clone(), request).await,
+            Transport::Socket(path) => send(path, request).await.context("the server did not answer")?,
         };
         read(response).await
     }

@@ -15,7 +15,7 @@ pub struct Kept<R> {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum ShelfError {
+pub enum TableError {
     #[error(transparent)]
     Store(#[from] store::Error),
     #[error(transparent)]
@@ -31,7 +31,7 @@ pub struct Listed<R> {
 // === impl Kept ===
 
 impl<R> Kept<R> {
-    /// As it is after it was written once more, with nobody else in between.
+    /// As it is after one more write, if no other write came in between.
     pub fn rewritten(self) -> Self {
         Self { version: self.version + 1, ..self }
     }
@@ -41,7 +41,7 @@ pub async fn find<R: Stored>(
     store: &(impl Reads + ?Sized),
     tenant: &Tenant,
     lookup: Lookup<'_>,
-) -> Result<Option<Kept<R>>, ShelfError> {
+) -> Result<Option<Kept<R>>, TableError> {
     let Some(found) = store.record(tenant, R::KIND, lookup).await? else {
         return Ok(None);
     };
@@ -52,7 +52,7 @@ pub async fn list<R: Stored>(
     store: &(impl Reads + ?Sized),
     tenant: &Tenant,
     page: Page,
-) -> Result<Listed<R>, ShelfError> {
+) -> Result<Listed<R>, TableError> {
     let found = store.records(tenant, R::KIND, page).await?;
     let kept = |found: store::Record| {
         Ok(Kept { record: decode(&found.value)?, version: found.version, position: found.position })
@@ -62,7 +62,7 @@ pub async fn list<R: Stored>(
 }
 
 /// The whole list, newest first. For kinds whose number per tenant is bounded.
-pub async fn list_all<R: Stored>(store: &(impl Reads + ?Sized), tenant: &Tenant) -> Result<Vec<Kept<R>>, ShelfError> {
+pub async fn list_all<R: Stored>(store: &(impl Reads + ?Sized), tenant: &Tenant) -> Result<Vec<Kept<R>>, TableError> {
     let mut all: Vec<Kept<R>> = Vec::new();
     loop {
         let after = all.last().map(|kept| kept.position);
@@ -83,7 +83,7 @@ pub fn delete<R: Stored>(record: &R) -> Op {
     Op::DeleteRecord { kind: R::KIND.to_owned(), id: record.id() }
 }
 
-/// Nobody has written the record since it was read.
+/// The record was not written since it was read.
 pub fn unchanged<R: Stored>(kept: &Kept<R>) -> Precondition {
     Precondition::RecordVersion { kind: R::KIND.to_owned(), id: kept.record.id(), version: kept.version }
 }
