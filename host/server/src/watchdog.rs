@@ -58,8 +58,7 @@ pub fn start(metrics: Arc<Metrics>) -> std::io::Result<()> {
             std::thread::sleep(LOOK_EVERY);
             for route in stalled(Instant::now()) {
                 tracing::warn!(route, "a worker has not yielded for {} ms", PATIENCE.as_millis());
-                let help = "Polls that kept a worker for 100 ms or longer.";
-                metrics.count("wellspring_stalled_polls_total", help, &[("route", route)], 1);
+                metrics.stalled(route);
             }
         }
     };
