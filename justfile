@@ -10,7 +10,8 @@ test *arguments:
 
 # Measure: `just bench sandbox`, `flow`, `store` or `sources`
 bench what *arguments:
-    cargo run --release --quiet -p wellspring -- bench {{what}} {{arguments}}
+    cargo build --release --quiet -p wellspring -p wellspring-bench
+    ${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring-bench {{what}} {{arguments}}
 
 # Rebuild guest-shim/shim.wasm from its sources (installs Debian's WebAssembly toolchain where it can)
 shim *arguments:
@@ -18,8 +19,8 @@ shim *arguments:
 
 # Write the schemas, the references, THIRD-PARTY.md and the snapshots of the command line anew
 generate:
-    UPDATE_SCHEMAS=1 cargo test -q -p domain the_schema
-    UPDATE_SCHEMAS=1 cargo test -q -p server the_committed_document
+    UPDATE=1 cargo test -q -p domain the_schema
+    UPDATE=1 cargo test -q -p server the_committed_document
     UPDATE=1 cargo test -q -p it generated
     UPDATE=1 cargo test -q -p remote
 
@@ -37,7 +38,7 @@ corpus *arguments:
 
 # Install, load and use some hundred npm packages in the sandbox: `just packages axios` those that hold the word
 packages *arguments:
-    cargo run --release --quiet -p it --example packages -- {{arguments}}
+    cargo run --release --quiet -p tools --bin packages -- {{arguments}}
 
 # Fuzz the API of the real server with schemathesis: `just fuzz-api --short` as CI does
 fuzz-api *arguments:
@@ -50,11 +51,12 @@ size *arguments:
 # Attack the server as a hostile tenant would, and tell what another tenant noticed (`--only`, `--seconds`)
 attack *arguments:
     cargo build --release --quiet -p wellspring
-    WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring cargo run --quiet -p it --example attack -- {{arguments}}
+    WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring cargo run --quiet -p tools --bin attack -- {{arguments}}
 
 # Kill the server 200 times on each store while everything is at work, and look for what was lost (`--kills`, `--store`)
 storm *arguments:
-    cargo run --quiet -p it --example storm -- {{arguments}}
+    cargo build --quiet -p wellspring
+    WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/debug/wellspring cargo run --quiet -p tools --bin storm -- {{arguments}}
 
 # Format and lint Rust, the shim and the prelude
 lint:

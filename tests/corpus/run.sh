@@ -4,4 +4,4 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 mkdir -p target/corpus
 node tests/corpus/list.mjs > target/corpus/plan.json
-cargo run --quiet -p it --example corpus < target/corpus/plan.json
+cargo run --quiet -p tools --bin corpus < target/corpus/plan.json

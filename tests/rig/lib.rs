@@ -10,7 +10,6 @@
     reason = "all of this is test code, where a panic is how to fail"
 )]
 
-#[path = "../attack/attack.rs"]
 pub mod attack;
 pub mod client;
 pub mod port;
@@ -18,5 +17,4 @@ pub mod receiver;
 pub mod redis;
 pub mod served;
 
-#[path = "../storm/storm.rs"]
 pub mod storm;

@@ -1,7 +1,7 @@
 //! `wellspring serve` as a process: started on a folder, stopped or killed, started again.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command as Blocking, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -35,37 +35,22 @@ pub struct Served {
     said: Arc<Mutex<Vec<String>>>,
 }
 
-/// Built once per process; `WELLSPRING_BIN` names one that is built already.
+/// The server's binary: what `WELLSPRING_BIN` names, or what `cargo build --workspace --bins` made. Tests do not compile.
 pub fn binary() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| match std::env::var_os("WELLSPRING_BIN") {
         Some(path) => path.into(),
-        None => build(),
+        None => built(),
     })
 }
 
-fn build() -> PathBuf {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut command = Blocking::new(cargo);
-    command.current_dir(root).args([
-        "build",
-        "--quiet",
-        "-p",
-        "wellspring",
-        "--message-format=json-render-diagnostics",
-    ]);
-    if !cfg!(debug_assertions) {
-        command.arg("--release");
-    }
-    let built = command.stderr(Stdio::inherit()).output().expect("cargo runs");
-    assert!(built.status.success(), "the server does not build");
-    let messages = String::from_utf8_lossy(&built.stdout);
-    let executable = |line: &str| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        message["executable"].as_str().map(PathBuf::from)
-    };
-    messages.lines().filter_map(executable).next_back().expect("cargo names what it built")
+/// Beside the folder of test binaries, where cargo puts programs.
+fn built() -> PathBuf {
+    let this = std::env::current_exe().expect("a running program has a file");
+    let folder = this.ancestors().skip(1).find(|folder| !folder.ends_with("deps")).expect("it lies in a folder");
+    let program = folder.join("wellspring");
+    assert!(program.exists(), "there is no {}: run `cargo build --workspace --bins` first", program.display());
+    program
 }
 
 /// Writes the secret of every server of the tests: files of a cache they share are trusted by those that have it.

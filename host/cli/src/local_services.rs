@@ -11,7 +11,7 @@ use sandbox::{FetchError, FetchRequest, FetchResponse, LogLine, Reply, ServiceEr
 use crate::wiring::fetching;
 
 /// Services of one local run.
-pub(crate) struct LocalServices {
+pub struct LocalServices {
     outbound: Outbound,
     credentials: HashMap<String, String>,
     stored: Mutex<HashMap<String, String>>,
@@ -21,7 +21,7 @@ pub(crate) struct LocalServices {
 // === impl LocalServices ===
 
 impl LocalServices {
-    pub(crate) fn new(outbound: Outbound) -> Self {
+    pub fn new(outbound: Outbound) -> Self {
         Self { outbound, credentials: HashMap::new(), stored: Mutex::default(), reply: Mutex::default() }
     }
 

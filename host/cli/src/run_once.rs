@@ -138,7 +138,7 @@ fn fault_to_json(fault: &Fault) -> Value {
 }
 
 /// The user's own cache folder, where the platform has one.
-pub(crate) fn default_cache() -> Option<PathBuf> {
+pub fn default_cache() -> Option<PathBuf> {
     let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let base = base.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache")))?;
     Some(base.join("wellspring"))

@@ -106,8 +106,8 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     );
     let metrics = Arc::<Metrics>::default();
     if sandbox.report().is_some() {
-        let help = "Worker processes that ended when they should not have; each is started again for its next run.";
-        metrics.show("wellspring_worker_restarts_total", help, move || sandbox.worker_failures());
+        let help = "Worker processes that ended when they should not have; each is started again for its next run";
+        metrics.show("wellspring_worker_restarts", help, move || sandbox.worker_failures());
     }
     server::watchdog::start(metrics.clone()).context("the watchdog did not start")?;
     let app = App::new(server::Parts {

@@ -195,4 +195,6 @@ fn add(fields: &mut Map<String, Value>, name: String, value: Value) {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

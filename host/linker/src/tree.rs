@@ -16,4 +16,6 @@ mod plan;
 pub(crate) use plan::{Packuments, Plan, Planned, PlannedPackage, edge_specs, plan};
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

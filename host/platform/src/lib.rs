@@ -43,6 +43,8 @@ mod invoke;
 pub mod flow;
 pub mod manage;
 
+/// For tests of the crates above; not in the shipped binary.
+#[cfg(any(test, feature = "testing"))]
 pub mod fake;
 
 pub use caller::{Caller, UsedKey};

@@ -130,12 +130,8 @@ impl App {
         if route == docs::ROUTE {
             response.headers_mut().insert(CONTENT_SECURITY_POLICY, self.docs_policy.clone());
         }
-        let status = response.status().as_u16().to_string();
-        let labels = [("method", known_method(&method)), ("route", route), ("status", status.as_str())];
-        self.metrics().count("wellspring_http_requests_total", "Requests answered.", &labels, 1);
-        let labels = [("route", route)];
-        let help = "Time to the head of the answer.";
-        self.metrics().observe("wellspring_http_request_seconds", help, &labels, started.elapsed());
+        let status = response.status().as_u16();
+        self.metrics().answered(known_method(&method), route, status, started.elapsed());
         response
     }
 

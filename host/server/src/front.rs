@@ -139,7 +139,7 @@ impl Connection {
         // Small answers leave at once; failing to ask for it costs latency only.
         let _ = stream.set_nodelay(true);
         let metrics = app.clone();
-        metrics.metrics().gauge("wellspring_http_connections", "Open connections.", &[], 1);
+        metrics.metrics().connections.inc();
         let service = TowerToHyperService::new(stack(app, peer));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -151,7 +151,7 @@ impl Connection {
             // The client's doing: a head that is none, a connection that broke off.
             tracing::debug!(%error, "a connection ended early");
         }
-        metrics.metrics().gauge("wellspring_http_connections", "Open connections.", &[], -1);
+        metrics.metrics().connections.dec();
         drop(place);
     }
 }

@@ -35,8 +35,7 @@ fn note(metrics: &Metrics, doing: Doing) {
         Doing::Work(kind) => ("work", kind),
     };
     tracing::warn!(label, name, "a worker has not yielded for {} ms", PATIENCE.as_millis());
-    let help = "Polls that kept a worker for 100 ms or longer.";
-    metrics.count("wellspring_stalled_polls_total", help, &[(label, name)], 1);
+    metrics.stalled(label, name);
 }
 
 #[cfg(test)]
@@ -52,7 +51,7 @@ mod tests {
         }
 
         let text = metrics.render();
-        assert!(text.contains("wellspring_stalled_polls_total{route=\"/v1/sources\"} 1\n"), "{text}");
-        assert!(text.contains("wellspring_stalled_polls_total{work=\"delivery\"} 2\n"), "{text}");
+        assert!(text.contains("wellspring_stalled_polls_total{by=\"route\",name=\"/v1/sources\"} 1\n"), "{text}");
+        assert!(text.contains("wellspring_stalled_polls_total{by=\"work\",name=\"delivery\"} 2\n"), "{text}");
     }
 }

@@ -24,8 +24,9 @@ mod work;
 mod locks;
 mod queue;
 
-pub mod bench;
 pub mod embedded;
+/// For tests of the crates above; not in the shipped binary.
+#[cfg(any(test, feature = "testing"))]
 pub mod fake;
 pub mod redis;
 

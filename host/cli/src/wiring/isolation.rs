@@ -44,7 +44,7 @@ pub(crate) fn of(settings: &Settings) -> Isolation {
 }
 
 /// Worker processes of this very program, also when its file has been replaced since it was started.
-pub(crate) fn processes(groups: Option<usize>) -> Isolation {
+pub fn processes(groups: Option<usize>) -> Isolation {
     let cores = available_parallelism().map_or(1, NonZeroUsize::get);
     let groups = groups.unwrap_or((cores * 2).clamp(2, MOST_GROUPS));
     Isolation::Process(Processes {

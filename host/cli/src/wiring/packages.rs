@@ -5,7 +5,7 @@ use linker::{Fetch, FetchError, FetchResponse};
 use outbound::{Outbound, Request};
 
 /// Packages are fetched from where npm's own configuration says.
-pub(crate) struct Packages(pub(crate) Outbound);
+pub struct Packages(pub Outbound);
 
 #[async_trait]
 impl Fetch for Packages {

@@ -232,4 +232,6 @@ impl Reading {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

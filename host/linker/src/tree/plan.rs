@@ -134,6 +134,10 @@ impl Planner<'_> {
         }
         tasks.sort_by_cached_key(|(name, _)| collate::key(name));
         for (name, set) in tasks {
+            // Peers of one before may have replaced the package itself: its folder is gone.
+            if !self.tree.is_alive(id) {
+                break;
+            }
             let mut done = Placement::default();
             self.tree.place((id, &name), &set, None, &mut done);
             self.follow_up(id, &name, done);

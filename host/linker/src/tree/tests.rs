@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// `name@version` with its entry in the packument.
-fn packuments(packages: &[(&str, Value)]) -> Packuments {
+pub(super) fn packuments(packages: &[(&str, Value)]) -> Packuments {
     let mut packuments = serde_json::Map::new();
     for (label, manifest) in packages {
         let (name, version) = label.rsplit_once('@').unwrap();
@@ -28,7 +28,7 @@ fn packuments(packages: &[(&str, Value)]) -> Packuments {
         .collect()
 }
 
-fn requirements(texts: &[&str]) -> Requirements {
+pub(super) fn requirements(texts: &[&str]) -> Requirements {
     let request = |text: &&str| match Specifier::parse(text) {
         Ok(Specifier::Package(request)) => (request, false),
         other => panic!("{other:?}"),
@@ -111,6 +111,21 @@ fn circles_of_versions_come_to_an_end() {
     let tree = tree(&["a@1"], &packages);
 
     assert_eq!(tree, ["a@1.0.0", "b@1.0.0", "b/a@2.0.0", "b/b@2.0.0", "b/b/a@1.0.0"]);
+}
+
+#[test]
+fn a_package_that_the_peers_of_its_own_dependency_replace_leaves_nothing_behind() {
+    let peer = json!({ "peerDependencies": { "host": "^1" } });
+    let new_host = json!({ "dependencies": { "x": "^1" }, "optionalDependencies": { "plugin": "1" } });
+    let packages = [
+        ("host@1.0.0", on(&[("x", "^1")])),
+        ("host@2.0.0", new_host),
+        ("plugin@1.0.0", peer),
+        ("x@1.0.0", json!({})),
+        ("x@2.0.0", json!({})),
+    ];
+
+    assert_eq!(tree(&["x", "host"], &packages), ["host@1.0.0", "host/x@1.0.0", "x@2.0.0"]);
 }
 
 #[test]

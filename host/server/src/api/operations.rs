@@ -4,6 +4,7 @@ use hyper::StatusCode;
 use platform::Error;
 
 use super::{Answer, Context};
+use crate::metrics::CONTENT_TYPE;
 
 /// The process is alive.
 pub(crate) async fn healthz(_context: Context) -> Result<Answer, Error> {
@@ -20,7 +21,7 @@ pub(crate) async fn readyz(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn metrics(context: Context) -> Result<Answer, Error> {
-    Ok(Answer::text("text/plain; version=0.0.4; charset=utf-8", context.app.metrics().render()))
+    Ok(Answer::text(CONTENT_TYPE, context.app.metrics().render()))
 }
 
 pub(crate) async fn openapi(context: Context) -> Result<Answer, Error> {

@@ -10,13 +10,13 @@ use super::{SCHEMAS, document};
 fn the_committed_document_is_the_one_that_is_served() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/openapi.json");
     let current = format!("{:#}\n", document());
-    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+    if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, &current).unwrap();
     }
 
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
 
-    assert!(committed == current, "run: UPDATE_SCHEMAS=1 cargo test -p server the_committed_document");
+    assert!(committed == current, "run: UPDATE=1 cargo test -p server the_committed_document");
 }
 
 #[test]

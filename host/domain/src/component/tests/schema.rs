@@ -1,6 +1,6 @@
 //! `schemas/component.json` says what is stored; it is generated from the types and may not drift from them.
 //!
-//! After a change of the types: `UPDATE_SCHEMAS=1 cargo test -p domain the_schema`.
+//! After a change of the types: `UPDATE=1 cargo test -p domain the_schema`.
 
 use std::path::Path;
 
@@ -20,14 +20,11 @@ fn generated() -> Value {
 fn the_schema_is_what_the_types_say() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/component.json");
     let expected = format!("{}\n", serde_json::to_string_pretty(&generated()).unwrap());
-    if std::env::var_os("UPDATE_SCHEMAS").is_some() {
+    if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, &expected).unwrap();
     }
 
     let written = std::fs::read_to_string(&path).unwrap();
 
-    assert!(
-        written == expected,
-        "schemas/component.json is out of date: UPDATE_SCHEMAS=1 cargo test -p domain the_schema"
-    );
+    assert!(written == expected, "schemas/component.json is out of date: UPDATE=1 cargo test -p domain the_schema");
 }

@@ -1,4 +1,4 @@
-//! `wellspring bench flow`: from a POST at an endpoint to the committed event, next to what others would use.
+//! `just bench flow`: from a POST at an endpoint to the committed event, next to what others would use.
 //!
 //! All contenders are measured in turns by the same load in one run, so ratios hold whatever the machine. This server gives
 //! every request a fresh sandbox and answers when the event is on disk.

@@ -2,8 +2,6 @@
 //!
 //! The batch is the typical one of a webhook: one event, one counter, one job in, one job done.
 
-#![allow(clippy::disallowed_methods, reason = "a benchmark measures")]
-
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,12 +9,12 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use rusqlite::Connection;
 
-use crate::{
+use store::{
     Batch, CommitError, Enqueue, EntryRef, Error, JobLease, LeaseRequest, MAX_LEASES, Op, Partition, Store, Tenant,
 };
 
 /// Concurrent committers that are measured: alone, a busy host, a flood.
-pub const COMMITTERS: [usize; 3] = [1, 16, 256];
+pub(super) const COMMITTERS: [usize; 3] = [1, 16, 256];
 /// A small webhook body.
 const VALUE_BYTES: usize = 512;
 const KEEP: u32 = 100;
@@ -25,7 +23,7 @@ const TENANTS: usize = 16;
 const LEASE_MS: u64 = 86_400_000;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figures {
+pub(super) struct Figures {
     pub committers: usize,
     pub commits: usize,
     pub commits_per_second: f64,
@@ -34,7 +32,7 @@ pub struct Figures {
 }
 
 /// `committers` tasks share `commits` typical batches. Give each call a store of its own.
-pub async fn commits(store: &Arc<dyn Store>, committers: usize, commits: usize) -> Result<Figures, CommitError> {
+pub(super) async fn commits(store: &Arc<dyn Store>, committers: usize, commits: usize) -> Result<Figures, CommitError> {
     let each = commits.div_ceil(committers.max(1));
     let leases = lease_jobs(store, each * committers).await?;
     // Dealt out in turn: jobs are done in about the order they were leased in, as by workers, and as the bare rows are.
@@ -50,7 +48,7 @@ pub async fn commits(store: &Arc<dyn Store>, committers: usize, commits: usize) 
 }
 
 /// The same rows in plain SQLite, `per_transaction` batches to a transaction, from one thread.
-pub fn bare(folder: &Path, per_transaction: usize, commits: usize) -> Result<Figures, Error> {
+pub(super) fn bare(folder: &Path, per_transaction: usize, commits: usize) -> Result<Figures, Error> {
     let mut connection = Connection::open(folder.join("bare.db"))?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;

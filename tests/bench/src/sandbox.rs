@@ -1,4 +1,4 @@
-//! `wellspring bench sandbox`.
+//! `just bench sandbox`.
 //!
 //! Four components: one that emits its event, the same with a megabyte of dependencies, and one that
 //! only computes. Everything is measured in one process, one after the other, so ratios hold whatever the machine.
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::isolation;
 use super::statistics::Times;
-use crate::run_once::default_cache;
+use wellspring::default_cache;
 
 const TRIVIAL: &str =
     "module.exports = {name: 'trivial', version: '1', run(event) { this.$emit(event, {id: event.id}); }};";

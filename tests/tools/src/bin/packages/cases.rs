@@ -3,11 +3,11 @@
 use linker::Entry;
 
 /// Read when the program runs, so that a case can be changed without building.
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/packages/cases");
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/bin/packages/cases");
 const THEMES: [&str; 5] = ["http", "services", "text", "data", "secrets"];
 const SECTION: &str = "//= ";
 /// For those that sign.
-const KEY: &str = include_str!("../components/node-crypto-rsa/key.json");
+const KEY: &str = include_str!("../../../../components/node-crypto-rsa/key.json");
 
 pub(crate) struct Case {
     pub(crate) name: String,

@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use super::http::{call_api, get};
 use super::process::{Process, free_port};
-use crate::run_once::default_cache;
+use wellspring::default_cache;
 
 pub(crate) const COMPONENT: &str = include_str!("contenders/component.js");
 const WORKER: &str = include_str!("contenders/worker.js");
@@ -37,7 +37,7 @@ pub(crate) struct Contender {
 
 impl Wellspring {
     pub(crate) async fn start(data: &Path, store: Option<&str>) -> Result<Self> {
-        Self::start_program(&std::env::current_exe()?, data, store).await
+        Self::start_program(&crate::server()?, data, store).await
     }
 
     async fn start_program(program: &Path, data: &Path, store: Option<&str>) -> Result<Self> {
@@ -90,7 +90,7 @@ impl Wellspring {
 }
 
 pub(crate) async fn wellspring(name: &'static str, folder: &Path, store: Option<&str>) -> Result<Contender> {
-    of_program(&std::env::current_exe()?, name, COMPONENT, &folder.join(name.replace(' ', "-")), store).await
+    of_program(&crate::server()?, name, COMPONENT, &folder.join(name.replace(' ', "-")), store).await
 }
 
 /// Another version of this server, on SQLite.
@@ -107,7 +107,7 @@ pub(crate) async fn with_db(name: &'static str, shares_key: bool, folder: &Path)
             "run({body}) {",
             &format!("run({{body}}) {{ const key = {key}; this.db.set(key, (this.db.get(key) || 0) + 1);"),
         );
-    of_program(&std::env::current_exe()?, name, &code, &folder.join(format!("db-{shares_key}")), None).await
+    of_program(&crate::server()?, name, &code, &folder.join(format!("db-{shares_key}")), None).await
 }
 
 async fn of_program(

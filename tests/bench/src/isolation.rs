@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use sandbox::{Config, Image, Limits, Program, Sandbox, Task, measure};
+use sandbox::{Config, Image, Isolation, Limits, Processes, Program, Sandbox, Task, measure};
 use serde::Serialize;
 
 use super::statistics::Times;
-use crate::run_once::default_cache;
-use crate::wiring::isolation::processes;
+use wellspring::default_cache;
+use wellspring::processes;
 
 /// Short stretches in turns, so that a machine that slows down for a while slows both.
 const TURNS: usize = 20;
@@ -41,7 +41,11 @@ struct Ways {
 pub(super) async fn measure(source: &str, call: &'static str, runs: usize) -> Result<Figures> {
     let none = Sandbox::open(Config { cache_folder: default_cache(), ..Config::default() }).await?;
     let begun = Instant::now();
-    let isolation = processes(None);
+    let isolation = match processes(None) {
+        // Workers are the server's binary, as they are when it runs.
+        Isolation::Process(processes) => Isolation::Process(Processes { program: crate::server()?, ..processes }),
+        none => none,
+    };
     let process = Sandbox::open(Config { cache_folder: default_cache(), isolation, ..Config::default() }).await?;
     let start_ms = begun.elapsed().as_secs_f64() * 1000.0;
     let program = Arc::new(Program::single("trivial.js", source));

@@ -1,6 +1,6 @@
 //! The whole API on stand-ins: no sandbox, nothing stored. For trying clients, and for fuzzing the API alone.
 //!
-//! `cargo run -p server --example stand_in -- 127.0.0.1:7718` prints the key and serves until it is interrupted. The code
+//! `cargo run -p tools --bin stand-in -- 127.0.0.1:7718` prints the key and serves until it is interrupted. The code
 //! of a component is its own description as JSON, as in `platform::fake`.
 
 use std::sync::Arc;

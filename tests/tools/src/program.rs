@@ -3,7 +3,7 @@
 use linker::Linked;
 use sandbox::{Module, ModuleKind, Program};
 
-pub(crate) fn translate(linked: Linked) -> Program {
+pub fn translate(linked: Linked) -> Program {
     let modules = linked.modules.into_iter().map(|(path, module)| {
         let kind = match module.kind {
             linker::ModuleKind::Json => ModuleKind::Json,

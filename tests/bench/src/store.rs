@@ -1,23 +1,25 @@
-//! `wellspring bench store`: durable commits, next to what the bare database does with the same rows.
+//! `just bench store`: durable commits, next to what the bare database does with the same rows.
 //!
 //! SQLite alone inserts the rows of as many commits as there are committers in each transaction; Redis alone runs a
 //! script that writes the same rows and checks nothing, as fast as `redis-benchmark` can ask for it. Both take turns, so that
 //! a machine that slows down for a while slows both.
 
+mod commits;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ::store::Store;
-use ::store::bench::{COMMITTERS, Figures, bare, commits};
 use ::store::embedded::Embedded;
 use ::store::redis::Redis;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use tokio::process::Command;
 
+use self::commits::{COMMITTERS, Figures, bare, commits};
 use super::contenders;
 
-/// The rows of one commit of `store::bench`: an event, a counter, a job in, a job done.
+/// The rows of one commit of `commits`: an event, a counter, a job in, a job done.
 const BARE_SCRIPT: &str = "redis.call('XADD', KEYS[1]..':events', 'MAXLEN', '=', 100, '*', 'v', ARGV[1]) \
     redis.call('INCR', KEYS[1]..':invocations') \
     local job = redis.call('INCR', KEYS[1]..':jobs') \

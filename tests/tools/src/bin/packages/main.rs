@@ -15,25 +15,13 @@ use anyhow::{Context, Result};
 use linker::{Entry, Linked, Linker, Registry};
 use outbound::Outbound;
 use sandbox::{Config, Fault, Limits, LoadError, Sandbox, Task, measure};
+use wellspring::{LocalServices, Packages};
 
 mod cases;
 mod echo;
 mod fresh;
 
-#[allow(dead_code, reason = "only the command line reads replies")]
-#[path = "../../host/cli/src/local_services.rs"]
-mod local_services;
-#[path = "../program.rs"]
-mod program;
-#[path = "../../host/cli/src/wiring"]
-mod wiring {
-    pub(crate) mod fetching;
-    pub(crate) mod packages;
-}
-
 use cases::Case;
-use local_services::LocalServices;
-use wiring::packages::Packages;
 
 /// What a package should do to count: these shares, in percent, of all.
 const LOADED_GOAL: usize = 95;
@@ -126,7 +114,7 @@ impl Bench {
             Err(failure) => return Ok(Err(failure)),
         };
         let started = Instant::now();
-        let program = Arc::new(program::translate(linked));
+        let program = Arc::new(tools::program::translate(linked));
         let built = match self.sandbox.build(program, loading()).await {
             Ok(built) => built,
             Err(LoadError::Threw(thrown)) => return Ok(Err(thrown.stack)),

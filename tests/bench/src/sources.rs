@@ -1,4 +1,4 @@
-//! `wellspring bench sources`: a host with ten thousand deployed sources, of which one in a hundred is used.
+//! `just bench sources`: a host with ten thousand deployed sources, of which one in a hundred is used.
 //!
 //! The sources are deployed, the server is started again, and the figures are those of the second start: nothing has
 //! run in it yet. A folder that is given is kept, so that a second bench need not deploy again.

@@ -28,7 +28,7 @@ pub(crate) async fn report(bench: &Bench) -> Result<()> {
         let entry = Entry { filename: "fresh.js".to_owned(), source: format!("{requires}\n{RUN}"), ..Entry::default() };
         let linked = bench.install(&mut Row::default(), entry).await?;
         let linked = linked.map_err(anyhow::Error::msg)?;
-        let program = Arc::new(crate::program::translate(linked));
+        let program = Arc::new(tools::program::translate(linked));
         let started = Instant::now();
         let image = bench.sandbox.build(program.clone(), crate::loading()).await?.image;
         let build = started.elapsed();

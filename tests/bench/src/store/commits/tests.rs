@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{bare, commits};
-use crate::fake::Memory;
-use crate::{Store, Tenant};
+use store::fake::Memory;
+use store::{Store, Tenant};
 
 #[tokio::test]
 async fn every_commit_of_the_bench_is_made_and_counted() {

@@ -16,13 +16,6 @@ use outbound::Outbound;
 use sandbox::{Config, Limits, LoadError, Sandbox};
 use serde::Deserialize;
 
-#[path = "../program.rs"]
-mod program;
-#[path = "../../host/cli/src/wiring"]
-mod wiring {
-    pub(crate) mod packages;
-}
-
 /// The share of all components that should load and describe, in percent.
 const GOAL: usize = 95;
 
@@ -45,7 +38,7 @@ async fn main() -> Result<ExitCode> {
     let mut plan = String::new();
     std::io::stdin().read_to_string(&mut plan)?;
     let entries: Vec<Entry> = serde_json::from_str(&plan)?;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     let config = Config { cache_folder: Some(folder.join("corpus/cache")), ..Config::default() };
     let sandbox = Sandbox::open(config).await?;
     let linker = open_linker(&folder.join("packages/cache"))?;
@@ -81,7 +74,7 @@ fn report(tallies: &BTreeMap<&str, Tally>) -> ExitCode {
 
 fn open_linker(cache: &Path) -> Result<Linker> {
     let config = outbound::Config { dangerous_allow_private_networks: true, ..outbound::Config::default() };
-    let packages = wiring::packages::Packages(Outbound::new(config)?);
+    let packages = wellspring::Packages(Outbound::new(config)?);
     let config = linker::Config::new(cache.to_owned(), Registry::from_npm_configuration(None));
     Ok(Linker::new(config, Arc::new(packages)))
 }
@@ -101,7 +94,7 @@ async fn load(linker: &Linker, sandbox: &Sandbox, entry: &Entry) -> Result<Vec<S
     let filename = entry.entry.rsplit('/').next().unwrap_or_default().to_owned();
     let own = linker::Entry { filename, source: entry.source.clone(), files: entry.files.clone() };
     let linked = linker.link(&own, &|_| {}).await.map_err(|error| error.to_string())?;
-    let program = Arc::new(program::translate(linked));
+    let program = Arc::new(tools::program::translate(linked));
     // As the server loads: evaluating a very large package takes seconds of a busy machine.
     let limits = Limits { wall_clock: Duration::from_secs(120), ..Limits::default() };
     let built = sandbox.build(program, limits).await.map_err(|error| match error {

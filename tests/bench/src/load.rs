@@ -64,7 +64,7 @@ pub(crate) struct Machine {
 /// Puts load on a server, from another process.
 pub(crate) async fn put_on(url: &str, load: Load) -> Result<Figures> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["bench", "load", url]).kill_on_drop(true);
+    command.args(["load", url]).kill_on_drop(true);
     command.args(["--connections", &load.connections.to_string(), "--seconds", &load.seconds.to_string()]);
     if let Some(rate) = load.rate {
         command.args(["--rate", &rate.to_string()]);

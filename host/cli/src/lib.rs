@@ -1,0 +1,125 @@
+//! The whole of `wellspring`: the commands, and where concrete types meet. The binary is one call of [`main`].
+//!
+//! What is public besides is for the tools and benchmarks of `tests/`, which stand on the same parts.
+
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
+
+mod dev;
+mod doctor;
+mod failure;
+mod local_props;
+mod local_services;
+mod operator;
+mod run_once;
+mod serve;
+mod settings;
+mod wiring;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+pub use local_services::LocalServices;
+pub use run_once::default_cache;
+pub use wiring::isolation::processes;
+pub use wiring::packages::Packages;
+
+/// A self-hosted, multi-tenant platform for event sources.
+///
+/// Every event runs in its own WebAssembly sandbox, made in microseconds from a memory image of your component.
+#[derive(Parser)]
+#[command(name = "wellspring", version, max_term_width = 100, after_help = remote::EXIT_CODES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Start the server: everything in one process, kept in one folder
+    Serve(serve::Arguments),
+    /// Start a server and deploy components from their files, again whenever they are saved
+    Dev(dev::Arguments),
+    /// Run a component file once, here, or a source or an action on the server
+    Run(run_once::Arguments),
+    /// Create, list, change and delete users of this server
+    Users(operator::users::Arguments),
+    /// Register the apps that accounts can be connected to
+    Apps(operator::apps::Arguments),
+    /// Connect accounts of apps, and list and delete them
+    Accounts(operator::accounts::Arguments),
+    /// Write a copy of the store to a file, while the server goes on
+    Backup(operator::backup::Arguments),
+    /// Put a copy of the store back
+    Restore(operator::restore::Arguments),
+    RotateKey(operator::rotate_key::Arguments),
+    /// Check what would keep a server from working here, and say what to do
+    Doctor(doctor::Arguments),
+    #[command(flatten)]
+    Remote(Box<remote::Command>),
+    /// A process that runs components for `serve --isolate process`
+    #[command(name = wiring::isolation::COMMAND, hide = true)]
+    SandboxWorker(wiring::isolation::WorkerArguments),
+}
+
+/// Parses the command line and does what it says.
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    // First of all: a worker locks itself up while it has one thread.
+    if let Command::SandboxWorker(arguments) = &arguments.command {
+        return wiring::isolation::run(arguments);
+    }
+    start_logging();
+    let runtime = match runtime() {
+        Ok(runtime) => runtime,
+        Err(error) => return failure::tell(anyhow::Error::from(error).context("the runtime did not start")),
+    };
+    let done = runtime.block_on(async {
+        match arguments.command {
+            Command::Serve(arguments) => serve::run(arguments).await,
+            Command::Dev(arguments) => Box::pin(dev::run(arguments)).await,
+            Command::Run(arguments) => run_once::run(arguments).await,
+            Command::Users(arguments) => operator::users::run(arguments).await,
+            Command::Apps(arguments) => operator::apps::run(arguments).await,
+            Command::Accounts(arguments) => operator::accounts::run(arguments).await,
+            Command::Backup(arguments) => operator::backup::run(arguments).await,
+            Command::Restore(arguments) => operator::restore::run(arguments).await,
+            Command::RotateKey(arguments) => operator::rotate_key::run(arguments).await,
+            Command::Doctor(arguments) => doctor::run(arguments).await,
+            Command::Remote(command) => Ok(remote::execute(*command, Arguments::command()).await),
+            Command::SandboxWorker(arguments) => Ok(wiring::isolation::run(&arguments)),
+        }
+    });
+    done.unwrap_or_else(failure::tell)
+}
+
+/// Workers that look for what just arrived after every few turns of what they have: a turn of a component that computes
+/// takes tens of microseconds, and by default a worker would let newcomers wait for dozens of them.
+pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    const TURNS_BEFORE_NEW_TASKS: u32 = 2;
+    const TURNS_BEFORE_NEW_INPUT: u32 = 4;
+    tokio::runtime::Builder::new_multi_thread()
+        .global_queue_interval(TURNS_BEFORE_NEW_TASKS)
+        .event_interval(TURNS_BEFORE_NEW_INPUT)
+        .enable_all()
+        .build()
+}
+
+/// To standard error; `RUST_LOG` says how much.
+fn start_logging() {
+    // The commands themselves say which dangerous options were given; the way to the registry would only repeat it.
+    const QUIET: &str = "warn,outbound::client=error";
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(QUIET));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        super::Arguments::command().debug_assert();
+    }
+}
