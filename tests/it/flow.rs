@@ -8,6 +8,7 @@ mod endpoints;
 mod limits;
 mod listeners;
 mod restarts;
+mod runs;
 mod sources;
 mod state;
 mod storm;

@@ -14,6 +14,7 @@ mod list;
 mod login;
 mod logs;
 mod publish;
+mod replay;
 pub mod run;
 mod runs;
 mod subscribe;
@@ -58,6 +59,8 @@ pub enum Command {
     Logs(logs::Arguments),
     /// Show what ran, what it did and how it ended, and follow it
     Runs(runs::Arguments),
+    /// Run a recorded run again on what it was answered then, without effects, and compare
+    Replay(replay::Arguments),
     /// Save a component, to deploy or run it later
     Publish(publish::PublishArguments),
     /// Take a component out of the registry
@@ -98,6 +101,7 @@ impl Command {
             Self::Events(arguments) => arguments.connection.json,
             Self::Logs(arguments) => arguments.connection.json,
             Self::Runs(arguments) => arguments.connection.json,
+            Self::Replay(arguments) => arguments.connection.json,
             Self::Publish(arguments) => arguments.connection.json,
             Self::Unpublish(arguments) => arguments.connection.json,
             Self::Components(arguments) => arguments.connection.json,
@@ -127,6 +131,7 @@ impl Command {
             Self::Events(arguments) => events::run(&arguments).await,
             Self::Logs(arguments) => logs::run(&arguments).await,
             Self::Runs(arguments) => runs::run(&arguments).await,
+            Self::Replay(arguments) => replay::run(&arguments).await,
             Self::Publish(arguments) => publish::publish(&arguments).await,
             Self::Unpublish(arguments) => publish::unpublish(&arguments).await,
             Self::Components(arguments) => components::run(&arguments).await,

@@ -54,6 +54,10 @@ pub enum Error {
     MissingProps { names: Vec<String>, examples: Vec<String> },
     #[error("this needs a confirmation, and there is no terminal to ask on: {question}")]
     NotConfirmed { question: String },
+    #[error("the replay of {run} did something else than the run")]
+    Differs { run: String },
+    #[error("{changed} of {runs} recorded runs go differently with the new code")]
+    Regressed { changed: usize, runs: usize },
     #[error("the credentials are not a JSON object of strings")]
     MalformedCredentials,
     #[error("{} exists", path.display())]
@@ -119,6 +123,10 @@ impl Error {
             Self::MissingProps { examples, .. } => format!("add {}", examples.join(" ")),
             Self::NotDeployed { name } => format!("`wellspring deploy {name}` makes a source of it"),
             Self::NotConfirmed { .. } => "add --yes".to_owned(),
+            Self::Regressed { .. } => "nothing was changed; with --yes the source is updated all the same".to_owned(),
+            Self::Differs { .. } => {
+                "after an upgrade of the server only fuel may differ; anything else is a fault to report".to_owned()
+            }
             Self::MalformedCredentials => r#"they look like {"api_key": "..."}"#.to_owned(),
             Self::Exists { .. } => "choose another name or folder, or add --force".to_owned(),
             Self::NothingToDo { hint } | Self::NoTerminal { hint } => (*hint).to_owned(),

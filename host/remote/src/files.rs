@@ -7,7 +7,7 @@ mod references;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 use references::references;
@@ -63,11 +63,17 @@ pub fn collect(entry: &Path) -> Result<Collected, Error> {
 impl Collected {
     /// As the API takes it, in `components` as in `sources`.
     pub fn to_body(&self) -> Value {
-        let mut body = json!({"component_code": self.code, "filename": self.filename});
-        if let (Some(fields), false) = (body.as_object_mut(), self.files.is_empty()) {
+        Value::Object(self.to_fields())
+    }
+
+    pub fn to_fields(&self) -> Map<String, Value> {
+        let mut fields = Map::new();
+        fields.insert("component_code".to_owned(), json!(self.code));
+        fields.insert("filename".to_owned(), json!(self.filename));
+        if !self.files.is_empty() {
             fields.insert("component_files".to_owned(), json!(self.files));
         }
-        body
+        fields
     }
 }
 

@@ -2,6 +2,7 @@
 
 use console::{Color, Style};
 use jiff::Timestamp;
+use serde_json::{Value, json};
 
 use super::{events, list};
 use crate::client::Query;
@@ -9,7 +10,7 @@ use crate::error::Error;
 use crate::find;
 use crate::models::{EventSummary, Page, RunRecord, Source};
 use crate::output::table::{text, whole};
-use crate::output::{Fields, Output, Table, clock_time, plain};
+use crate::output::{Fields, Output, Table, clock_time, get_field, plain};
 use crate::session::{Connection, Session};
 use crate::spans::Span;
 
@@ -34,6 +35,11 @@ enum Command {
         /// The id of a run: in `runs`, in the metadata of an event, in the `x-wellspring-run` of an answer
         id: String,
     },
+    /// Run a source once more on the event of a recorded run, for real
+    Retry {
+        /// The id of a recorded run
+        id: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]
@@ -53,6 +59,9 @@ struct Wanted {
     /// Only what is not older: `90s`, `15m`, `12h`, `30d`
     #[arg(long, value_name = "TIME")]
     since: Option<Span>,
+    /// Print one field of each and nothing else: `id`, `state`, `error.message`
+    #[arg(long, value_name = "FIELD")]
+    get: Option<String>,
     /// Go on showing the runs of the source as they end, until Ctrl-C
     #[arg(short, long, requires = "source")]
     follow: bool,
@@ -62,6 +71,15 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
     match &arguments.command {
         Some(Command::Show { id }) => show(&session, id).await,
+        Some(Command::Retry { id }) => {
+            let ran: Value = session.client.post(&format!("runs/{id}/retry"), &json!({})).await?;
+            if session.output.is_json {
+                return session.output.json(&ran);
+            }
+            let run_id = ran["run_id"].as_str().unwrap_or_default();
+            session.output.say(&format!("ran again as {run_id}"));
+            show(&session, run_id).await
+        }
         None => list_runs(&session, &arguments.wanted).await,
     }
 }
@@ -72,6 +90,9 @@ async fn list_runs(session: &Session, wanted: &Wanted) -> Result<(), Error> {
         None => None,
     };
     let runs = if wanted.number == 0 { Vec::new() } else { wanted.read(session, source.as_ref()).await? };
+    if let Some(field) = &wanted.get {
+        return runs.iter().try_for_each(|run| session.output.line(&get_field(run, field)?));
+    }
     match &source {
         Some(source) if wanted.follow => {
             for run in runs.iter().rev() {
@@ -172,7 +193,8 @@ async fn show(session: &Session, id: &str) -> Result<(), Error> {
     for cause in causes {
         fields = fields.field("caused by", format!("{}: {}", cause.name, cause.message));
     }
-    fields.field_if("recording", run.recording.clone()).print(&session.output)
+    let input = run.rest.get("input").map(ToString::to_string);
+    fields.field_if("recording", run.recording.clone()).field_if("input", input).print(&session.output)
 }
 
 // === impl Wanted ===

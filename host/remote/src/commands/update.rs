@@ -1,13 +1,15 @@
 //! `update`: change what is given, keep the rest.
 
+use std::path::Path;
+
 use serde_json::{Map, Value, json};
 
 use super::{deploy, describe};
 use crate::error::Error;
-use crate::find;
-use crate::models::{Component, Source};
+use crate::models::{Component, Difference, Shadow, Source};
 use crate::props::{Filler, PropArguments};
 use crate::session::{Connection, Session};
+use crate::{files, find};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -25,6 +27,15 @@ pub struct Arguments {
     /// Stop it: its endpoint answers 404, its timer rests
     #[arg(long)]
     deactivate: bool,
+    /// Which of its runs are recorded: `off`, `errors`, `all`, or one in many: `1/100`
+    #[arg(long, value_name = "MODE")]
+    record: Option<String>,
+    /// First run so many recorded runs on the new code, and show what would be different
+    #[arg(long, value_name = "COUNT", requires = "code", value_parser = clap::value_parser!(u64).range(1..=200))]
+    shadow: Option<u64>,
+    /// Update also when recorded runs go differently
+    #[arg(long, requires = "shadow")]
+    yes: bool,
     #[command(flatten)]
     props: PropArguments,
     /// Go on when the deactivate hook fails
@@ -37,9 +48,19 @@ pub struct Arguments {
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
     if arguments.changes_nothing() {
-        return Err(Error::NothingToDo { hint: "give --code, --name, --activate, --deactivate, --prop or --props" });
+        return Err(Error::NothingToDo {
+            hint: "give --code, --name, --activate, --deactivate, --record, --prop or --props",
+        });
     }
-    let source = find::source(&session.client, &arguments.source).await?;
+    let mut source = find::source(&session.client, &arguments.source).await?;
+    if let Some(mode) = &arguments.record {
+        source = session.client.put(&format!("sources/{}/recording", source.id), &json!({"mode": mode})).await?;
+        if arguments.only_records() {
+            session.output.say(&format!("runs of {} are recorded: {mode}", source.name_slug));
+            return if session.output.is_json { session.output.json(&source) } else { Ok(()) };
+        }
+    }
+    shadow(&session, arguments, &source).await?;
     let component = match &arguments.code {
         Some(code) => Some(deploy::component_to_deploy(&session, code).await?),
         None => None,
@@ -54,6 +75,33 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     }
     session.output.say(&format!("updated {}", updated.name_slug));
     describe::print_source(&session, &updated)
+}
+
+/// Shows how recorded runs go on the new code, before anything changes.
+async fn shadow(session: &Session, arguments: &Arguments, source: &Source) -> Result<(), Error> {
+    let (Some(runs), Some(code)) = (arguments.shadow, &arguments.code) else {
+        return Ok(());
+    };
+    let mut body = files::collect(Path::new(code))?.to_fields();
+    body.insert("runs".to_owned(), json!(runs));
+    let progress = session.output.progress("running recorded runs on the new code");
+    let shadow: Shadow = session.client.post(&format!("sources/{}/shadow", source.id), &Value::Object(body)).await?;
+    drop(progress);
+    let changed = shadow.changed + shadow.diverged;
+    session.output.say(&format!(
+        "{} recorded runs: {} unchanged, {} changed, {} asked for what was not recorded, {} new errors, fuel {:+.1} %",
+        shadow.runs, shadow.unchanged, shadow.changed, shadow.diverged, shadow.new_errors, shadow.fuel_change_percent
+    ));
+    for replay in &shadow.details {
+        session.output.say(&format!("{}: {}", replay.run_id, replay.shown_verdict()));
+        for Difference { what, recorded, replayed } in &replay.differences {
+            session.output.say(&format!("  {what}\n    - {recorded}\n    + {replayed}"));
+        }
+    }
+    if changed == 0 || arguments.yes {
+        return Ok(());
+    }
+    Err(Error::Regressed { changed, runs: shadow.runs })
 }
 
 async fn update(
@@ -71,6 +119,10 @@ async fn update(
 
 impl Arguments {
     fn changes_nothing(&self) -> bool {
+        self.record.is_none() && self.only_records()
+    }
+
+    fn only_records(&self) -> bool {
         let has_change = self.code.is_some() || self.name.is_some() || self.activate || self.deactivate;
         !has_change && self.props.is_empty()
     }

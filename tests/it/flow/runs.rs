@@ -1,0 +1,124 @@
+//! Runs can be seen, explained and replayed.
+
+use rig::receiver::{Answer, Receiver};
+use serde_json::{Value, json};
+
+use super::{Deployed, World, on_both_stores, text};
+
+on_both_stores! {
+    a_run_is_found_from_its_answer_and_tells_what_it_did,
+    a_recorded_run_is_replayed_without_effects_and_on_other_code,
+    a_regression_is_found_before_anything_changes,
+    a_recording_holds_no_secret_that_is_shown,
+}
+
+async fn record(world: &World, source: &Deployed, mode: &str) {
+    let path = format!("/v1/sources/{}/recording", source.id);
+    let changed = world.client.put(&path, &json!({"mode": mode})).await.unwrap().data();
+    assert_eq!(changed["recording"], mode);
+}
+
+async fn trigger(world: &World, source: &Deployed, body: &Value) -> String {
+    let reply = world.client.trigger(&source.endpoint, body).await.unwrap();
+    assert_eq!(reply.status, 200, "{}", reply.text());
+    reply.headers["x-wellspring-run"].to_str().unwrap().to_owned()
+}
+
+async fn find(world: &World, run: &str) -> Value {
+    world.client.get(&format!("/v1/runs/{run}")).await.unwrap().data()
+}
+
+async fn replay(world: &World, run: &str, body: &Value) -> Value {
+    world.client.post(&format!("/v1/runs/{run}/replay"), body).await.unwrap().data()
+}
+
+async fn a_run_is_found_from_its_answer_and_tells_what_it_did(world: World) {
+    let receiver = Receiver::start(|_| Answer::status(204)).await;
+    let run = format!(
+        "async run({{body}}) {{ await fetch('{}'); this.db.set('k', 1); this.$emit(body); }}",
+        receiver.url("/hook?secret=1")
+    );
+    let source = world.endpoint(&run).await;
+
+    let id = trigger(&world, &source, &json!({"n": 1})).await;
+    world.wait_for_events(&source, "default", 1).await;
+
+    let run = find(&world, &id).await;
+    assert_eq!((&run["state"], &run["trigger"]["kind"]), (&json!("success"), &json!("http")));
+    assert_eq!((&run["requests"]["count"], &run["requests"]["first"][0]["status"]), (&json!(1), &json!(204)));
+    assert_eq!(run["requests"]["first"][0]["path"], "/hook");
+    assert_eq!(run["emits"]["count"], 1);
+    assert!(run["fuel"].as_u64().unwrap() > 0);
+    let event = world.client.events(&source.id, "default").await.unwrap().remove(0);
+    assert_eq!(event["metadata"]["run_id"], json!(id));
+    assert_eq!(run["emits"]["first"][0], event["metadata"]["emit_id"]);
+    let listed = world.client.get(&format!("/v1/sources/{}/runs", source.id)).await.unwrap().data();
+    assert_eq!(listed[0]["id"], json!(id));
+}
+
+const COUNTS: &str = "async run({body}) { const n = (this.db.get('n') || 0) + body.by; this.db.set('n', n); \
+                      console.log('at', Date.now(), Math.random()); this.$emit({n}); }";
+
+async fn a_recorded_run_is_replayed_without_effects_and_on_other_code(world: World) {
+    let source = world.endpoint(COUNTS).await;
+    record(&world, &source, "all").await;
+    let first = trigger(&world, &source, &json!({"by": 1})).await;
+    let second = trigger(&world, &source, &json!({"by": 2})).await;
+    world.wait_for_events(&source, "default", 2).await;
+
+    let same = replay(&world, &second, &json!({})).await;
+    let code = format!("module.exports = {{name: 'a source', version: '2', {}}}", COUNTS.replace("+ body.by", "+ 10"));
+    let other = replay(&world, &second, &json!({"component_code": code})).await;
+    let asks = "module.exports = {name: 'a', version: '3', async run() { await fetch('https://example.com/') }}";
+    let diverged = replay(&world, &second, &json!({"component_code": asks})).await;
+
+    assert_eq!(same["verdict"], "identical", "{same}");
+    assert_eq!(find(&world, &second).await["input"]["body"], json!({"by": 2}));
+    assert_eq!((&other["verdict"], &other["replayed"]["emits"][0][0]), (&json!("different"), &json!({"n": 11})));
+    assert_eq!(diverged["verdict"], "diverged");
+    assert_eq!(world.events(&source, "default").await, [json!({"n": 1}), json!({"n": 3})], "replays have no effect");
+    let retried = world.client.post(&format!("/v1/runs/{first}/retry"), &json!({})).await.unwrap().data();
+    assert_eq!(retried["emitted"][0]["event"], json!({"n": 4}));
+    assert_eq!(find(&world, retried["run_id"].as_str().unwrap()).await["trigger"]["kind"], "retry");
+}
+
+async fn a_regression_is_found_before_anything_changes(world: World) {
+    let source = world.endpoint(COUNTS).await;
+    record(&world, &source, "all").await;
+    for by in 1..=5 {
+        trigger(&world, &source, &json!({"by": by})).await;
+    }
+    world.wait_for_events(&source, "default", 5).await;
+    let path = format!("/v1/sources/{}/shadow", source.id);
+    let code = |run: &str| json!({"component_code": format!("module.exports = {{name: 'a', version: '2', {run}}}")});
+
+    let harmless = world.client.post(&path, &code(&COUNTS.replace("const n", "let n"))).await.unwrap().data();
+    let planted = COUNTS.replace("this.$emit({n})", "if (body.by === 3) throw new Error('no'); this.$emit({n})");
+    let regression = world.client.post(&path, &code(&planted)).await.unwrap().data();
+
+    assert_eq!((&harmless["runs"], &harmless["unchanged"], &harmless["changed"]), (&json!(5), &json!(5), &json!(0)));
+    assert_eq!(
+        (&regression["unchanged"], &regression["changed"], &regression["new_errors"]),
+        (&json!(4), &json!(1), &json!(1))
+    );
+    let read = world.client.get(&format!("/v1/sources/{}", source.id)).await.unwrap().data();
+    assert_eq!(text(&read["id"]), source.id);
+}
+
+async fn a_recording_holds_no_secret_that_is_shown(world: World) {
+    let code = "module.exports = {name: 'a', version: '1', \
+                props: {http: '$.interface.http', token: {type: 'string', secret: true}}, \
+                run() { throw new Error('no') }}";
+    let body = json!({"component_code": code, "configured_props": {"token": "s3cret-value"}});
+    let made = world.client.post("/v1/sources", &body).await.unwrap().data();
+    let endpoint = text(&made["configured_props"]["http"]["endpoint_url"]);
+    let source = Deployed { id: text(&made["id"]), endpoint };
+
+    let id = trigger(&world, &source, &json!({})).await;
+    world.wait_for_events(&source, "$errors", 1).await;
+
+    let run = find(&world, &id).await;
+    let replayed = replay(&world, &id, &json!({})).await;
+    assert_eq!((&run["recording"], &replayed["verdict"]), (&json!("kept"), &json!("identical")));
+    assert!(!run.to_string().contains("s3cret") && !replayed.to_string().contains("s3cret"));
+}
