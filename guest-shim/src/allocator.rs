@@ -142,7 +142,7 @@ impl Allocator {
 
     fn give_back(&self, block: *mut u8, steps: usize) {
         let block = block.cast::<Block>();
-        // SAFETY: a small block has room for an address, and nobody else holds it any more.
+        // SAFETY: a small block has room for an address, and its owner gave it back: there is no other reference to it.
         unsafe {
             let free = &mut (*self.free.get())[steps];
             (*block).next = *free;

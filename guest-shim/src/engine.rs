@@ -122,7 +122,7 @@ fn watch_rejections(runtime: &Runtime) {
 
 /// QuickJS has its stack check compiled in for WASI but never gives it a limit (`update_stack_limit` writes "no limit"
 /// there). Its three fields stand next to each other: `stack_size`, `stack_top`, `stack_limit`. We find
-/// them by a size nobody else would set, and write the limit ourselves; then endless recursion is
+/// them by a size that only this file sets, and write the limit ourselves; then endless recursion is
 /// a RangeError the component can catch and not a trap.
 fn limit_stack(ctx: &Ctx<'_>) {
     const UNLIKELY_SIZE: usize = 0x5a17_c0de;

@@ -44,7 +44,7 @@ impl<'js> IntoJs<'js> for Input {
             Self::Text(text) => text.into_js(ctx),
             Self::Json(text) => {
                 let value = json::parse(ctx, &text)?;
-                // Never given back: the instance ends with the call, and taking it apart first is work for nobody.
+                // Never freed: the instance ends with the call, so freeing it would be wasted work.
                 std::mem::forget(value.clone());
                 Ok(value)
             }

@@ -19,7 +19,7 @@ pub(crate) use write::{metadata, text_of};
 const MAX_DEPTH: usize = 64;
 
 thread_local! {
-    /// QuickJS's own `JSON.parse`, for those who give it a reviver.
+    /// QuickJS's own `JSON.parse`, for calls with a reviver.
     static OWN_PARSE: RefCell<Option<Persistent<Function<'static>>>> = const { RefCell::new(None) };
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn make_familiar(ctx: &Ctx<'_>) -> Result<()> {
     const NAMES: &str = r#"{"id":1,"name":1,"summary":1,"ts":1,"delivery_ts":1,"toJSON":1,"type":1,"title":1,"data":1,
         "timestamp":1,"created_at":1,"updated_at":1,"status":1,"url":1,"user":1,"email":1,"object":1,"action":1}"#;
     for text in [CALL, NAMES] {
-        // Nobody has to reach it: that it is there is enough.
+        // The value is not used: parsing it creates the atoms and shapes that later calls share.
         std::mem::forget(parse(ctx, text)?);
     }
     Ok(())

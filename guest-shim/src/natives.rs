@@ -1,4 +1,4 @@
-//! The native functions the prelude calls: the imports of the wall, and what is better done in Rust.
+//! The native functions the prelude calls: the host functions, and what is better done in Rust.
 //!
 //! Arguments are of the right type already, because the prelude coerces what a component gives it; one that
 //! is not raises a TypeError.

@@ -54,5 +54,5 @@ internal.primordials = {
   bytesSet: uncurry(Uint8Array.prototype.set),
 };
 
-// A string that can cross the wall: lone surrogates have no UTF-8.
+// A string that can be passed to the host: lone surrogates have no UTF-8.
 internal.text = (value) => internal.primordials.toWellFormed(typeof value === 'string' ? value : `${String(value)}`);

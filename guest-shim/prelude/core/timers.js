@@ -80,7 +80,7 @@ const cancel = (handle) => {
   timer._armed = undefined;
 };
 
-// Set by `async_hooks` once somebody uses it.
+// Set by `async_hooks` when it is first used.
 const bound = (callback) => (internal.bindAsyncContext === undefined ? callback : internal.bindAsyncContext(callback));
 
 const schedule = (callback, delay, args, isRepeating) => {
@@ -100,7 +100,7 @@ const fire = (timer) => {
   runCallback(timer._callback, timer, timer._args);
 };
 
-// An exception in a callback belongs to nobody; as in Node, it ends the run.
+// An exception in a callback is uncaught; as in Node, it ends the run.
 const runCallback = (callback, self, args) => {
   try {
     apply(callback, self, args);

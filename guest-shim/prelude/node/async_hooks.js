@@ -64,7 +64,7 @@ const reaction = (callback, isForwarded) => {
   const captured = context;
   return (value) => {
     context = captured;
-    // A thenable that was awaited hands on what settles the `await`; of a rejection nobody else would tell.
+    // A thenable that was awaited hands on what settles the `await`; a rejection is reported nowhere else.
     if (isForwarded) enterBefore(RESOLVED, captured);
     return callback(value);
   };
@@ -119,7 +119,7 @@ const watchPromises = () => {
   host.watchPromises(watch);
 };
 
-// Installed once somebody made a storage: nobody else pays for it.
+// Installed with the first storage, so that programs without one do not pay for it.
 let isInstalled = false;
 const install = () => {
   if (isInstalled) return;

@@ -1,5 +1,5 @@
 'use strict';
-// `dns`: names are looked up by whoever performs the request, outside. Addresses and localhost answer themselves.
+// `dns`: names are resolved by the host when it performs a request. Addresses and localhost are answered here.
 const { systemError, requireFunction } = internal.nodeErrors;
 const isIP = (name) => internal.lazy('node/ip').isIP(name);
 

@@ -23,7 +23,7 @@ const nodeErrors = {
   outOfRange: (name, range, value) => codedError('ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be ${range}. Received ${inspect(value)}`, RangeError),
   unknownEncoding: (encoding) => codedError('ERR_UNKNOWN_ENCODING', `Unknown encoding: ${encoding}`, TypeError),
 
-  // For what cannot exist behind the wall: sockets, processes, threads.
+  // For what cannot exist in the sandbox: sockets, processes, threads.
   unavailable: (what, instead) => codedError('ERR_NOT_AVAILABLE', `${what} is not available in a Wellspring component${instead ? `: ${instead}` : ''}`),
 
   // An error of an operation on files or the network: `ENOENT: no such file or directory, open '/tmp/x'`.
@@ -63,7 +63,7 @@ internal.bytesOf = (value, encoding, name = 'data') => {
   throw nodeErrors.invalidArgType(name, ['string', 'an instance of Buffer', 'TypedArray', 'DataView'], value);
 };
 
-// Buffer over bytes that nobody else holds, without copying them.
+// Buffer over bytes that have no other reference, without copying them.
 internal.bufferOver = (bytes) => Object.setPrototypeOf(bytes, internal.Buffer.prototype);
 
 // Does `work` in a later turn of the loop, as Node does, and tells its outcome to a callback of (error, value).

@@ -87,7 +87,7 @@ class ClientRequest extends Writable {
     this.socket._httpMessage = this;
     this.emit('socket', this.socket);
     if (timeout && !this.#isTimed) this.socket.setTimeout(timeout);
-    // Whoever waits for leave to send its body gets it; the server's own word comes with the response.
+    // A program that waits for `100 Continue` may send its body at once; the server's own answer comes with the response.
     if (String(this.#headers.get('expect') ?? '').toLowerCase() === '100-continue') this.emit('continue');
   }
 

@@ -1,5 +1,5 @@
 'use strict';
-// `readline`: lines of a stream. There is no terminal to ask anybody anything.
+// `readline`: lines of a stream. There is no terminal, so questions are not available.
 const EventEmitter = internal.builtin('events').exports;
 const { unavailable } = internal.nodeErrors;
 

@@ -1,5 +1,5 @@
 'use strict';
-// Modules that cannot work behind the wall. They load, because packages require them for parts nobody calls; they have
+// Modules that cannot work in the sandbox. They load, because packages require them for parts that are not used; they have
 // the names that packages read while loading; and what is used says why it does not work.
 const EventEmitter = () => internal.builtin('events').exports;
 const NETWORK = 'use fetch or http';
@@ -54,7 +54,7 @@ const makeTlsSocket = () => {
 
 const tls = () => ({
   ...refuse('tls', ['connect', 'createServer', 'createSecurePair'], NETWORK),
-  // Certificates are checked by whoever performs the request; options made of these are accepted and ignored.
+  // Certificates are checked by the host, which performs the request; options made of these are accepted and ignored.
   createSecureContext: (options) => ({ context: {}, options }),
   checkServerIdentity: () => undefined,
   getCiphers: () => ['tls_aes_256_gcm_sha384', 'tls_chacha20_poly1305_sha256', 'tls_aes_128_gcm_sha256'],

@@ -57,7 +57,7 @@ const parse = (text, parsesQuery = false, slashesDenoteHost = false) => {
     url.slashes = true;
     rest = rest.slice(2);
   }
-  // Unknown schemes have a host without slashes: mailto:somebody@example.com.
+  // Unknown schemes have a host without slashes: mailto:user@example.com.
   if (hasSlashes || (scheme && !SLASHED.has(name) && name !== 'javascript')) {
     const end = rest.search(/[/?#]/);
     takeAuthority(url, end < 0 ? rest : rest.slice(0, end));

@@ -70,7 +70,7 @@ const STYLES = {
   reset: [0, 0], bold: [1, 22], dim: [2, 22], italic: [3, 23], underline: [4, 24], inverse: [7, 27], hidden: [8, 28], strikethrough: [9, 29],
   black: [30, 39], red: [31, 39], green: [32, 39], yellow: [33, 39], blue: [34, 39], magenta: [35, 39], cyan: [36, 39], white: [37, 39], gray: [90, 39], grey: [90, 39],
 };
-// A log has no colours, so text is styled only for whoever insists, as Node does where there is no terminal.
+// A log has no colours, so text is styled only with `validateStream: false`, as Node does where there is no terminal.
 const styleText = (format, text, { validateStream = true } = {}) => [format].flat().reduceRight((shown, name) => {
   const style = STYLES[name];
   if (style === undefined) throw internal.nodeErrors.invalidArgValue('format', name, 'is not a known style');

@@ -30,7 +30,7 @@ const failure = (error) => {
   return Object.assign(codedError(error.code, error.message), { errno: constants[error.code] });
 };
 
-// Whoever flushes at the end instead of finishing takes what there is of a body that was cut off.
+// With a flush at the end instead of a finish, a truncated body gives what it holds instead of an error.
 const isPatient = (format, options) => (format === 'brotli' ? options?.finishFlush === constants.BROTLI_OPERATION_FLUSH : options?.finishFlush === constants.Z_SYNC_FLUSH);
 
 // One body on its way through. `unzip` finds out what it expands from the first byte.

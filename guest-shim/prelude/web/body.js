@@ -2,13 +2,13 @@
 // Bodies of requests and responses.
 //
 // A body is bytes at hand, a ReadableStream, or an incoming response that is pulled as needed. Streams are made only when
-// somebody asks for one, because most programs want the whole.
+// a program asks for one, because most programs want the whole.
 const { isBytes, bytesOf, concat, bufferOf } = internal.lazy('web/bytes');
 const { URLSearchParams } = internal.lazy('web/url-search-params');
 
 const EMPTY = new Uint8Array(0);
 
-// Classes that exist only when somebody used them; before, no value can be of them.
+// Classes that are loaded on first use; before, no value can be an instance of them.
 const isOf = (part, name) => (value) => typeof value === 'object' && value !== null && value instanceof internal.lazy(part)[name];
 const isBlob = isOf('web/blob', 'Blob');
 const isForm = isOf('web/form-data', 'FormData');

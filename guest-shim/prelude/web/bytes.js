@@ -27,7 +27,7 @@ const concat = (pieces) => {
   return whole;
 };
 
-// A plain ArrayBuffer of exactly these bytes, shared with nobody.
+// A plain ArrayBuffer of exactly these bytes, a copy.
 const bufferOf = (bytes) => bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
 
 return { isBytes, isBuffer, bytesOf, concat, bufferOf };

@@ -118,7 +118,7 @@ class EventTarget {
   get [Symbol.toStringTag]() { return 'EventTarget'; }
 }
 
-// As in Node, an exception in a listener is nobody's: the others still run, then the run ends.
+// As in Node, an exception in a listener is uncaught: the other listeners still run, then the run ends.
 const call = (target, listener, event) => {
   try {
     const returned = typeof listener === 'function' ? listener.call(target, event) : listener.handleEvent?.(event);

@@ -50,7 +50,7 @@ const bound = (callbacks) => {
   return copies;
 };
 
-// An exception in a callback belongs to nobody; as in Node, it ends the run.
+// An exception in a callback is uncaught; as in Node, it ends the run.
 const notify = (callback, ...args) => {
   if (typeof callback !== 'function') return;
   try {

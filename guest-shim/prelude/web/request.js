@@ -118,7 +118,7 @@ const follow = (signal) => {
     throw new TypeError("Failed to construct 'Request': member signal is not of type AbortSignal.");
   }
   if (signal instanceof AbortSignal) return AbortSignal.any([signal]);
-  // A signal of somebody's own making, such as npm's abort-controller.
+  // A signal of another implementation, such as npm's abort-controller.
   const controller = new AbortController();
   if (signal.aborted) controller.abort(signal.reason);
   else signal.addEventListener('abort', () => controller.abort(signal.reason));

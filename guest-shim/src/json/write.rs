@@ -358,7 +358,7 @@ struct Chars {
 impl Chars {
     fn of_value(context: *mut qjs::JSContext, value: qjs::JSValue) -> Option<Self> {
         let mut length = 0;
-        // SAFETY: the value is alive, a string or a number: nobody's code runs.
+        // SAFETY: the value is alive, a string or a number: no code of the component runs.
         let start = unsafe { qjs::JS_ToCStringLen2(context, &mut length, value, false) };
         (!start.is_null()).then_some(Self { context, start, length: length as usize })
     }

@@ -1,6 +1,6 @@
 //! Telling the prelude what happens to promises, for `async_hooks` to follow a context through `await`.
 //!
-//! Nobody is told anything until the prelude asks: a hook costs every promise of a run.
+//! No hook is installed until the prelude asks for one: it costs time for every promise of a run.
 
 use std::cell::RefCell;
 use std::ffi::c_void;

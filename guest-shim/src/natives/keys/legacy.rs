@@ -24,7 +24,7 @@ pub(super) fn decrypt(lock: &str, body: &[u8], passphrase: &[u8]) -> Outcome<Vec
     whole(&cipher, Job { is_encrypt: false, key: &key, iv: &iv, aad: &[] }, body).map_err(|_| BAD_PASSPHRASE)
 }
 
-/// OpenSSL's EVP_BytesToKey with MD5 and one round, which is what the format says and nobody should use for new keys.
+/// OpenSSL's EVP_BytesToKey with MD5 and one round, which the format prescribes and new keys should not use.
 fn derive(passphrase: &[u8], salt: &[u8], length: usize) -> Vec<u8> {
     let mut key: Vec<u8> = Vec::with_capacity(length + 16);
     let mut last = Vec::new();

@@ -106,8 +106,8 @@ impl Cache {
 
     fn path(&self, kind: &str, key: &str) -> PathBuf {
         let name = hex::encode(Sha256::digest(format!("{FORMAT}\n{key}")));
-        let (shelf, rest) = name.split_at_checked(2).unwrap_or_default();
-        self.folder.join(kind).join(shelf).join(rest)
+        let (prefix, rest) = name.split_at_checked(2).unwrap_or_default();
+        self.folder.join(kind).join(prefix).join(rest)
     }
 }
 

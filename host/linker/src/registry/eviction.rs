@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn write(folder: &Path, name: &str, size: usize, age_seconds: u64) {
-        let path = folder.join("shelf").join(name);
+        let path = folder.join("ab").join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, vec![0; size]).unwrap();
         let file = fs::File::options().write(true).open(path).unwrap();

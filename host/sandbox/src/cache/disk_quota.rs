@@ -18,11 +18,11 @@ use super::{Owner, UNFINISHED, owner_of_file};
 pub(crate) struct DiskQuota {
     folder: Option<PathBuf>,
     bytes: Share,
-    held: Mutex<HashMap<PathBuf, Held>>,
+    held: Mutex<HashMap<PathBuf, StoredImage>>,
 }
 
 #[derive(Clone, Copy)]
-struct Held {
+struct StoredImage {
     owner: Owner,
     /// What it takes: holes take nothing.
     bytes: u64,
@@ -31,7 +31,7 @@ struct Held {
 /// An image that may have to go.
 struct Candidate {
     path: PathBuf,
-    held: Held,
+    held: StoredImage,
     used_at: SystemTime,
 }
 
@@ -43,7 +43,7 @@ impl DiskQuota {
         let found = entries.into_iter().flatten().filter_map(|entry| {
             let path = entry.ok()?.path();
             let owner = owner_of_file(&path)?;
-            Some((path.clone(), Held { owner, bytes: taken(&path)? }))
+            Some((path.clone(), StoredImage { owner, bytes: taken(&path)? }))
         });
         let held = Mutex::new(found.collect());
         Self { folder, bytes, held }
@@ -54,7 +54,7 @@ impl DiskQuota {
         if path.parent() == self.folder.as_deref()
             && let Some(bytes) = taken(path)
         {
-            self.held().insert(path.to_owned(), Held { owner, bytes });
+            self.held().insert(path.to_owned(), StoredImage { owner, bytes });
         }
     }
 
@@ -71,7 +71,7 @@ impl DiskQuota {
         if own <= self.bytes.per_tenant && all <= self.bytes.total {
             return;
         }
-        let candidate = |(path, held): (&PathBuf, &Held)| {
+        let candidate = |(path, held): (&PathBuf, &StoredImage)| {
             let used_at = fs::metadata(path).and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
             Candidate { path: path.clone(), held: *held, used_at }
         };
@@ -98,7 +98,7 @@ impl DiskQuota {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, HashMap<PathBuf, Held>> {
+    fn held(&self) -> MutexGuard<'_, HashMap<PathBuf, StoredImage>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -128,9 +128,9 @@ struct Used {
 // === impl Used ===
 
 impl Used {
-    fn of<'a>(held: impl Iterator<Item = &'a Held>) -> Self {
+    fn of<'a>(held: impl Iterator<Item = &'a StoredImage>) -> Self {
         let mut used = Self::default();
-        for Held { owner, bytes } in held {
+        for StoredImage { owner, bytes } in held {
             used.total += bytes;
             *used.by_owner.entry(*owner).or_default() += bytes;
         }
@@ -141,7 +141,7 @@ impl Used {
         self.by_owner.get(&owner).copied().unwrap_or(0)
     }
 
-    fn remove(&mut self, held: Held) {
+    fn remove(&mut self, held: StoredImage) {
         self.total -= held.bytes;
         if let Some(bytes) = self.by_owner.get_mut(&held.owner) {
             *bytes -= held.bytes;
