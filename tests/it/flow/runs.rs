@@ -59,6 +59,12 @@ async fn a_run_is_found_from_its_answer_and_tells_what_it_did(world: World) {
 const COUNTS: &str = "async run({body}) { const n = (this.db.get('n') || 0) + body.by; this.db.set('n', n); \
                       console.log('at', Date.now(), Math.random()); this.$emit({n}); }";
 
+/// A new version of the source.
+fn code(run: &str) -> Value {
+    let props = "{http: '$.interface.http', db: '$.service.db'}";
+    json!({"component_code": format!("module.exports = {{name: 'a', version: '2', props: {props}, {run}}}")})
+}
+
 async fn a_recorded_run_is_replayed_without_effects_and_on_other_code(world: World) {
     let source = world.endpoint(COUNTS).await;
     record(&world, &source, "all").await;
@@ -67,8 +73,7 @@ async fn a_recorded_run_is_replayed_without_effects_and_on_other_code(world: Wor
     world.wait_for_events(&source, "default", 2).await;
 
     let same = replay(&world, &second, &json!({})).await;
-    let code = format!("module.exports = {{name: 'a source', version: '2', {}}}", COUNTS.replace("+ body.by", "+ 10"));
-    let other = replay(&world, &second, &json!({"component_code": code})).await;
+    let other = replay(&world, &second, &code(&COUNTS.replace("+ body.by", "+ 10"))).await;
     let asks = "module.exports = {name: 'a', version: '3', async run() { await fetch('https://example.com/') }}";
     let diverged = replay(&world, &second, &json!({"component_code": asks})).await;
 
@@ -90,7 +95,6 @@ async fn a_regression_is_found_before_anything_changes(world: World) {
     }
     world.wait_for_events(&source, "default", 5).await;
     let path = format!("/v1/sources/{}/shadow", source.id);
-    let code = |run: &str| json!({"component_code": format!("module.exports = {{name: 'a', version: '2', {run}}}")});
 
     let harmless = world.client.post(&path, &code(&COUNTS.replace("const n", "let n"))).await.unwrap().data();
     let planted = COUNTS.replace("this.$emit({n})", "if (body.by === 3) throw new Error('no'); this.$emit({n})");
