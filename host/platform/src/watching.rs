@@ -42,7 +42,7 @@ struct Entered {
     before: Option<Polling>,
 }
 
-/// The same future, marked while it is polled.
+/// The same future, marked while it is polled. A large one is given in a box: it is held twice here otherwise.
 pub async fn watch<Watched: Future>(doing: Doing, future: Watched) -> Watched::Output {
     let mut future = pin!(future);
     poll_fn(|context| {

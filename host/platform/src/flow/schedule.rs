@@ -24,7 +24,10 @@ impl Flow {
         let lease = Lease::from(tick.lease.clone());
         let ended = match self.tenant_gate.enter(tick.tenant.as_str(), self.platform.clock.now_ms()) {
             Err(until_ms) => Ok(Completion::Released { until_ms }),
-            Ok(_place) => watch(TIMER, self.renewing_lease(&tick.tenant, &lease, self.run_tick(tick))).await,
+            Ok(_place) => {
+                let work = self.renewing_lease(&tick.tenant, &lease, self.run_tick(tick));
+                watch(TIMER, Box::pin(work)).await
+            }
         };
         self.complete(&tick.tenant, &lease, ended).await;
     }

@@ -166,16 +166,14 @@ impl Shared {
         if !goes.contains(&false) {
             return Some(line.waiting.drain(..).unzip());
         }
-        let all = line.waiting.drain(..).zip(goes.into_iter().chain(std::iter::repeat(false)));
-        let (group, left): (Vec<_>, VecDeque<_>) =
-            all.fold(Default::default(), |(mut group, mut left), (one, goes)| {
-                if goes {
-                    group.push(one)
-                } else {
-                    left.push_back(one)
-                }
-                (group, left)
-            });
+        let (mut group, mut left) = (Vec::new(), VecDeque::new());
+        for (one, goes) in line.waiting.drain(..).zip(goes) {
+            if goes {
+                group.push(one);
+            } else {
+                left.push_back(one);
+            }
+        }
         line.waiting = left;
         Some(group.into_iter().unzip())
     }

@@ -113,14 +113,18 @@ impl Flow {
 
     async fn work_on(&self, job: &Job) -> Result<Completion, Error> {
         match Work::decode(&job.payload)? {
-            Work::Accepted { acceptance } => watch(ACCEPTED, self.redo(job, &acceptance)).await,
-            Work::Chore(chore) => watch(CHORE, self.do_chore(job, &chore)).await,
+            Work::Accepted { acceptance } => watch(ACCEPTED, Box::pin(self.redo(job, &acceptance))).await,
+            Work::Chore(chore) => watch(CHORE, Box::pin(self.do_chore(job, &chore))).await,
             Work::Deliver(delivery) => match &delivery.listener {
-                ListenerId::Webhook(id) => watch(TO_WEBHOOK, self.deliver_to_webhook(job, &delivery, id)).await,
-                ListenerId::Source(id) => watch(TO_SOURCE, self.deliver_to_source(job, &delivery, id)).await,
-                ListenerId::Workflow(id) => watch(TO_WORKFLOW, self.deliver_to_workflow(job, &delivery, id)).await,
+                ListenerId::Webhook(id) => {
+                    watch(TO_WEBHOOK, Box::pin(self.deliver_to_webhook(job, &delivery, id))).await
+                }
+                ListenerId::Source(id) => watch(TO_SOURCE, Box::pin(self.deliver_to_source(job, &delivery, id))).await,
+                ListenerId::Workflow(id) => {
+                    watch(TO_WORKFLOW, Box::pin(self.deliver_to_workflow(job, &delivery, id))).await
+                }
             },
-            Work::Send(sending) => watch(SEND, self.send(job, &sending)).await,
+            Work::Send(sending) => watch(SEND, Box::pin(self.send(job, &sending))).await,
         }
     }
 
