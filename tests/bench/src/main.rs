@@ -1,5 +1,6 @@
-//! `just bench`: figures as ratios of one run on one machine, so that they can be repeated on another. Every figure the documentation claims comes
-//! from here. The server that is measured is the binary `wellspring` beside this one, or the one `WELLSPRING_BIN` names.
+//! `just bench`: figures as ratios of one run on one machine, so that they can be repeated on another. Every figure that the
+//! documentation claims comes from here. The measured server is the binary `wellspring` beside this one, or the one that
+//! `WELLSPRING_BIN` names.
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures")]
 
