@@ -105,6 +105,35 @@ async fn the_wall_clock_is_bounded() {
     assert_eq!(run_body(&wait(10_100), limits).await.fault, Some(Fault::Deadline { limit: limits.wall_clock }));
 }
 
+/// The deadline is looked at whenever the guest gives way, every 125 000 units of fuel.
+#[tokio::test]
+async fn a_run_that_computes_is_ended_by_the_wall_clock_when_it_has_fuel_left() {
+    let limits = Limits { wall_clock: Duration::from_millis(200), fuel: u64::MAX >> 1, ..Limits::default() };
+
+    let outcome = run_body("for (;;);", limits).await;
+
+    assert_eq!(outcome.fault, Some(Fault::Deadline { limit: limits.wall_clock }));
+}
+
+/// So that no operation on all of memory costs little fuel and much time: docs/decisions/0012.
+#[tokio::test]
+async fn a_run_that_copies_memory_is_ended_by_the_wall_clock_in_time() {
+    let limits = Limits { wall_clock: Duration::from_millis(200), ..Limits::default() };
+    for body in [
+        "for (;;) new Uint8Array(60 << 20)",
+        "const a = new Uint8Array(60 << 20); for (;;) a.fill(1)",
+        "const a = new Uint8Array(40 << 20); for (;;) a.slice()",
+        "const a = new Uint8Array(40 << 20), b = new Uint8Array(40 << 20); for (;;) a.set(b)",
+        "const a = 'x'.repeat(30 << 20); for (;;) a + 'y'",
+    ] {
+        let outcome = run_body(body, limits).await;
+
+        assert_eq!(outcome.fault, Some(Fault::Deadline { limit: limits.wall_clock }), "{body}");
+        // Milliseconds on an idle machine; the bound is for one that also compiles.
+        assert!(outcome.usage.wall_clock < limits.wall_clock + Duration::from_secs(1), "{body}: {:?}", outcome.usage);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn memory_is_bounded_and_its_peak_reported() {
     let limits = Limits { memory_bytes: 16 << 20, ..Limits::default() };
