@@ -43,12 +43,13 @@ fn print(output: &Output, replay: &Replay) -> Result<(), Error> {
     if output.is_json {
         return output.json(replay);
     }
-    let emits = replay.replayed["emits"].as_array().map_or(0, Vec::len);
+    let emits = replay.replayed.get("emits").and_then(Value::as_array).map_or(0, Vec::len);
+    let fuel = replay.replayed.get("fuel").map(ToString::to_string);
     Fields::default()
         .field("run", &replay.run_id)
         .field("verdict", replay.shown_verdict())
         .field("emits", emits.to_string())
-        .field("fuel", replay.replayed["fuel"].to_string())
+        .field_if("fuel", fuel)
         .print(output)?;
     print_differences(output, &replay.differences)
 }

@@ -76,7 +76,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             if session.output.is_json {
                 return session.output.json(&ran);
             }
-            let run_id = ran["run_id"].as_str().unwrap_or_default();
+            let run_id = ran.get("run_id").and_then(Value::as_str).unwrap_or_default();
             session.output.say(&format!("ran again as {run_id}"));
             show(&session, run_id).await
         }
