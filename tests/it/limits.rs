@@ -115,11 +115,7 @@ async fn a_run_that_computes_is_ended_by_the_wall_clock_when_it_has_fuel_left() 
     assert_eq!(outcome.fault, Some(Fault::Deadline { limit: limits.wall_clock }));
 }
 
-<<<<<<< HEAD
-/// So that no operation on all of memory costs little fuel and much time: docs/decisions/0011.
-=======
 /// So that no operation on all of memory costs little fuel and much time: docs/decisions/0012.
->>>>>>> 3a6c8ade3c64cdd2e8501d1eac47828ed5e5ff83
 #[tokio::test]
 async fn a_run_that_copies_memory_is_ended_by_the_wall_clock_in_time() {
     let limits = Limits { wall_clock: Duration::from_millis(200), ..Limits::default() };

@@ -2,7 +2,7 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 35] = [
+const COMMANDS: [&[&str]; 39] = [
     &[],
     &["init"],
     &["login"],
