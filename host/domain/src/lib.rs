@@ -38,6 +38,7 @@ pub mod replay;
 pub mod runs;
 pub mod trace;
 
+pub mod deliveries;
 pub mod event_id;
 pub mod fan_out;
 pub mod keys;

@@ -41,6 +41,6 @@ pub(crate) use recording::{
     Content, FIELD as RECORDING_FIELD, delete as delete_recording, read as read_recording, shown_reply,
 };
 pub(crate) use reply::ReplySlot;
-pub(crate) use services::{Offline, write_operations};
+pub(crate) use services::{Offline, shown_key, stored_key, write_operations};
 pub(crate) use transaction::{Transaction, new_run_id};
 pub(crate) use usage::usage_operations;

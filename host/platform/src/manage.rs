@@ -27,11 +27,13 @@ pub mod events;
 pub mod logs;
 pub mod replays;
 pub mod runs;
+pub mod state;
 pub mod subscriptions;
 pub mod webhooks;
 pub mod workflows;
 
 pub mod dead_letters;
+pub mod deliveries;
 
 pub mod chores;
 

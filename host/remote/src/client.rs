@@ -243,3 +243,12 @@ fn parse_base(url: &str) -> Result<Url, Error> {
 
 #[cfg(test)]
 mod tests;
+
+/// One segment of a path: everything but letters, digits and `-._~` is escaped.
+pub(crate) fn path_segment(text: &str) -> String {
+    let escaped = text.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    });
+    escaped.collect()
+}

@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod audit;
 mod components;
+mod db;
 mod delete;
 mod deliveries;
 mod deploy;
@@ -61,6 +62,8 @@ pub enum Command {
     Runs(runs::Arguments),
     /// Run a recorded run again on what it was answered then, without effects, and compare
     Replay(replay::Arguments),
+    /// List, read, set and clear what a source keeps between its runs
+    Db(db::Arguments),
     /// Save a component, to deploy or run it later
     Publish(publish::PublishArguments),
     /// Take a component out of the registry
@@ -102,6 +105,7 @@ impl Command {
             Self::Logs(arguments) => arguments.connection.json,
             Self::Runs(arguments) => arguments.connection.json,
             Self::Replay(arguments) => arguments.connection.json,
+            Self::Db(arguments) => arguments.connection.json,
             Self::Publish(arguments) => arguments.connection.json,
             Self::Unpublish(arguments) => arguments.connection.json,
             Self::Components(arguments) => arguments.connection.json,
@@ -132,6 +136,7 @@ impl Command {
             Self::Logs(arguments) => logs::run(&arguments).await,
             Self::Runs(arguments) => runs::run(&arguments).await,
             Self::Replay(arguments) => replay::run(&arguments).await,
+            Self::Db(arguments) => db::run(&arguments).await,
             Self::Publish(arguments) => publish::publish(&arguments).await,
             Self::Unpublish(arguments) => publish::unpublish(&arguments).await,
             Self::Components(arguments) => components::run(&arguments).await,

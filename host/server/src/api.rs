@@ -12,6 +12,7 @@ pub(crate) mod events;
 pub(crate) mod operations;
 pub(crate) mod runs;
 pub(crate) mod sources;
+pub(crate) mod state;
 pub(crate) mod subscriptions;
 pub(crate) mod users;
 pub(crate) mod webhooks;

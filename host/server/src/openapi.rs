@@ -189,6 +189,7 @@ fn schema(kind: ParameterKind) -> Value {
         ParameterKind::Integer => json!({"type": "integer", "minimum": 0}),
         ParameterKind::Limit => json!({"type": "integer", "minimum": 1, "default": 10}),
         ParameterKind::Boolean => json!({"type": "boolean"}),
+        ParameterKind::Any => json!({}),
         ParameterKind::Object => json!({"type": "object"}),
         ParameterKind::Texts => json!({"type": "object", "additionalProperties": {"type": "string"}}),
         ParameterKind::Scopes => {

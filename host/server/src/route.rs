@@ -98,6 +98,8 @@ pub(crate) enum ParameterKind {
     /// The size of a page.
     Limit,
     Boolean,
+    /// Whatever JSON there is.
+    Any,
     Object,
     /// An object of strings.
     Texts,

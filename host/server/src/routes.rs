@@ -8,7 +8,8 @@ use hyper::Method;
 use serde_json::json;
 
 use crate::api::{
-    accounts, admin, audit, components, events, operations, runs, sources, subscriptions, users, webhooks, workflows,
+    accounts, admin, audit, components, events, operations, runs, sources, state, subscriptions, users, webhooks,
+    workflows,
 };
 use crate::route::Access::{self, Public};
 use crate::route::Documented::{Accepted, Anything, Events, List, NoContent, One, Page};
@@ -33,6 +34,7 @@ pub(crate) fn table() -> Vec<Route> {
         components_routes(),
         sources_routes(),
         runs_routes(),
+        state_routes(),
         events_routes(),
         subscriptions_routes(),
         webhooks_routes(),
@@ -90,6 +92,24 @@ fn sources_routes() -> Vec<Route> {
             .example(json!({"method": "POST", "body": {"hello": "world"}})),
         route(GET, "/v1/sources/{id}/logs", READ, events::logs)
             .says("Sources", "Read the log of a source, newest first").query(&EVENT_PAGING).answers(Page("LogLine")).refuses(&[404]),
+    ]
+}
+
+/// What sources keep between their runs.
+#[rustfmt::skip]
+fn state_routes() -> Vec<Route> {
+    vec![
+        route(GET, "/v1/sources/{id}/db", READ, state::list)
+            .says("State", "List the keys of a source's `db`, in their order").query(&KEYS).answers(Page("StateKey")).refuses(&[404]),
+        route(GET, "/v1/sources/{id}/db/{key}", READ, state::get)
+            .says("State", "Read a value of a source's `db`").answers(One("StateValue")).refuses(&[404]),
+        route(PUT, "/v1/sources/{id}/db/{key}", WRITE, state::set).after(sources::find)
+            .says("State", "Set a value of a source's `db`").body(&VALUE).answers(One("StateValue")).refuses(&[404, 409])
+            .example(json!({"value": {"since": 1}})),
+        route(DELETE, "/v1/sources/{id}/db/{key}", WRITE, state::remove)
+            .says("State", "Remove a value of a source's `db`").answers(NoContent).refuses(&[404, 409]),
+        route(DELETE, "/v1/sources/{id}/db", WRITE, state::clear)
+            .says("State", "Remove everything that a source has stored").answers(NoContent).refuses(&[404, 409]),
     ]
 }
 
@@ -177,6 +197,8 @@ fn webhooks_routes() -> Vec<Route> {
         route(PUT, "/v1/webhooks/{id}", WRITE, webhooks::update)
             .says("Webhooks", "Change a webhook, or activate it again after its receiver answered 410; its signing secret stays").body(&CHANGED_WEBHOOK).answers(One("Webhook")).refuses(&[404, 409, 422])
             .example(json!({"active": true})),
+        route(GET, "/v1/webhooks/{id}/deliveries", READ, webhooks::deliveries)
+            .says("Webhooks", "List the last attempts to deliver to a webhook, newest first, also while they fail").query(&EVENT_PAGING).answers(Page("DeliveryAttempt")).refuses(&[404]),
         route(POST, "/v1/webhooks/{id}/rotate_secret", WRITE, webhooks::rotate_secret)
             .says("Webhooks", "Make a new signing secret, shown this once; for the time of the overlap deliveries are signed with the one before as well").body(&ROTATED_SECRET).answers(One("Webhook")).refuses(&[404, 409])
             .example(json!({"overlap_seconds": 3600})),

@@ -129,6 +129,7 @@ macro_rules! contract {
             streams::a_reader_that_is_too_slow_is_told,
             streams::the_last_entry_is_known_when_it_is_gone,
             state::values_are_set_read_and_removed,
+            state::keys_are_listed_in_their_order,
             state::a_scope_is_filled_to_its_cap_and_not_beyond,
             state::a_scope_over_its_cap_may_shrink,
             state::a_scope_is_cleared_in_bounded_steps,

@@ -40,9 +40,9 @@ use self::writer::{BOUNDS, Request, Writer};
 use crate::feed::{Bounds, Feed};
 use crate::pulse::makes_work;
 use crate::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobLease, Lease,
-    LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo, Tenant,
-    Tick, TimerLease, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobLease, Keys,
+    Lease, LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo,
+    Tenant, Tick, TimerLease, Values, Work,
 };
 
 pub use self::copies::{Inspection, back_up, inspect, is_in_use, restore, verify};
@@ -210,6 +210,11 @@ impl Reads for Embedded {
     async fn values(&self, tenant: &Tenant, scope: &str, keys: &[String]) -> Result<Values, Error> {
         let (tenant, scope, keys) = (tenant.clone(), scope.to_owned(), keys.to_vec());
         self.readers.read(move |reader| reading::values(reader, &tenant, &scope, &keys)).await
+    }
+
+    async fn keys(&self, tenant: &Tenant, scope: &str, after: Option<&str>, limit: u32) -> Result<Keys, Error> {
+        let (tenant, scope, after) = (tenant.clone(), scope.to_owned(), after.map(str::to_owned));
+        self.readers.read(move |reader| reading::keys(reader, &tenant, &scope, after.as_deref(), limit)).await
     }
 
     async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error> {

@@ -17,9 +17,9 @@ use crate::locks::Locks;
 use crate::pulse::makes_work;
 use crate::queue::index::Index;
 use crate::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobId, Lease,
-    LeaseRequest, Leased, Live, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records, Store,
-    StreamInfo, Tenant, Tick, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobId, KeyInfo,
+    Keys, Lease, LeaseRequest, Leased, Live, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records,
+    Store, StreamInfo, Tenant, Tick, Values, Work,
 };
 
 pub struct Memory {
@@ -209,6 +209,13 @@ impl Reads for Memory {
         let scope = self.owned(tenant, |owned| owned.scopes.get(scope).cloned().unwrap_or_default());
         let found = keys.iter().map(|key| scope.get(key).cloned()).collect();
         Ok(Values { found, size_bytes: apply::scope_size(&scope) })
+    }
+
+    async fn keys(&self, tenant: &Tenant, scope: &str, after: Option<&str>, limit: u32) -> Result<Keys, Error> {
+        let scope = self.owned(tenant, |owned| owned.scopes.get(scope).cloned().unwrap_or_default());
+        let wanted = scope.iter().filter(|(key, _)| after.is_none_or(|after| key.as_str() > after));
+        let info = |(key, value): (&String, &Bytes)| KeyInfo { key: key.clone(), size_bytes: value.len() as u64 };
+        Ok(Keys { found: wanted.take(limit as usize).map(info).collect(), total: scope.len() as u64 })
     }
 
     async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error> {

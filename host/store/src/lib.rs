@@ -42,7 +42,9 @@ pub use crate::entry_id::{EntryId, ParseEntryIdError};
 pub use crate::error::{At, CommitError, Error};
 pub use crate::feed::{Live, LiveEntry, Taken};
 pub use crate::pulse::Pulse;
-pub use crate::reads::{Entry, EntryQuery, Lookup, MAX_PAGE, Order, Page, Reads, Record, Records, StreamInfo, Values};
+pub use crate::reads::{
+    Entry, EntryQuery, KeyInfo, Keys, Lookup, MAX_PAGE, Order, Page, Reads, Record, Records, StreamInfo, Values,
+};
 pub use crate::store::Store;
 pub use crate::tenant::{InvalidTenant, PARTITIONS, Partition, Tenant};
 pub use crate::work::{Job, JobId, JobLease, Lease, LeaseRequest, Leased, MAX_LEASES, Tick, TimerLease, Work};

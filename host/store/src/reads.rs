@@ -36,6 +36,9 @@ pub trait Reads: Send + Sync {
     /// The values of `keys`, in their order, and how many bytes the whole scope holds.
     async fn values(&self, tenant: &Tenant, scope: &str, keys: &[String]) -> Result<Values, Error>;
 
+    /// Keys of a scope in their order, those after `after`, and how many there are in all.
+    async fn keys(&self, tenant: &Tenant, scope: &str, after: Option<&str>, limit: u32) -> Result<Keys, Error>;
+
     /// In order of `counters`; one that was never counted is 0.
     async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error>;
 
@@ -108,6 +111,20 @@ pub struct Entry {
 pub struct Values {
     pub found: Vec<Option<Bytes>>,
     /// Keys and values together.
+    pub size_bytes: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Keys {
+    pub found: Vec<KeyInfo>,
+    /// All keys of the scope, not only this page's.
+    pub total: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyInfo {
+    pub key: String,
+    /// Of the value.
     pub size_bytes: u64,
 }
 

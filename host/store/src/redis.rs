@@ -61,9 +61,9 @@ use self::link::Link;
 use self::live::Lives;
 use crate::batch::MAX_MS;
 use crate::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, Lease,
-    LeaseRequest, Leased, Live, Lookup, MAX_LEASES, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records,
-    Store, StreamInfo, Tenant, Tick, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, KeyInfo, Keys,
+    Lease, LeaseRequest, Leased, Live, Lookup, MAX_LEASES, MAX_PAGE, Order, PARTITIONS, Page, Partition, Pulse, Reads,
+    Record, Records, Store, StreamInfo, Tenant, Tick, Values, Work,
 };
 
 /// The namespace of an installation that has the server to itself.
@@ -246,6 +246,22 @@ impl Reads for Redis {
         let found: Vec<Option<Vec<u8>>> = self.link.ask(&values).await?;
         let found = found.into_iter().map(|value| value.map(Bytes::from)).collect();
         Ok(Values { found, size_bytes: size_bytes.unwrap_or_default() })
+    }
+
+    /// A scope is bounded in bytes, so all its keys can be read and sorted here.
+    async fn keys(&self, tenant: &Tenant, scope: &str, after: Option<&str>, limit: u32) -> Result<Keys, Error> {
+        let state = format!("{}:state:{tenant}:{scope}", self.prefix_of(tenant));
+        let mut names: Vec<String> = self.link.ask(cmd("HKEYS").arg(&state)).await?;
+        let total = names.len() as u64;
+        names.retain(|name| after.is_none_or(|after| name.as_str() > after));
+        names.sort_unstable();
+        names.truncate(limit.min(MAX_PAGE) as usize);
+        let mut found = Vec::with_capacity(names.len());
+        for key in names {
+            let size_bytes = self.link.ask(cmd("HSTRLEN").arg(&state).arg(&key)).await?;
+            found.push(KeyInfo { key, size_bytes });
+        }
+        Ok(Keys { found, total })
     }
 
     async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error> {

@@ -6,5 +6,4 @@ mod send;
 mod webhook;
 mod workflow;
 
-pub(super) use dead_letters::GivenUp;
 pub(super) use report::Report;

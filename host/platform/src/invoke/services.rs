@@ -137,3 +137,8 @@ pub(crate) fn write_operations(scope: &str, writes: Vec<Write>, cap_bytes: usize
 pub(crate) fn stored_key(key: &str) -> String {
     if key.is_empty() || key.starts_with('\0') { format!("\0{key}") } else { key.to_owned() }
 }
+
+/// The key as JavaScript knows it.
+pub(crate) fn shown_key(stored: &str) -> String {
+    stored.strip_prefix('\0').unwrap_or(stored).to_owned()
+}

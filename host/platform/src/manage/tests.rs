@@ -14,6 +14,7 @@ mod limits;
 mod rotation;
 mod runs;
 mod sources;
+mod state;
 mod subscriptions;
 mod unused_code;
 

@@ -4,7 +4,7 @@ use domain::ids::{UserId, WebhookId};
 use domain::paging::PageQuery;
 use domain::webhooks::{SigningSecret, WebhookUrl};
 use serde::Serialize;
-use store::Lookup;
+use store::{Lookup, Op};
 
 use super::subscriptions;
 use crate::paging::{PageOf, count, page};
@@ -151,7 +151,9 @@ pub async fn rotate_secret(
 /// Its subscriptions go with it.
 pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
     let webhook = find(caller, platform, id).await?;
-    let mut batch = platform.batch(&caller.tenant).then(table::delete(&webhook));
+    // The attempts that are kept fit into one batch.
+    let drop_attempts = Op::DropEmitter { emitter: webhook.id.to_string(), max: 1000 };
+    let mut batch = platform.batch(&caller.tenant).then(table::delete(&webhook)).then(drop_attempts);
     batch.operations.extend(subscriptions::unsubscribe_operations(&caller.tenant, platform, id).await?);
     platform.store.commit(batch).await?;
     Ok(())

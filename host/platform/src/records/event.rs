@@ -1,6 +1,7 @@
 //! The stored form of the entries of an emitter's streams.
 
 use bytes::Bytes;
+use domain::deliveries::DeliveryAttempt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -30,6 +31,10 @@ impl StreamEntry for Event {
 
 impl StreamEntry for LogEntry {
     const KIND: &'static str = "log";
+}
+
+impl StreamEntry for DeliveryAttempt {
+    const KIND: &'static str = "delivery";
 }
 
 impl StreamEntry for RunRecord {

@@ -9,6 +9,7 @@
 //! | directory | `username/<name>`, `email/<address>` | taken |
 //! | stream | a channel, `$errors`, `$logs` of an emitter | what it emitted |
 //! | stream | `$runs` of an emitter | the records of its runs |
+//! | stream | `$deliveries` of a webhook | attempts to deliver to it |
 //! | stream | `done`, `refused` of `$audit` | the audit log, of a tenant and of all |
 //! | scope | `db/<source>`, `db/<component>`, `db/<workflow>/<step>` | the values of `$.service.db` |
 //! | counter | `compute_ms/<day>`, `invocations/<day>`, `invocations/period/<start>` | usage |
@@ -23,6 +24,8 @@ pub const ERRORS: &str = "$errors";
 pub const LOGS: &str = "$logs";
 /// Records of runs. Not a stream of events: it is read by routes of its own.
 pub const RUNS: &str = "$runs";
+/// Attempts to deliver, of a webhook.
+pub const DELIVERIES: &str = "$deliveries";
 
 /// The tenant of what belongs to the installation. Ids of users have another shape.
 #[expect(clippy::expect_used, reason = "the text is a valid tenant")]

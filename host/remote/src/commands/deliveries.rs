@@ -5,15 +5,19 @@ use serde_json::{Value, json};
 use super::list;
 use crate::error::Error;
 use crate::find;
-use crate::models::DeadLetter;
+use crate::models::{DeadLetter, Page};
 use crate::output::table::{text, whole};
-use crate::output::{Table, ago};
+use crate::output::{Table, ago, clock_time};
 use crate::session::{Connection, Session};
 
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    /// The last attempts to deliver to this webhook, by its id or name, also while they fail
+    #[arg(long, value_name = "WEBHOOK")]
+    webhook: Option<String>,
     #[command(flatten)]
     pub(super) connection: Connection,
 }
@@ -35,6 +39,9 @@ enum Command {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
+    if let Some(webhook) = &arguments.webhook {
+        return show_attempts(&session, webhook).await;
+    }
     match &arguments.command {
         None | Some(Command::List) => show(&session).await,
         Some(Command::Replay { all: true, .. }) => {
@@ -54,6 +61,40 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             Ok(())
         }
     }
+}
+
+async fn show_attempts(session: &Session, webhook: &str) -> Result<(), Error> {
+    const SHOWN: usize = 50;
+    let webhook = find::webhook(&session.client, webhook).await?;
+    let page: Page<Value> = session.client.page(&format!("webhooks/{}/deliveries", webhook.id), &[], SHOWN).await?;
+    let mut table = Table::new([
+        whole("TIME"),
+        whole("STATE"),
+        whole("ATTEMPT"),
+        text("ANSWER"),
+        whole("MS"),
+        whole("EVENT"),
+        whole("NEXT"),
+    ]);
+    for attempt in &page.data {
+        let field = |name: &str| match attempt.get(name) {
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        };
+        let time = |name: &str| attempt.get(name).and_then(Value::as_i64).map_or_else(String::new, clock_time);
+        let answer = if attempt.get("status").is_some() { field("status") } else { field("error") };
+        table.row([
+            time("at_ms"),
+            field("state"),
+            field("attempt"),
+            answer,
+            field("ms"),
+            field("emit_id"),
+            time("next_attempt_ms"),
+        ]);
+    }
+    list::print(&session.output, &page.data, &table, "nothing was delivered yet")
 }
 
 async fn replay(session: &Session, id: &str) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 39] = [
+const COMMANDS: [&[&str]; 40] = [
     &[],
     &["init"],
     &["login"],
@@ -19,6 +19,7 @@ const COMMANDS: [&[&str]; 39] = [
     &["describe"],
     &["events"],
     &["logs"],
+    &["db"],
     &["runs"],
     &["runs", "show"],
     &["runs", "retry"],

@@ -1,8 +1,10 @@
 //! Webhooks: create, read, list, change, delete.
 
 use platform::Error;
+use platform::manage::deliveries;
 use platform::manage::webhooks::{self, NewWebhook, UpdateWebhook, WebhookView};
 
+use super::events::event_query;
 use super::{Answer, Context};
 
 pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
@@ -35,6 +37,11 @@ pub(crate) async fn update(context: Context) -> Result<Answer, Error> {
     };
     let webhook = webhooks::update(context.caller()?, context.platform(), context.path("id"), change).await?;
     Ok(Answer::data(WebhookView::from(webhook)))
+}
+
+pub(crate) async fn deliveries(context: Context) -> Result<Answer, Error> {
+    let query = event_query(&context.parameters)?;
+    Ok(Answer::page(&deliveries::of_webhook(context.caller()?, context.platform(), context.path("id"), &query).await?))
 }
 
 /// A day, for receivers that are changed by hand.

@@ -1,6 +1,6 @@
 //! The parameters that routes share.
 
-use crate::route::ParameterKind::{Boolean, Integer, Limit, Object, OneOf, Pattern, Scopes, Text, Texts};
+use crate::route::ParameterKind::{Any, Boolean, Integer, Limit, Object, OneOf, Pattern, Scopes, Text, Texts};
 use crate::route::{Parameter, optional, required};
 
 const COMPONENT_ID: &str = "^sc_[0-9A-Za-z]{12}$";
@@ -44,6 +44,8 @@ pub(super) const EVENTS: [Parameter; 5] = [
     optional("expand", OneOf(&["event"]), "`event` returns events whole, however large"),
     EVENT_NAME_OF,
 ];
+pub(super) const KEYS: [Parameter; 2] = [PAGE_SIZE, optional("after", Text, "A key: those that follow it")];
+pub(super) const VALUE: [Parameter; 1] = [required("value", Any, "Any JSON")];
 pub(super) const REPLAY: [Parameter; 5] = [
     CODE_TEXT,
     CODE_URL,

@@ -154,8 +154,7 @@ async fn ids_of_another_tenant_are_not_found_on_any_route_and_nothing_changes() 
     for route in table().iter().filter(|route| is_of_tenants(route)) {
         let method = route.method.as_str();
         if let Some(path) = foreign_path(route, &owned) {
-            let body = route.example.clone().map(|_| json!({"prop": "x"}));
-            let reply = wire.call(method, &path, &stranger, body).await;
+            let reply = wire.call(method, &path, &stranger, route.example.clone()).await;
             assert_eq!(reply.status, 404, "{method} {path} {}", reply.text);
             tried += 1;
         }

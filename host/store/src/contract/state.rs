@@ -35,6 +35,21 @@ pub(crate) async fn values_are_set_read_and_removed(world: World) {
     assert_eq!(values(&world, &["bb"]).await, (vec![None], 0));
 }
 
+pub(crate) async fn keys_are_listed_in_their_order(world: World) {
+    world.commit(vec![set("b", "12", 99), set("a", "1", 99), set("c", "", 99), set("B", "123", 99)]).await;
+    let keys = async |after: Option<&str>, limit| {
+        let listed = world.store.keys(&world.tenant, "dc_1", after, limit).await.unwrap();
+        let found: Vec<_> = listed.found.into_iter().map(|info| (info.key, info.size_bytes)).collect();
+        (found, listed.total)
+    };
+    let named = |named: &[(&str, u64)]| named.iter().map(|(key, size)| ((*key).to_owned(), *size)).collect::<Vec<_>>();
+
+    assert_eq!(keys(None, 3).await, (named(&[("B", 3), ("a", 1), ("b", 2)]), 4));
+    assert_eq!(keys(Some("b"), 3).await, (named(&[("c", 0)]), 4));
+    let foreign = world.store.keys(&world.neighbour, "dc_1", None, 10).await.unwrap();
+    assert_eq!((foreign.found.len(), foreign.total), (0, 0));
+}
+
 pub(crate) async fn a_scope_is_filled_to_its_cap_and_not_beyond(world: World) {
     world.commit(vec![set("k", "123", 10), set("l", "12345", 10)]).await;
 

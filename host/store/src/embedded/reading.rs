@@ -4,8 +4,8 @@ use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::{
-    Entry, EntryId, EntryQuery, Job, JobLease, Leased, Order, Page, Record, Records, StreamInfo, Tenant, Tick,
-    TimerLease, Values,
+    Entry, EntryId, EntryQuery, Job, JobLease, KeyInfo, Keys, Leased, MAX_PAGE, Order, Page, Record, Records,
+    StreamInfo, Tenant, Tick, TimerLease, Values,
 };
 
 type Read<Found> = Result<Found, rusqlite::Error>;
@@ -103,6 +103,25 @@ pub(super) fn values(reader: &Connection, tenant: &Tenant, scope: &str, keys: &[
         found.push(statement.query_row((scope, key), |row| blob(row, 0)).optional()?);
     }
     Ok(Values { found, size_bytes })
+}
+
+pub(super) fn keys(reader: &Connection, tenant: &Tenant, scope: &str, after: Option<&str>, limit: u32) -> Read<Keys> {
+    let sql = "SELECT scope FROM scopes WHERE tenant = ?1 AND name = ?2";
+    let scope: Option<i64> =
+        reader.prepare_cached(sql)?.query_row((tenant.as_str(), scope), |row| row.get(0)).optional()?;
+    let Some(scope) = scope else {
+        return Ok(Keys::default());
+    };
+    let sql = "SELECT key, length(value) FROM state WHERE scope = ?1 AND key > ?2 ORDER BY key LIMIT ?3";
+    let mut statement = reader.prepare_cached(sql)?;
+    // No key is empty.
+    let rows = statement.query_map((scope, after.unwrap_or_default(), limit.min(MAX_PAGE)), |row| {
+        Ok(KeyInfo { key: row.get(0)?, size_bytes: row.get(1)? })
+    })?;
+    let found = rows.collect::<Result<_, _>>()?;
+    let sql = "SELECT count(*) FROM state WHERE scope = ?1";
+    let total = reader.prepare_cached(sql)?.query_row([scope], |row| row.get(0))?;
+    Ok(Keys { found, total })
 }
 
 pub(super) fn counters(reader: &Connection, tenant: &Tenant, counters: &[String]) -> Read<Vec<i64>> {

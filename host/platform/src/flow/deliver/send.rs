@@ -61,7 +61,7 @@ impl Flow {
         let random = u32::from_le_bytes(self.platform.entropy.bytes());
         match classify(attempt, attempts, self.platform.clock.instant_ms(), random) {
             Verdict::Delivered => self.acknowledge(job, Vec::new()).await,
-            Verdict::Retry { at_ms } => self.retry(job, at_ms).await,
+            Verdict::Retry { at_ms } => self.retry(job, at_ms, Vec::new()).await,
             Verdict::Deactivate | Verdict::Dead => {
                 let reason = posted.map_or_else(
                     |error| error.to_string(),

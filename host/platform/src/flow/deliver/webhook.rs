@@ -1,7 +1,9 @@
 //! Posting events to webhooks: signed, tried again on a schedule, given up in the end.
 
+use domain::deliveries::{DeliveryAttempt, DeliveryState};
 use domain::ids::WebhookId;
 use domain::retry::{Attempt, Verdict, classify};
+use domain::runs::{NAME_BYTES_MAXIMUM, cut};
 use domain::webhooks::SigningSecret;
 use store::{Job, LanePosition, Lookup, Op};
 
@@ -10,8 +12,11 @@ use crate::Error;
 use crate::flow::handle::Flow;
 use crate::flow::work::Completion;
 use crate::ports::{OutboundError, Posted, Posting};
-use crate::records::{Delivery, Kept, RecordError, Webhook, table};
+use crate::records::{Delivery, Kept, RecordError, StreamEntry, Webhook, names, table};
 use crate::vault::Context;
+
+/// Attempts that are kept for each webhook, newest first.
+const ATTEMPTS_KEPT: u32 = 200;
 
 // === impl Flow ===
 
@@ -31,6 +36,7 @@ impl Flow {
             Err(until_ms) => return Ok(Completion::Released { until_ms }),
         };
         let posting = self.posting(job, delivery, &kept.record)?;
+        let begun_ms = self.platform.clock.now_ms();
         let posted = self.platform.outbound.post(&job.tenant, posting).await;
         let now_ms = self.platform.clock.now_ms();
         if posted.as_ref().is_ok_and(|posted| posted.status < 500 && posted.status != 429) {
@@ -38,7 +44,7 @@ impl Flow {
         } else {
             permit.failed(now_ms);
         }
-        self.judge(job, delivery, &kept, posted).await
+        self.judge(job, delivery, &kept, (posted, now_ms.saturating_sub(begun_ms))).await
     }
 
     fn posting(&self, job: &Job, delivery: &Delivery, webhook: &Webhook) -> Result<Posting, Error> {
@@ -77,7 +83,7 @@ impl Flow {
         job: &Job,
         delivery: &Delivery,
         webhook: &Kept<Webhook>,
-        posted: Result<Posted, OutboundError>,
+        (posted, ms): (Result<Posted, OutboundError>, u64),
     ) -> Result<Completion, Error> {
         let attempts = job.attempt.saturating_add(1);
         let attempt = match &posted {
@@ -90,17 +96,53 @@ impl Flow {
             Ok(posted) => format!("the receiver answered {}", posted.status),
             Err(error) => error.to_string(),
         };
-        match classify(attempt, attempts_made, self.platform.clock.instant_ms(), random) {
-            Verdict::Delivered if webhook.record.is_active => self.acknowledge(job, Vec::new()).await,
-            Verdict::Delivered => self.switch(job, webhook, None, Vec::new()).await,
-            Verdict::Retry { at_ms } => self.retry(job, at_ms).await,
-            Verdict::Dead => self.give_up(job, delivery, GivenUp { attempts, reason }).await,
+        let verdict = classify(attempt, attempts_made, self.platform.clock.instant_ms(), random);
+        let mut operations =
+            vec![self.record_attempt(&webhook.record, delivery, (attempts, ms), (&posted, verdict))?];
+        match verdict {
+            Verdict::Delivered if webhook.record.is_active => self.acknowledge(job, operations).await,
+            Verdict::Delivered => self.switch(job, webhook, None, operations).await,
+            Verdict::Retry { at_ms } => self.retry(job, at_ms, operations).await,
+            Verdict::Dead => {
+                let given_up = GivenUp { attempts, reason };
+                operations.extend(self.dead_letter(&job.tenant, delivery, job.entry, given_up).await?);
+                self.acknowledge(job, operations).await
+            }
             Verdict::Deactivate => {
                 let given_up = GivenUp { attempts, reason: reason.clone() };
-                let burial = self.dead_letter(&job.tenant, delivery, job.entry, given_up).await?;
-                self.switch(job, webhook, Some(reason), burial).await
+                operations.extend(self.dead_letter(&job.tenant, delivery, job.entry, given_up).await?);
+                self.switch(job, webhook, Some(reason), operations).await
             }
         }
+    }
+
+    /// In the batch that holds what becomes of the delivery.
+    fn record_attempt(
+        &self,
+        webhook: &Webhook,
+        delivery: &Delivery,
+        (attempt, ms): (u32, u64),
+        (posted, verdict): (&Result<Posted, OutboundError>, Verdict),
+    ) -> Result<Op, Error> {
+        let (state, next_attempt_ms) = match verdict {
+            Verdict::Delivered => (DeliveryState::Delivered, None),
+            Verdict::Retry { at_ms } => (DeliveryState::Failing, u64::try_from(at_ms).ok()),
+            Verdict::Dead | Verdict::Deactivate => (DeliveryState::GivenUp, None),
+        };
+        let made = DeliveryAttempt {
+            emit_id: delivery.event.metadata.emit_id.clone(),
+            emitter_id: delivery.emitter.to_string(),
+            event_name: delivery.event_name().to_owned(),
+            trace_id: delivery.cause.trace_id,
+            attempt,
+            state,
+            status: posted.as_ref().ok().map(|posted| posted.status),
+            error: posted.as_ref().err().map(|error| cut(&error.to_string(), NAME_BYTES_MAXIMUM)),
+            ms,
+            next_attempt_ms,
+        };
+        let (emitter, stream) = (webhook.id.to_string(), names::DELIVERIES.to_owned());
+        Ok(Op::Append { emitter, stream, value: made.encode()?, keep: ATTEMPTS_KEPT })
     }
 
     /// Ends a job in the batch that switches its webhook on, or off for a reason.
@@ -122,10 +164,12 @@ impl Flow {
     }
 
     /// The next event need not wait for this one: order is kept while all goes well.
-    pub(crate) async fn retry(&self, job: &Job, at_ms: i64) -> Result<Completion, Error> {
+    pub(crate) async fn retry(&self, job: &Job, at_ms: i64, operations: Vec<Op>) -> Result<Completion, Error> {
         let due_ms = u64::try_from(at_ms).unwrap_or_default();
         let retry = Op::Reschedule { lease: job.lease, due_ms, payload: None, lane_position: LanePosition::Leave };
-        self.platform.store.commit(self.platform.batch(&job.tenant).then(retry)).await?;
+        let mut batch = self.platform.batch(&job.tenant).then(retry);
+        batch.operations.extend(operations);
+        self.platform.store.commit(batch).await?;
         Ok(Completion::Committed)
     }
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::json;
 use store::fake::Memory;
 use store::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, Lease,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, Keys, Lease,
     LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo, Tenant,
     Tick, Values, Work,
 };
@@ -80,6 +80,10 @@ impl Reads for DyingStore {
 
     async fn values(&self, tenant: &Tenant, scope: &str, keys: &[String]) -> Result<Values, Error> {
         self.memory.values(tenant, scope, keys).await
+    }
+
+    async fn keys(&self, tenant: &Tenant, scope: &str, after: Option<&str>, limit: u32) -> Result<Keys, Error> {
+        self.memory.keys(tenant, scope, after, limit).await
     }
 
     async fn counters(&self, tenant: &Tenant, counters: &[String]) -> Result<Vec<i64>, Error> {

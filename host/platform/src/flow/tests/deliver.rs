@@ -1,5 +1,6 @@
 //! Tests of deliver.
 
+use domain::deliveries::DeliveryState;
 use domain::paging::{Limit, PageQuery};
 use domain::webhooks::SigningSecret;
 use serde_json::json;
@@ -7,8 +8,9 @@ use serde_json::json;
 use super::Stage;
 use crate::Error;
 use crate::fake::{emit, emit_with, returned, threw};
-use crate::manage::dead_letters;
+use crate::manage::events::EventQuery;
 use crate::manage::webhooks::{self, UpdateWebhook};
+use crate::manage::{dead_letters, deliveries};
 use crate::ports::{LogLine, Outcome};
 
 const HOOK: &str = "https://example.com/hook";
@@ -274,4 +276,34 @@ async fn dead_letters_have_a_bound_and_the_oldest_goes_first() {
     let letters = dead_letters::list(&stage.caller, &stage.world.platform, &everything()).await.unwrap().items;
     let events: Vec<_> = letters.iter().map(|letter| letter.event["event"].clone()).collect();
     assert_eq!(events, [json!(2), json!(1)]);
+}
+
+#[tokio::test]
+async fn attempts_are_seen_while_a_webhook_fails() {
+    let stage = Stage::new().await;
+    let source = stage.endpoint("a", json!({})).await;
+    let webhook = stage.webhook(HOOK).await.webhook;
+    let attempts = async || {
+        let query = EventQuery::default();
+        let id = webhook.id.as_str();
+        let page = deliveries::of_webhook(&stage.caller, &stage.world.platform, id, &query).await.unwrap();
+        page.items
+            .into_iter()
+            .map(|view| (view.attempt.state, view.attempt.status, view.attempt.attempt))
+            .collect::<Vec<_>>()
+    };
+
+    stage.world.outbound.answer(HOOK, 500);
+    stage.post(&source, json!({})).await.unwrap();
+    stage.work().await;
+    assert_eq!(attempts().await, [(DeliveryState::Failing, Some(500), 1)]);
+
+    stage.world.outbound.answer(HOOK, 200);
+    stage.world.clock.advance(60_000);
+    stage.work().await;
+    assert_eq!(attempts().await, [(DeliveryState::Delivered, Some(200), 2), (DeliveryState::Failing, Some(500), 1)],);
+    let ada = stage.world.user(&stage.caller, "ada").await;
+    let foreign =
+        deliveries::of_webhook(&ada, &stage.world.platform, webhook.id.as_str(), &EventQuery::default()).await;
+    assert!(matches!(foreign, Err(Error::NotFound { .. })));
 }

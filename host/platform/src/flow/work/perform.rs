@@ -13,7 +13,7 @@ use store::{CommitError, Job, Lease, Lookup, Op, Tenant};
 
 use crate::Error;
 use crate::flow::admit::{resets_at_ms, still_accepted};
-use crate::flow::deliver::{GivenUp, Report};
+use crate::flow::deliver::Report;
 use crate::flow::handle::Flow;
 use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, execute, settle};
 use crate::ports::{Call, Progress, RunLimits};
@@ -138,11 +138,6 @@ impl Flow {
         batch.operations.extend(operations);
         self.platform.store.commit(batch).await?;
         Ok(Completion::Committed)
-    }
-
-    pub(crate) async fn give_up(&self, job: &Job, delivery: &Delivery, given_up: GivenUp) -> Result<Completion, Error> {
-        let operations = self.dead_letter(&job.tenant, delivery, job.entry, given_up).await?;
-        self.acknowledge(job, operations).await
     }
 
     /// An accepted request whose run was never committed. Mostly it was, and there is nothing left to do.

@@ -113,7 +113,7 @@ async fn forget_kind(platform: &Platform, tenant: &Tenant, kind: &str) -> Result
     }
     // What actions stored is under the component's id, what workflows emitted under theirs, what their steps stored
     // under each step.
-    if kind == Component::KIND || kind == Workflow::KIND {
+    if [Component::KIND, Workflow::KIND, Webhook::KIND].contains(&kind) {
         for record in &listed.items {
             while !clear_emitter(tenant, platform, &record.id).await? {}
             if kind == Workflow::KIND {
