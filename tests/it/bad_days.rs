@@ -218,8 +218,10 @@ async fn a_full_disk_refuses_what_is_new_serves_what_is_there_and_loses_nothing(
     served.kill().await;
     let served = place.start().await;
     let events = served.client().events(id, "default").await.unwrap();
-    let numbers: Vec<Value> = events.iter().map(|event| event["event"]["number"].clone()).collect();
-    assert_eq!(numbers, (0..answered).map(Value::from).collect::<Vec<_>>());
+    let mut numbers: Vec<u64> = events.iter().map(|event| event["event"]["number"].as_u64().unwrap()).collect();
+    // A run that takes longer than the grace is answered before it is committed, and may be overtaken.
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..answered as u64).collect::<Vec<_>>());
     let reply = served.client().trigger(&format!("{}/e/{path}", served.url), &json!({"number": -1})).await.unwrap();
     assert_eq!(reply.status, 200, "with room again, it goes on");
 }
