@@ -1,6 +1,7 @@
 //! Made-up requests: pieces of the grammars that bodies have, in any order. `WELLSPRING_FUZZ` multiplies the cases.
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::Value;
 
 use super::{Request, STANDARD};
@@ -59,10 +60,15 @@ const TYPES: [&[u8]; 12] = [
     b"",
 ];
 
+/// The same cases each time, so that a failure is a change's own; `WELLSPRING_FUZZ_SEED` chooses others.
+fn seed() -> RngSeed {
+    RngSeed::Fixed(std::env::var("WELLSPRING_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1))
+}
+
 fn cases() -> ProptestConfig {
     let times = std::env::var("WELLSPRING_FUZZ").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
     // A failure prints what it takes to repeat it; nothing is written beside the sources.
-    ProptestConfig { cases: 256 * times, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: 256 * times, failure_persistence: None, rng_seed: seed(), ..ProptestConfig::default() }
 }
 
 fn bodies() -> impl Strategy<Value = Vec<u8>> {

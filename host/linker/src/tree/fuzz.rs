@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use nodejs_semver::{Range, Version};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
 
 use super::tests::{packuments, requirements};
@@ -17,10 +18,15 @@ const PACKAGE_LIMIT: usize = 60;
 
 type Needs = BTreeMap<&'static str, &'static str>;
 
+/// The same cases each time, so that a failure is a change's own; `WELLSPRING_FUZZ_SEED` chooses others.
+fn seed() -> RngSeed {
+    RngSeed::Fixed(std::env::var("WELLSPRING_FUZZ_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1))
+}
+
 fn cases() -> ProptestConfig {
     let times = std::env::var("WELLSPRING_FUZZ").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
     // A failure prints what it takes to repeat it; nothing is written beside the sources.
-    ProptestConfig { cases: 128 * times, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: 128 * times, failure_persistence: None, rng_seed: seed(), ..ProptestConfig::default() }
 }
 
 fn needs(most: usize) -> impl Strategy<Value = Needs> {
