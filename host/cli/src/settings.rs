@@ -389,7 +389,7 @@ fn decided(mut table: Table) -> Result<Settings> {
             bail!("`{name}` must be at most {maximum}");
         }
     }
-    let may_be_zero = |name: &str| name.ends_with("_quota");
+    let may_be_zero = |name: &str| name.ends_with("_quota") || ["keep_runs", "keep_recordings"].contains(&name);
     for (name, value) in &table {
         if value.as_integer().is_some_and(|number| number < 1 && !(number == 0 && may_be_zero(name))) {
             bail!("`{name}` must be at least {}", if may_be_zero(name) { 0 } else { 1 });

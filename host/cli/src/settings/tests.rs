@@ -67,7 +67,8 @@ fn a_file_that_is_wrong_is_named_with_what_is_wrong_in_it() {
 fn a_limit_is_at_least_one_and_a_quota_at_least_zero() {
     assert!(refusal("keep_events = 0").contains("`keep_events` must be at least 1"));
     assert!(refusal("daily_invocations_quota = -1").contains("must be at least 0"));
-    let (_folder, data) = data_settings("keep_events = 1\ndaily_invocations_quota = 0");
+    let (_folder, data) =
+        data_settings("keep_events = 1\ndaily_invocations_quota = 0\nkeep_runs = 0\nkeep_recordings = 0");
     assert_eq!(Settings::decide(&data, &Tuning::default()).unwrap().quotas().daily_invocations, 0);
 }
 
