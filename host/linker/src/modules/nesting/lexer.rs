@@ -199,7 +199,7 @@ impl<'s> Lexer<'s> {
                 [b'\n' | b'\r', ..] => (at, has_break) = (at + 1, true),
                 [b' ' | b'\t' | 0x0b | 0x0c, ..] => at += 1,
                 [0xe2, 0x80, 0xa8 | 0xa9, ..] => (at, has_break) = (at + 3, true),
-                [0xc2, 0xa0, ..] => at += 2,
+                rest if wide_space(rest) > 0 => at += wide_space(rest),
                 [b'/', b'/', ..] => at = self.line_end(at),
                 [b'/', b'*', rest @ ..] => {
                     let length = rest.windows(2).position(|pair| pair == b"*/").map_or(rest.len(), |length| length + 2);
@@ -286,7 +286,13 @@ impl<'s> Lexer<'s> {
     }
 
     fn word(&self, start: usize, previous: Previous, has_break: bool) -> Step {
-        let length = self.bytes.get(start..).unwrap_or_default().iter().take_while(|byte| is_name(**byte)).count();
+        let mut length = 0;
+        while let Some(rest @ [byte, ..]) = self.bytes.get(start + length..)
+            && is_name(*byte)
+            && !is_break_or_space(rest)
+        {
+            length += 1;
+        }
         let word = self.bytes.get(start..start + length).unwrap_or_default();
         let is = |list: &[&str]| list.iter().any(|keyword| keyword.as_bytes() == word);
         let kind = match previous {
@@ -309,6 +315,25 @@ impl<'s> Lexer<'s> {
         };
         (start + length, token)
     }
+}
+
+/// The bytes of a white space beyond ASCII that begins here, none if there is none: those that JavaScript knows, line
+/// breaks apart.
+fn wide_space(bytes: &[u8]) -> usize {
+    match bytes {
+        [0xc2, 0xa0, ..] => 2,
+        [0xe1, 0x9a, 0x80, ..]
+        | [0xe2, 0x80, 0x80..=0x8a | 0xaf, ..]
+        | [0xe2, 0x81, 0x9f, ..]
+        | [0xe3, 0x80, 0x80, ..]
+        | [0xef, 0xbb, 0xbf, ..] => 3,
+        _ => 0,
+    }
+}
+
+/// Where a word beyond ASCII ends.
+fn is_break_or_space(bytes: &[u8]) -> bool {
+    wide_space(bytes) > 0 || matches!(bytes, [0xe2, 0x80, 0xa8 | 0xa9, ..])
 }
 
 /// Letters, digits, and everything beyond ASCII, escapes included.

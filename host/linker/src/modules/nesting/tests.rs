@@ -258,3 +258,14 @@ async fn no_repetition_of_tokens_gets_through_too_deep() {
         }
     }
 }
+
+#[test]
+fn every_white_space_of_javascript_is_one() {
+    let spaces =
+        ['\u{a0}', '\u{1680}', '\u{2000}', '\u{200a}', '\u{2028}', '\u{202f}', '\u{205f}', '\u{3000}', '\u{feff}'];
+    for space in spaces {
+        for deep in [format!("if(a){space}"), format!("if{space}(a)"), format!("if(a){{}}else{space}")] {
+            assert_eq!(check(&(deep.repeat(NESTING_LIMIT + 1) + ";")), Err(ParseError::NestingTooDeep), "{deep:?}");
+        }
+    }
+}
