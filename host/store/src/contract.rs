@@ -18,7 +18,7 @@ use bytes::Bytes;
 
 use crate::{
     Batch, CommitError, Committed, Enqueue, EntryRef, Job, JobLease, LeaseRequest, Leased, Op, Partition, Precondition,
-    Store, Tenant,
+    Shares, Store, Tenant,
 };
 
 /// A store of this test alone, and two tenants that share a partition.
@@ -62,8 +62,12 @@ impl World {
     }
 
     pub(crate) async fn lease(&self, now_ms: u64, max: u32) -> Leased<Job> {
+        self.lease_shares(now_ms, max, Shares::default()).await
+    }
+
+    pub(crate) async fn lease_shares(&self, now_ms: u64, max: u32, shares: Shares) -> Leased<Job> {
         let request = LeaseRequest { now_ms, lease_ms: 100, max };
-        self.store.lease_jobs(&self.partition(), request).await.unwrap()
+        self.store.lease_jobs(&self.partition(), request, shares).await.unwrap()
     }
 
     pub(crate) fn partition(&self) -> Vec<Partition> {
@@ -147,6 +151,7 @@ macro_rules! contract {
             jobs::a_lease_can_be_extended_and_given_back,
             jobs::a_lane_runs_in_order_of_arrival,
             jobs::a_retry_keeps_or_leaves_its_lane,
+            jobs::a_tenant_is_given_no_more_than_its_share,
             jobs::a_queue_is_filled_to_its_bound_and_not_beyond,
             jobs::tenants_take_turns,
             jobs::a_job_knows_the_entry_of_its_batch,

@@ -41,8 +41,8 @@ use crate::feed::{Bounds, Feed};
 use crate::pulse::makes_work;
 use crate::{
     Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobLease, Keys,
-    Lease, LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo,
-    Tenant, Tick, TimerLease, Values, Work,
+    Lease, LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares, Store,
+    StreamInfo, Tenant, Tick, TimerLease, Values, Work,
 };
 
 pub use self::copies::{Inspection, back_up, inspect, is_in_use, restore, verify};
@@ -230,10 +230,15 @@ impl Reads for Embedded {
 
 #[async_trait]
 impl Work for Embedded {
-    async fn lease_jobs(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Job>, Error> {
+    async fn lease_jobs(
+        &self,
+        partitions: &[Partition],
+        request: LeaseRequest,
+        shares: Shares,
+    ) -> Result<Leased<Job>, Error> {
         let partitions = partitions.to_vec();
         let leased: Leased<(Tenant, JobLease)> =
-            self.ask(|reply| Request::LeaseJobs(partitions, request, reply)).await??;
+            self.ask(|reply| Request::LeaseJobs(partitions, request, shares, reply)).await??;
         if leased.items.is_empty() {
             return Ok(Leased { items: Vec::new(), next_due_ms: leased.next_due_ms });
         }

@@ -19,7 +19,7 @@ use crate::queue::index::Index;
 use crate::{
     Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobId, KeyInfo,
     Keys, Lease, LeaseRequest, Leased, Live, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records,
-    Store, StreamInfo, Tenant, Tick, Values, Work,
+    Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
 };
 
 pub struct Memory {
@@ -235,8 +235,13 @@ impl Reads for Memory {
 
 #[async_trait]
 impl Work for Memory {
-    async fn lease_jobs(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Job>, Error> {
-        Ok(self.state().lease_jobs(partitions, request))
+    async fn lease_jobs(
+        &self,
+        partitions: &[Partition],
+        request: LeaseRequest,
+        shares: Shares,
+    ) -> Result<Leased<Job>, Error> {
+        Ok(self.state().lease_jobs(partitions, request, shares))
     }
 
     async fn lease_timers(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Tick>, Error> {

@@ -15,7 +15,7 @@ pub(crate) mod timers;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use crate::batch::Queued;
-use crate::{JobId, JobLease, LanePosition, LeaseRequest, Tenant};
+use crate::{JobId, JobLease, LanePosition, LeaseRequest, Leased, Shares, Tenant};
 
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Queue {
@@ -74,16 +74,22 @@ impl Queue {
         self.jobs.get(&lease.job).is_some_and(|slot| slot.tenant == *tenant && slot.token == Some(lease.token))
     }
 
-    /// Up to `max` jobs, one per tenant and turn. `next_token` makes each lease's token.
+    /// Up to `max` jobs, one per tenant and turn. `next_token` makes each lease's token. A tenant without a share left
+    /// goes to the end of the ring.
     pub(crate) fn lease(
         &mut self,
         request: LeaseRequest,
+        shares: &mut Shares,
         mut next_token: impl FnMut() -> u64,
-    ) -> Vec<(Tenant, JobLease)> {
+    ) -> Leased<(Tenant, JobLease)> {
         self.wake(request.now_ms);
-        let mut leased = Vec::new();
-        while leased.len() < request.bounded_max() {
+        let (mut items, mut full) = (Vec::new(), Vec::new());
+        while items.len() < request.bounded_max() {
             let Some(tenant) = self.ring.pop_front() else { break };
+            if !shares.has_room(&tenant) {
+                full.push(tenant);
+                continue;
+            }
             let head = self.tenants.get_mut(&tenant).and_then(|backlog| {
                 backlog.on_ring = false;
                 backlog.heads.first().copied().filter(|(at, _)| *at <= request.now_ms)
@@ -91,15 +97,18 @@ impl Queue {
             if let Some((_, job)) = head {
                 let token = next_token();
                 self.move_head(job, request.until_ms(), Some(token));
-                leased.push((tenant.clone(), JobLease { job, token }));
+                shares.take(&tenant);
+                items.push((tenant.clone(), JobLease { job, token }));
             }
             self.take_turn(tenant, request.now_ms);
         }
-        leased
+        let next_due_ms = self.next_due_ms(request.now_ms);
+        self.ring.extend(full);
+        Leased { items, next_due_ms }
     }
 
     /// When to ask again; `now_ms` itself when tenants are still on the ring.
-    pub(crate) fn next_due_ms(&self, now_ms: u64) -> Option<u64> {
+    fn next_due_ms(&self, now_ms: u64) -> Option<u64> {
         if !self.ring.is_empty() {
             return Some(now_ms);
         }

@@ -63,7 +63,7 @@ use crate::batch::MAX_MS;
 use crate::{
     Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, KeyInfo, Keys,
     Lease, LeaseRequest, Leased, Live, Lookup, MAX_LEASES, MAX_PAGE, Order, PARTITIONS, Page, Partition, Pulse, Reads,
-    Record, Records, Store, StreamInfo, Tenant, Tick, Values, Work,
+    Record, Records, Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
 };
 
 /// The namespace of an installation that has the server to itself.
@@ -118,7 +118,7 @@ impl Redis {
     /// Each partition once, beginning with another one each time, until `max` are leased.
     async fn lease<Item>(
         &self,
-        script: &scripts::Source,
+        (script, more): (&scripts::Source, &Arguments),
         partitions: &[Partition],
         request: LeaseRequest,
         decode: impl Fn(Row) -> Result<Item, Error>,
@@ -134,7 +134,7 @@ impl Redis {
                 break;
             }
             let mut arguments = Arguments::default();
-            arguments.number(request.now_ms).number(request.until_ms()).number(left);
+            arguments.number(request.now_ms).number(request.until_ms()).number(left).append(more);
             let mut answer: Row = self.link.run(script, &[&prefix(&self.namespace, *partition)], &arguments).await?;
             for row in answer.take::<Vec<Row>>()? {
                 leased.items.push(decode(row)?);
@@ -283,12 +283,17 @@ impl Reads for Redis {
 
 #[async_trait]
 impl Work for Redis {
-    async fn lease_jobs(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Job>, Error> {
-        self.lease(&scripts::LEASE_JOBS, partitions, request, Row::job).await
+    async fn lease_jobs(
+        &self,
+        partitions: &[Partition],
+        request: LeaseRequest,
+        shares: Shares,
+    ) -> Result<Leased<Job>, Error> {
+        self.lease((&scripts::LEASE_JOBS, &encode::shares(&shares)), partitions, request, Row::job).await
     }
 
     async fn lease_timers(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Tick>, Error> {
-        self.lease(&scripts::LEASE_TIMERS, partitions, request, Row::tick).await
+        self.lease((&scripts::LEASE_TIMERS, &Arguments::default()), partitions, request, Row::tick).await
     }
 
     async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError> {

@@ -7,6 +7,8 @@
 //! A lane is the ordering key of a job: jobs with the same lane run one at a time, in order of arrival.
 //! Tenants of a partition take turns, so a backlog of one does not delay another.
 
+use std::collections::HashMap;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 
@@ -17,10 +19,16 @@ use crate::{CommitError, EntryId, Error, Partition, Pulse, Tenant};
 pub const MAX_LEASES: u32 = 1000;
 
 /// Obligations: a job is leased only when due, only as the first of its lane, and to one holder at
-/// a time; tenants with due jobs take turns; an expired lease makes the job available again.
+/// a time; tenants with due jobs take turns; an expired lease makes the job available again; a job of a tenant
+/// without a share left stays where it is.
 #[async_trait]
 pub trait Work: Send + Sync {
-    async fn lease_jobs(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Job>, Error>;
+    async fn lease_jobs(
+        &self,
+        partitions: &[Partition],
+        request: LeaseRequest,
+        shares: Shares,
+    ) -> Result<Leased<Job>, Error>;
 
     /// Due ticks, the most overdue first.
     async fn lease_timers(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Tick>, Error>;
@@ -38,6 +46,15 @@ pub struct LeaseRequest {
     /// At least one millisecond; 0 is taken as 1.
     pub lease_ms: u64,
     pub max: u32,
+}
+
+/// How many jobs each tenant may still be given: a job that cannot be worked on yet is not worth a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shares {
+    /// What a tenant may have under way.
+    pub each: u32,
+    /// Tenants that are not named have nothing.
+    pub under_way: HashMap<Tenant, u32>,
 }
 
 /// What was leased, and when to ask again: at `next_due_ms` unless a pulse comes first. A time that
@@ -100,6 +117,23 @@ impl From<JobLease> for Lease {
 impl From<TimerLease> for Lease {
     fn from(lease: TimerLease) -> Self {
         Self::Timer(lease)
+    }
+}
+
+impl Default for Shares {
+    /// Any number of jobs.
+    fn default() -> Self {
+        Self { each: u32::MAX, under_way: HashMap::new() }
+    }
+}
+
+impl Shares {
+    pub(crate) fn has_room(&self, tenant: &Tenant) -> bool {
+        self.under_way.get(tenant).is_none_or(|under_way| *under_way < self.each)
+    }
+
+    pub(crate) fn take(&mut self, tenant: &Tenant) {
+        *self.under_way.entry(tenant.clone()).or_default() += 1;
     }
 }
 

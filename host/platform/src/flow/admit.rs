@@ -6,7 +6,7 @@ mod outlive;
 mod quota;
 mod request;
 
-pub(super) use gate::Gate;
+pub(super) use gate::{Gate, Permit};
 pub(super) use lookup::Sources;
 pub(super) use quota::{Quota, reports_of_today, resets_at_ms};
 pub(super) use request::still_accepted;

@@ -12,6 +12,9 @@ use crate::Platform;
 use crate::ports::Chores;
 use crate::rate::{Buckets, Rate};
 
+/// So many sources of a tenant can have all the queued runs that a source may have at once.
+const SOURCES_AT_ONCE: usize = 4;
+
 /// What an operator decides about the data plane.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -44,8 +47,10 @@ pub struct Flow {
     pub(crate) quota: Quota,
     pub(crate) endpoint_rates: Buckets,
     pub(crate) tenant_rates: Buckets,
-    pub(crate) tenant_gate: Gate,
-    pub(crate) destination_gate: Gate,
+    pub(crate) tenant_gate: Arc<Gate>,
+    /// By source: its queued runs may all wait for one value of its state, and must not take all that its tenant has.
+    pub(crate) source_gate: Arc<Gate>,
+    pub(crate) destination_gate: Arc<Gate>,
     /// Work went back into the queue and may be due before what the worker waits for.
     pub(crate) released: watch::Sender<()>,
     /// Runs that outlive the request that began them.
@@ -65,6 +70,7 @@ impl Flow {
             endpoint_rates: Buckets::new(config.endpoint_rate),
             tenant_rates: Buckets::new(config.tenant_rate),
             tenant_gate: Gate::new(config.work_per_tenant),
+            source_gate: Gate::new(config.work_per_tenant / SOURCES_AT_ONCE),
             destination_gate: Gate::new(config.work_per_destination),
             released: watch::Sender::new(()),
             tasks: TaskTracker::new(),

@@ -7,6 +7,7 @@ use domain::runs::{Trigger, TriggerKind};
 use domain::timers::Schedule;
 use store::{Lease, Op, Tick};
 
+use super::admit::Permit;
 use super::handle::Flow;
 use super::work::{Completion, QueuedRun, TIMER};
 use crate::Error;
@@ -20,15 +21,10 @@ const QUEUE_LOOK_MS: u64 = 1000;
 // === impl Flow ===
 
 impl Flow {
-    pub(crate) async fn perform_tick(&self, tick: &Tick) {
+    pub(crate) async fn perform_tick(&self, tick: &Tick, admission: Result<Permit, u64>) {
         let lease = Lease::from(tick.lease.clone());
-        let ended = match self.tenant_gate.enter(tick.tenant.as_str(), self.platform.clock.now_ms()) {
-            Err(until_ms) => Ok(Completion::Released { until_ms }),
-            Ok(_place) => {
-                let work = self.renewing_lease(&tick.tenant, &lease, self.run_tick(tick));
-                watch(TIMER, Box::pin(work)).await
-            }
-        };
+        let work = self.renewing_lease(&tick.tenant, &lease, self.run_tick(tick));
+        let ended = self.admitted(admission, watch(TIMER, Box::pin(work))).await;
         self.complete(&tick.tenant, &lease, ended).await;
     }
 

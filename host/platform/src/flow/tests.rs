@@ -123,7 +123,7 @@ impl Stage {
     async fn lease_jobs(&self) -> Vec<Job> {
         let partitions = Partition::all(self.world.store.partitions());
         let request = LeaseRequest { now_ms: self.now_ms(), lease_ms: self.handle.config.lease_ms, max: 100 };
-        self.world.store.lease_jobs(&partitions, request).await.unwrap().items
+        self.world.store.lease_jobs(&partitions, request, store::Shares::default()).await.unwrap().items
     }
 
     async fn lease_timers(&self) -> Vec<Tick> {
@@ -136,6 +136,14 @@ impl Stage {
         self.world.clock.now_ms()
     }
 
+    async fn perform_job(&self, job: &Job) {
+        self.handle.perform_job(job, self.handle.admit_work(&job.tenant)).await;
+    }
+
+    async fn perform_tick(&self, tick: &Tick) {
+        self.handle.perform_tick(tick, self.handle.admit_work(&tick.tenant)).await;
+    }
+
     /// Works on everything that is due now, one after the other; how much that was.
     async fn work(&self) -> usize {
         let mut done = 0;
@@ -145,11 +153,11 @@ impl Stage {
                 return done;
             }
             for job in jobs {
-                self.handle.perform_job(&job).await;
+                self.perform_job(&job).await;
                 done += 1;
             }
             for tick in ticks {
-                self.handle.perform_tick(&tick).await;
+                self.perform_tick(&tick).await;
                 done += 1;
             }
             assert!(done < 10_000, "work that never ends");

@@ -1,9 +1,11 @@
 //! Jobs: due times, leases, lanes, turns.
 
+use std::collections::HashMap;
+
 use super::{World, job, job_about, leases, payloads, text};
 use crate::{
     Batch, CommitError, Enqueue, EntryId, EntryRef, JobLease, LanePosition, Lease, LeaseRequest, MAX_LEASES, Op,
-    Partition, Precondition, Tenant,
+    Partition, Precondition, Shares, Tenant,
 };
 
 fn reschedule(lease: JobLease, due_ms: u64, payload: Option<&str>, lane_position: LanePosition) -> Op {
@@ -49,6 +51,24 @@ pub(crate) async fn a_job_that_its_host_holds_is_leased_when_the_hold_ends(world
     assert_eq!((payloads(&before), before.next_due_ms), (vec!["no longer".into()], Some(500)));
     assert_eq!(payloads(&after), ["held"]);
     assert_eq!(after.items[0].due_ms, 10);
+}
+
+pub(crate) async fn a_tenant_is_given_no_more_than_its_share(world: World) {
+    let (own, other) = (world.tenant.clone(), world.neighbour.clone());
+    world.commit(vec![job(None, 0, "1"), job(None, 0, "2"), job(None, 0, "3"), job(None, 70, "later")]).await;
+    world.store.commit(Batch::new(&other, 1).then(job(None, 0, "other"))).await.unwrap();
+    let under_way = |count| Shares { each: 2, under_way: HashMap::from([(own.clone(), count)]) };
+
+    let first = world.lease_shares(50, 9, under_way(1)).await;
+    let full = world.lease_shares(51, 9, under_way(2)).await;
+    let more = world.lease_shares(52, 1, under_way(1)).await;
+    let all = world.lease_shares(53, 9, under_way(0)).await;
+
+    assert_eq!(payloads(&first), ["1", "other"]);
+    // What waits for a share is no reason to ask again; leases that end are.
+    assert_eq!((full.items, full.next_due_ms), (vec![], Some(150)));
+    assert_eq!((payloads(&more), more.next_due_ms), (vec!["2".to_owned()], Some(52)));
+    assert_eq!((payloads(&all), all.next_due_ms), (vec!["3".to_owned()], Some(70)));
 }
 
 pub(crate) async fn a_queue_is_filled_to_its_bound_and_not_beyond(world: World) {
@@ -189,11 +209,11 @@ pub(crate) async fn a_lease_call_gives_at_most_a_thousand_jobs(world: World) {
     let everywhere = Partition::all(world.store.partitions());
     let request = |max| LeaseRequest { now_ms: 1, lease_ms: 0, max };
 
-    let full = world.store.lease_jobs(&everywhere, request(u32::MAX)).await.unwrap();
+    let full = world.store.lease_jobs(&everywhere, request(u32::MAX), Shares::default()).await.unwrap();
     assert_eq!((full.items.len(), full.next_due_ms), (many - 1, Some(1)));
-    assert_eq!(world.store.lease_jobs(&everywhere, request(0)).await.unwrap().items, vec![]);
+    assert_eq!(world.store.lease_jobs(&everywhere, request(0), Shares::default()).await.unwrap().items, vec![]);
     // A lease of no length is one millisecond long: the job is not given out twice in one call.
-    assert_eq!(world.store.lease_jobs(&everywhere, request(u32::MAX)).await.unwrap().items.len(), 1);
+    assert_eq!(world.store.lease_jobs(&everywhere, request(u32::MAX), Shares::default()).await.unwrap().items.len(), 1);
 }
 
 pub(crate) async fn a_lease_of_another_tenant_does_not_count(world: World) {
@@ -221,7 +241,9 @@ pub(crate) async fn a_backlog_in_one_partition_does_not_hold_up_the_others(world
 
     let mut seen = Vec::new();
     for _ in 0..count {
-        seen.extend(payloads(&world.store.lease_jobs(&Partition::all(count), request).await.unwrap()));
+        seen.extend(payloads(
+            &world.store.lease_jobs(&Partition::all(count), request, Shares::default()).await.unwrap(),
+        ));
     }
 
     assert!(seen.contains(&"far".to_owned()), "{seen:?}");

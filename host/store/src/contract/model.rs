@@ -3,6 +3,8 @@
 //! Ids of jobs, tokens and positions are the engine's own; leases are compared by what they carry
 //! and used by their place in the list of all leases so far.
 
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -11,7 +13,7 @@ use super::{World, text};
 use crate::fake::Memory;
 use crate::{
     Batch, CommitError, Committed, Enqueue, EntryQuery, EntryRef, JobLease, LanePosition, Lease, LeaseRequest, Op,
-    Page, Precondition, Reads, Store, Tenant, TimerLease,
+    Page, Precondition, Reads, Shares, Store, Tenant, TimerLease,
 };
 
 const STEPS: usize = 400;
@@ -21,7 +23,7 @@ const SEED: &str = "STORE_TEST_SEED";
 #[derive(Debug, Clone)]
 enum Step {
     Commit { second: bool, now_ms: u64, owner: Option<String>, requires: Vec<Require>, does: Vec<Do> },
-    LeaseJobs { now_ms: u64, max: u32 },
+    LeaseJobs { now_ms: u64, max: u32, each: u32, under_way: u32 },
     LeaseTimers { now_ms: u64, max: u32 },
     Extend { second: bool, lease: prop::sample::Index, until_ms: u64 },
 }
@@ -80,9 +82,10 @@ async fn take(store: &dyn Store, world: &World, held: &mut Leases, step: &Step) 
             batch.operations = does.iter().filter_map(|one| operation(one, held)).collect();
             answer(store.commit(batch).await)
         }
-        Step::LeaseJobs { now_ms, max } => {
+        Step::LeaseJobs { now_ms, max, each, under_way } => {
             let request = LeaseRequest { now_ms: *now_ms, lease_ms: 20, max: *max };
-            let leased = store.lease_jobs(&world.partition(), request).await.unwrap();
+            let shares = Shares { each: *each, under_way: HashMap::from([(world.tenant.clone(), *under_way)]) };
+            let leased = store.lease_jobs(&world.partition(), request, shares).await.unwrap();
             held.jobs.extend(leased.items.iter().map(|job| job.lease));
             let jobs = leased.items.iter().map(|job| {
                 (&job.tenant, &job.lane, job.due_ms, job.attempt, &job.payload, job.entry.map(|id| id.to_string()))
@@ -189,7 +192,8 @@ fn step() -> impl Strategy<Value = Step> {
     let index = any::<prop::sample::Index>;
     prop_oneof![
         6 => batch.prop_map(|(second, now_ms, owner, requires, does)| Step::Commit { second, now_ms, owner, requires, does }),
-        3 => (now(), 0..5_u32).prop_map(|(now_ms, max)| Step::LeaseJobs { now_ms, max }),
+        3 => (now(), 0..5_u32, 1..5_u32, 0..3_u32)
+            .prop_map(|(now_ms, max, each, under_way)| Step::LeaseJobs { now_ms, max, each, under_way }),
         1 => (now(), 0..3_u32).prop_map(|(now_ms, max)| Step::LeaseTimers { now_ms, max }),
         1 => (any::<bool>(), index(), now()).prop_map(|(second, lease, until_ms)| Step::Extend { second, lease, until_ms }),
     ]

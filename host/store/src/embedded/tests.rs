@@ -16,7 +16,7 @@ use crate::contract::{World, job, leases, payloads, text};
 use crate::feed::{Bounds, Feed};
 use crate::{
     Batch, CommitError, Committed, DirectoryWrite, Enqueue, EntryQuery, Error, LeaseRequest, Lookup, Op, Page,
-    Partition, Reads, Store, Tenant, Work,
+    Partition, Reads, Shares, Store, Tenant, Work,
 };
 
 fn open(folder: &TempDir) -> Embedded {
@@ -199,7 +199,8 @@ async fn a_backup_is_a_store_of_its_own() {
     let copy = Embedded::open(&copy).unwrap();
     assert_eq!(copy.records(&tenant, "k", Page::newest(9)).await.unwrap().total, 1);
     let everywhere = Partition::all(copy.partitions());
-    let leased = copy.lease_jobs(&everywhere, LeaseRequest { now_ms: 1, lease_ms: 1, max: 9 }).await.unwrap();
+    let leased =
+        copy.lease_jobs(&everywhere, LeaseRequest { now_ms: 1, lease_ms: 1, max: 9 }, Shares::default()).await.unwrap();
     assert_eq!(payloads(&leased), ["before"]);
 }
 
@@ -279,8 +280,10 @@ fn lease_on(writer: &mut Writer, now_ms: u64) -> (Vec<u64>, Vec<String>) {
     let (timers, mut leased_timers) = tokio::sync::oneshot::channel();
     let request = LeaseRequest { now_ms, lease_ms: 100, max: 9 };
     let everywhere = || Partition::all(crate::PARTITIONS);
-    let requests =
-        [Request::LeaseJobs(everywhere(), request, jobs), Request::LeaseTimers(everywhere(), request, timers)];
+    let requests = [
+        Request::LeaseJobs(everywhere(), request, Shares::default(), jobs),
+        Request::LeaseTimers(everywhere(), request, timers),
+    ];
     writer.write(&mut requests.into());
     let jobs = leased_jobs.try_recv().unwrap().unwrap().items.into_iter().map(|(_, lease)| lease.job.0);
     let timers = leased_timers.try_recv().unwrap().unwrap().items.into_iter().map(|(_, lease)| lease.timer);

@@ -21,8 +21,8 @@ use super::streams::Known;
 use crate::feed::{Appended, Feed};
 use crate::queue::index::Index;
 use crate::{
-    Batch, CommitError, Committed, DirectoryWrite, Error, JobLease, Lease, LeaseRequest, Leased, Partition, Tenant,
-    TimerLease,
+    Batch, CommitError, Committed, DirectoryWrite, Error, JobLease, Lease, LeaseRequest, Leased, Partition, Shares,
+    Tenant, TimerLease,
 };
 
 /// The queue and the groups that share an fsync. From 32 requests on the fsync is a small part of a group's work, and it is
@@ -43,7 +43,7 @@ type Reply<Answer> = oneshot::Sender<Answer>;
 
 pub(super) enum Request {
     Commit(Box<Batch>, Reply<Result<Committed, CommitError>>),
-    LeaseJobs(Vec<Partition>, LeaseRequest, Reply<Result<Leased<(Tenant, JobLease)>, Error>>),
+    LeaseJobs(Vec<Partition>, LeaseRequest, Shares, Reply<Result<Leased<(Tenant, JobLease)>, Error>>),
     LeaseTimers(Vec<Partition>, LeaseRequest, Reply<Result<Leased<(Tenant, TimerLease)>, Error>>),
     Extend(Tenant, Lease, u64, Reply<Result<(), CommitError>>),
     Directory(DirectoryWrite, Reply<Result<bool, Error>>),
@@ -230,8 +230,8 @@ impl Writer {
                 answers.push(answer(reply, outcome));
                 return failure;
             }
-            Request::LeaseJobs(partitions, request, reply) => {
-                answers.push(answer(reply, Ok(index.lease_jobs(&partitions, request))));
+            Request::LeaseJobs(partitions, request, shares, reply) => {
+                answers.push(answer(reply, Ok(index.lease_jobs(&partitions, request, shares))));
             }
             Request::LeaseTimers(partitions, request, reply) => {
                 answers.push(answer(reply, Ok(index.lease_timers(&partitions, request))));
@@ -276,7 +276,7 @@ impl Request {
     fn refused(self) -> Answer {
         match self {
             Self::Commit(_, reply) => answer(reply, Err(Error::Closed.into())),
-            Self::LeaseJobs(_, _, reply) => answer(reply, Err(Error::Closed)),
+            Self::LeaseJobs(_, _, _, reply) => answer(reply, Err(Error::Closed)),
             Self::LeaseTimers(_, _, reply) => answer(reply, Err(Error::Closed)),
             Self::Extend(_, _, _, reply) => answer(reply, Err(Error::Closed.into())),
             Self::Directory(_, reply) => answer(reply, Err(Error::Closed)),

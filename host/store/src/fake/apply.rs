@@ -9,7 +9,7 @@ use crate::batch::counter_range;
 use crate::queue::index::{Change, Index};
 use crate::{
     At, Batch, CommitError, Committed, Enqueue, EntryId, EntryRef, Job, JobLease, LanePosition, Lease, LeaseRequest,
-    Leased, Op, Partition, Precondition, Record, Tenant, Tick, TimerLease,
+    Leased, Op, Partition, Precondition, Record, Shares, Tenant, Tick, TimerLease,
 };
 
 impl State {
@@ -39,8 +39,13 @@ impl State {
         Ok(turn.committed)
     }
 
-    pub(super) fn lease_jobs(&mut self, partitions: &[Partition], request: LeaseRequest) -> Leased<Job> {
-        let leased = self.index.lease_jobs(partitions, request);
+    pub(super) fn lease_jobs(
+        &mut self,
+        partitions: &[Partition],
+        request: LeaseRequest,
+        shares: Shares,
+    ) -> Leased<Job> {
+        let leased = self.index.lease_jobs(partitions, request, shares);
         let job = |(tenant, lease): (Tenant, JobLease)| {
             let job = self.tenants.get(&tenant)?.jobs.get(&lease.job)?;
             Some(job.clone().leased(tenant, lease))

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::{Queue, timers::Timers};
 use crate::batch::MAX_MS;
 use crate::{
-    Batch, JobId, JobLease, LanePosition, Lease, LeaseRequest, Leased, MAX_LEASES, Op, Partition, Tenant, TimerLease,
+    Batch, JobId, JobLease, LanePosition, Lease, LeaseRequest, Leased, MAX_LEASES, Op, Partition, Shares, Tenant,
+    TimerLease,
 };
 
 #[derive(Clone)]
@@ -130,12 +131,16 @@ impl Index {
         }
     }
 
-    pub(crate) fn lease_jobs(&mut self, partitions: &[Partition], request: LeaseRequest) -> Leased<(Tenant, JobLease)> {
+    pub(crate) fn lease_jobs(
+        &mut self,
+        partitions: &[Partition],
+        request: LeaseRequest,
+        mut shares: Shares,
+    ) -> Leased<(Tenant, JobLease)> {
         let partitions = self.next_round(partitions);
         let token = &mut self.next_token;
         lease_each(&mut self.waiting, &partitions, request, |waiting, request| {
-            let items = waiting.queue.lease(request, || take(token));
-            Leased { items, next_due_ms: waiting.queue.next_due_ms(request.now_ms) }
+            waiting.queue.lease(request, &mut shares, || take(token))
         })
     }
 

@@ -7,7 +7,7 @@ use ::redis::{RedisWrite, ToRedisArgs};
 
 use crate::batch::counter_range;
 use crate::pulse::makes_work;
-use crate::{Batch, Enqueue, EntryId, EntryRef, JobId, LanePosition, Lease, Op, Precondition};
+use crate::{Batch, Enqueue, EntryId, EntryRef, JobId, LanePosition, Lease, Op, Precondition, Shares};
 
 /// Arguments of a script, one after the other in one piece of memory.
 #[derive(Default)]
@@ -173,6 +173,15 @@ fn push_operation(to: &mut Arguments, operation: &Op, now_ms: u64) {
             to.text("finish").text(&lease.timer).number(lease.token).optional(*next_due_ms)
         }
     };
+}
+
+pub(super) fn shares(shares: &Shares) -> Arguments {
+    let mut arguments = Arguments::default();
+    arguments.number(shares.each);
+    for (tenant, count) in &shares.under_way {
+        arguments.text(tenant.as_str()).number(count);
+    }
+    arguments
 }
 
 fn push_job<'to>(to: &'to mut Arguments, enqueue: &Enqueue) -> &'to mut Arguments {

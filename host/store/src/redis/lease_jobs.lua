@@ -1,4 +1,5 @@
--- ARGV: now, end of the leases, most jobs. Answers {jobs, next due time or false}.
+-- ARGV: now, end of the leases, most jobs, how many a tenant may have; then each tenant that has some, and how many.
+-- Answers {jobs, next due time or false}.
 local now, until_ms, most = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 local ring, waiting = P .. ':ring', P .. ':waiting'
 
@@ -31,24 +32,36 @@ while true do
   join_ring(tenant)
 end
 
+local each, under_way, full = tonumber(ARGV[4]), {}, {}
+for at = 5, #ARGV, 2 do under_way[ARGV[at]] = tonumber(ARGV[at + 1]) end
+local function count_of(tenant) return under_way[tenant] or 0 end
+
 local function is_due(at) return at and tonumber(at) <= now end
 
 local leased = {}
 while #leased < most do
   local tenant = call('ZPOPMIN', ring)[1]
   if not tenant then break end
-  local job, at = first_head(tenant)
-  if is_due(at) then
+  local has_room, job, at = count_of(tenant) < each, first_head(tenant)
+  if has_room and is_due(at) then
     local token = digits(call('INCR', P .. ':token'))
     call('ZADD', heads_key(tenant), until_ms, job)
     call('HSET', job_key(job), 'token', token)
     local row = call('HMGET', job_key(job), 'lane', 'due', 'attempt', 'entry', 'payload')
     leased[#leased + 1] = {tenant, job, token, row[1], row[2], row[3], row[4], row[5]}
+    under_way[tenant] = count_of(tenant) + 1
     job, at = first_head(tenant)
   end
-  if is_due(at) then join_ring(tenant) else settle(tenant, at) end
+  if not has_room then
+    full[#full + 1] = tenant
+  elseif is_due(at) then
+    join_ring(tenant)
+  else
+    settle(tenant, at)
+  end
 end
 
-if call('EXISTS', ring) == 1 then return {leased, ARGV[1]} end
-local _, at = earliest_waiting()
-return {leased, at or false}
+local next_due = ARGV[1]
+if call('EXISTS', ring) == 0 then next_due = select(2, earliest_waiting()) end
+for _, tenant in ipairs(full) do join_ring(tenant) end
+return {leased, next_due or false}

@@ -100,7 +100,7 @@ async fn lease_jobs(store: &Arc<dyn Store>, count: usize) -> Result<Vec<(Tenant,
     let request = LeaseRequest { now_ms: 1, lease_ms: LEASE_MS, max: MAX_LEASES };
     let mut leases = Vec::with_capacity(count);
     loop {
-        let leased = store.lease_jobs(&partitions, request).await?;
+        let leased = store.lease_jobs(&partitions, request, store::Shares::default()).await?;
         if leased.items.is_empty() {
             return Ok(leases);
         }

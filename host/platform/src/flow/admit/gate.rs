@@ -3,10 +3,12 @@
 //! Work that is not admitted goes back to the queue, so that one name's backlog does not hold workers that others could use.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// When a name has as much under way as it may have, look again this much later.
+/// When a name has as much under way as it may have, look again this much later, and each refused one a little after the
+/// one before: a backlog of thousands must not ask thousands of times a second.
 const BUSY_MS: u64 = 100;
+const BETWEEN_LOOKS_MS: u64 = 1;
 /// The pause after the first failure; each further one doubles it.
 const PAUSE_MS: u64 = 1000;
 const PAUSE_DOUBLINGS: u32 = 6;
@@ -19,8 +21,8 @@ pub(crate) struct Gate {
 }
 
 /// One piece of work under way; returned when dropped.
-pub(crate) struct Permit<'a> {
-    gate: &'a Gate,
+pub(crate) struct Permit {
+    gate: Arc<Gate>,
     name: String,
 }
 
@@ -29,17 +31,19 @@ struct Name {
     under_way: usize,
     failures: u32,
     paused_until_ms: u64,
+    /// When the last one that was refused looks again.
+    looks_at_ms: u64,
 }
 
 // === impl Gate ===
 
 impl Gate {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { limit: limit.max(1), held: Mutex::default() }
+    pub(crate) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self { limit: limit.max(1), held: Mutex::default() })
     }
 
     /// A permit, or when to look again.
-    pub(crate) fn enter(&self, name: &str, now_ms: u64) -> Result<Permit<'_>, u64> {
+    pub(crate) fn enter(self: &Arc<Self>, name: &str, now_ms: u64) -> Result<Permit, u64> {
         let mut held = self.lock();
         if held.len() >= NAMES_HELD {
             held.retain(|_, name| name.under_way > 0 || name.paused_until_ms > now_ms);
@@ -51,10 +55,18 @@ impl Gate {
         // One at a time finds out whether a destination that failed has recovered.
         let limit = if state.failures > 0 { 1 } else { self.limit };
         if state.under_way >= limit {
-            return Err(now_ms.saturating_add(BUSY_MS));
+            state.looks_at_ms = state.looks_at_ms.saturating_add(BETWEEN_LOOKS_MS).max(now_ms.saturating_add(BUSY_MS));
+            return Err(state.looks_at_ms);
         }
         state.under_way += 1;
-        Ok(Permit { gate: self, name: name.to_owned() })
+        Ok(Permit { gate: Arc::clone(self), name: name.to_owned() })
+    }
+
+    /// Names with work under way, and how much.
+    pub(crate) fn under_way(&self) -> Vec<(String, usize)> {
+        let held = self.lock();
+        let busy = held.iter().filter(|(_, name)| name.under_way > 0);
+        busy.map(|(name, state)| (name.clone(), state.under_way)).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Name>> {
@@ -64,7 +76,13 @@ impl Gate {
 
 // === impl Permit ===
 
-impl Permit<'_> {
+impl Permit {
+    /// Answers whether the name had as much under way as it may have, so that there is news for what waits.
+    pub(crate) fn leave(self) -> bool {
+        let under_way = self.gate.lock().get(&self.name).map_or(0, |name| name.under_way);
+        under_way >= self.gate.limit
+    }
+
     pub(crate) fn succeeded(&self) {
         if let Some(name) = self.gate.lock().get_mut(&self.name) {
             name.failures = 0;
@@ -80,7 +98,7 @@ impl Permit<'_> {
     }
 }
 
-impl Drop for Permit<'_> {
+impl Drop for Permit {
     fn drop(&mut self) {
         let mut held = self.gate.lock();
         if let Some(name) = held.get_mut(&self.name) {

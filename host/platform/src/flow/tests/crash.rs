@@ -9,8 +9,8 @@ use serde_json::json;
 use store::fake::Memory;
 use store::{
     Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, Keys, Lease,
-    LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Store, StreamInfo, Tenant,
-    Tick, Values, Work,
+    LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares, Store, StreamInfo,
+    Tenant, Tick, Values, Work,
 };
 
 use super::{Hold, Stage};
@@ -97,8 +97,13 @@ impl Reads for DyingStore {
 
 #[async_trait]
 impl Work for DyingStore {
-    async fn lease_jobs(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Job>, Error> {
-        self.memory.lease_jobs(partitions, request).await
+    async fn lease_jobs(
+        &self,
+        partitions: &[Partition],
+        request: LeaseRequest,
+        shares: Shares,
+    ) -> Result<Leased<Job>, Error> {
+        self.memory.lease_jobs(partitions, request, shares).await
     }
 
     async fn lease_timers(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Tick>, Error> {

@@ -86,7 +86,7 @@ async fn a_delivery_whose_host_died_is_made_by_another_when_its_lease_ends() {
     assert_eq!(stage.work().await, 0);
     stage.world.clock.advance(30_000);
     stage.work().await;
-    stage.handle.perform_job(&dead[0]).await;
+    stage.perform_job(&dead[0]).await;
 
     assert_eq!(stage.stream(&second, "default").await, [json!(1)]);
 }

@@ -66,7 +66,7 @@ async fn a_host_that_lost_its_lease_does_not_fire_the_tick_a_second_time() {
     stage.world.clock.advance(30_000);
 
     stage.work().await;
-    stage.handle.perform_tick(&dead[0]).await;
+    stage.perform_tick(&dead[0]).await;
 
     assert_eq!(ticks(&stage, &source).await, 1);
 }

@@ -126,10 +126,11 @@ async fn a_tenant_has_a_bounded_share_and_the_rest_goes_back_into_the_queue() {
     let is_slow = |job: &store::Job| job.lane.as_ref().is_some_and(|lane| lane.ends_with(slow.id.as_str()));
     let (slow_job, other_job): (Vec<_>, Vec<_>) = jobs.into_iter().partition(is_slow);
     let flow = stage.handle.clone();
-    let under_way = tokio::spawn(async move { flow.perform_job(&slow_job[0]).await });
+    let under_way =
+        tokio::spawn(async move { flow.perform_job(&slow_job[0], flow.admit_work(&slow_job[0].tenant)).await });
     hold.started.notified().await;
 
-    stage.handle.perform_job(&other_job[0]).await;
+    stage.perform_job(&other_job[0]).await;
     let early = stage.lease_jobs().await.len();
     hold.released.notify_one();
     under_way.await.unwrap();
@@ -139,6 +140,41 @@ async fn a_tenant_has_a_bounded_share_and_the_rest_goes_back_into_the_queue() {
     assert_eq!(early, 0);
     assert_eq!(stage.stream(&slow, "default").await.len(), 1);
     assert_eq!(stage.stream(&other, "default").await.len(), 1);
+}
+
+#[tokio::test]
+async fn queued_runs_of_one_source_leave_room_for_the_others_of_its_tenant() {
+    let stage = Stage::with(World::default(), Config { work_per_tenant: 4, ..Config::default() }).await;
+    let hold = Hold::default();
+    let inside = hold.clone();
+    stage.world.sandbox.script_async("slow", move |call, _| {
+        let inside = inside.clone();
+        async move {
+            inside.pass().await;
+            Outcome { emits: vec![emit(&call["event"])], ..returned(&json!(null)) }
+        }
+    });
+    let slow = stage.deploy("slow", json!({})).await;
+    for name in ["a", "b"] {
+        let emitter = stage.endpoint(name, json!({})).await;
+        stage.subscribe(emitter.id.as_str(), slow.id.as_str(), "").await;
+        stage.post(&emitter, json!(1)).await.unwrap();
+    }
+    let jobs = stage.lease_jobs().await;
+    let (flow, first) = (stage.handle.clone(), jobs[0].clone());
+    let under_way = tokio::spawn(async move { flow.perform_job(&first, flow.admit_work(&first.tenant)).await });
+    hold.started.notified().await;
+
+    // It goes back to the queue, although its tenant may have more under way.
+    stage.perform_job(&jobs[1]).await;
+    assert!(stage.handle.admit_work(&jobs[1].tenant).is_ok());
+    hold.released.notify_one();
+    under_way.await.unwrap();
+    hold.released.notify_one();
+    stage.world.clock.advance(100);
+    stage.work().await;
+
+    assert_eq!(stage.stream(&slow, "default").await.len(), 2);
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use domain::users::QuotaError;
 use store::{CommitError, Job, Lease, Lookup, Op, Tenant};
 
 use crate::Error;
-use crate::flow::admit::{resets_at_ms, still_accepted};
+use crate::flow::admit::{Permit, resets_at_ms, still_accepted};
 use crate::flow::deliver::Report;
 use crate::flow::handle::Flow;
 use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, execute, settle};
@@ -57,13 +57,34 @@ pub(crate) struct QueuedRun<'a> {
 // === impl Flow ===
 
 impl Flow {
-    pub(crate) async fn perform_job(&self, job: &Job) {
+    /// One of what the tenant may have under way, or when to look again. Asked as soon as work is leased, so that the
+    /// next call leases no more than there is room for.
+    pub(crate) fn admit_work(&self, tenant: &Tenant) -> Result<Permit, u64> {
+        self.tenant_gate.enter(tenant.as_str(), self.platform.clock.now_ms())
+    }
+
+    pub(crate) async fn perform_job(&self, job: &Job, admission: Result<Permit, u64>) {
         let lease = Lease::from(job.lease);
-        let ended = match self.tenant_gate.enter(job.tenant.as_str(), self.platform.clock.now_ms()) {
-            Err(until_ms) => Ok(Completion::Released { until_ms }),
-            Ok(_place) => self.renewing_lease(&job.tenant, &lease, self.work_on(job)).await,
-        };
+        let work = self.renewing_lease(&job.tenant, &lease, self.work_on(job));
+        let ended = self.admitted(admission, work).await;
         self.complete(&job.tenant, &lease, ended).await;
+    }
+
+    /// Does work that was admitted, and tells the worker when there is room again.
+    pub(crate) async fn admitted(
+        &self,
+        admission: Result<Permit, u64>,
+        work: impl Future<Output = Result<Completion, Error>>,
+    ) -> Result<Completion, Error> {
+        let permit = match admission {
+            Ok(permit) => permit,
+            Err(until_ms) => return Ok(Completion::Released { until_ms }),
+        };
+        let ended = work.await;
+        if permit.leave() {
+            self.released.send_replace(());
+        }
+        ended
     }
 
     /// Renews the lease while the work goes on, and stops when it is lost: then another host has it.
@@ -200,6 +221,10 @@ impl Flow {
         completion: impl FnOnce(i64) -> Vec<Op>,
     ) -> Result<Completion, Error> {
         let QueuedRun { tenant, source, event, trigger, queued_at_ms, mut frame } = run;
+        let _permit = match self.source_gate.enter(source.id.as_str(), self.platform.clock.now_ms()) {
+            Ok(permit) => permit,
+            Err(until_ms) => return Ok(Completion::Released { until_ms }),
+        };
         let plan = match self.quota.check(&self.platform, tenant).await {
             Ok(plan) => plan,
             Err(error @ (Error::Quota(_) | Error::NoRoom { .. })) => {

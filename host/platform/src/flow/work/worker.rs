@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use store::{Job, LeaseRequest, Leased, Partition, Tick};
+use store::{Job, LeaseRequest, Leased, Partition, Shares, Tenant, Tick};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -95,24 +95,35 @@ async fn lease(flow: &Arc<Flow>, kind: Kind, request: LeaseRequest) -> Result<Le
     let partitions = Partition::all(store.partitions());
     Ok(match kind {
         Kind::Jobs => {
-            let Leased { items, next_due_ms } = store.lease_jobs(&partitions, request).await?;
-            let items = items.into_iter().map(|job| perform_job(flow.clone(), job).boxed()).collect();
+            let Leased { items, next_due_ms } = store.lease_jobs(&partitions, request, shares(flow)).await?;
+            let items = items.into_iter().map(|job| perform_job(flow, job)).collect();
             Leased { items, next_due_ms }
         }
         Kind::Timers => {
             let Leased { items, next_due_ms } = store.lease_timers(&partitions, request).await?;
-            let items = items.into_iter().map(|tick| perform_tick(flow.clone(), tick).boxed()).collect();
+            let items = items.into_iter().map(|tick| perform_tick(flow, tick)).collect();
             Leased { items, next_due_ms }
         }
     })
 }
 
-async fn perform_job(flow: Arc<Flow>, job: Job) {
-    flow.perform_job(&job).await;
+/// Jobs of a tenant that has all it may have stay in the queue; when one of them ends, `released` says so.
+fn shares(flow: &Flow) -> Shares {
+    let count = |(tenant, under_way): (String, usize)| {
+        Some((Tenant::parse(&tenant).ok()?, u32::try_from(under_way).unwrap_or(u32::MAX)))
+    };
+    let under_way = flow.tenant_gate.under_way().into_iter().filter_map(count).collect();
+    Shares { each: u32::try_from(flow.config.work_per_tenant).unwrap_or(u32::MAX), under_way }
 }
 
-async fn perform_tick(flow: Arc<Flow>, tick: Tick) {
-    flow.perform_tick(&tick).await;
+fn perform_job(flow: &Arc<Flow>, job: Job) -> Performing {
+    let (flow, admission) = (flow.clone(), flow.admit_work(&job.tenant));
+    async move { flow.perform_job(&job, admission).await }.boxed()
+}
+
+fn perform_tick(flow: &Arc<Flow>, tick: Tick) -> Performing {
+    let (flow, admission) = (flow.clone(), flow.admit_work(&tick.tenant));
+    async move { flow.perform_tick(&tick, admission).await }.boxed()
 }
 
 async fn first_permit(permits: &Arc<Semaphore>, shutdown: &CancellationToken) -> Option<OwnedSemaphorePermit> {

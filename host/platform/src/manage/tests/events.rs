@@ -296,7 +296,8 @@ async fn a_deletion_too_large_for_one_batch_is_finished_by_a_chore() {
     events::delete(&caller, &world.platform, source.id.as_str(), &DeleteEvents::default()).await.unwrap();
     let partitions = store::Partition::all(store::PARTITIONS);
     let request = store::LeaseRequest { now_ms: world.platform.clock.now_ms(), lease_ms: 1000, max: 10 };
-    let jobs = store::Work::lease_jobs(&*world.store, &partitions, request).await.unwrap().items;
+    let jobs =
+        store::Work::lease_jobs(&*world.store, &partitions, request, store::Shares::default()).await.unwrap().items;
     let job = crate::records::Job::decode(&jobs[0].payload).unwrap();
     use crate::manage::chores::perform;
     use crate::ports::Progress;

@@ -30,7 +30,9 @@ fn fail(world: &World, name: &str, hook: &'static str) {
 /// Performs every chore that is due, as a worker would.
 async fn perform_chores(world: &World) {
     let request = LeaseRequest { now_ms: world.platform.clock.now_ms(), lease_ms: 1000, max: 100 };
-    for leased in world.store.lease_jobs(&Partition::all(PARTITIONS), request).await.unwrap().items {
+    for leased in
+        world.store.lease_jobs(&Partition::all(PARTITIONS), request, store::Shares::default()).await.unwrap().items
+    {
         let job = Job::decode(&leased.payload).unwrap();
         chores::perform(&leased.tenant, &world.platform, &job).await.unwrap();
     }

@@ -14,7 +14,11 @@ use crate::{Caller, Error};
 /// Performs the chores that collect code, as a worker would.
 pub(super) async fn collect(world: &World) {
     let request = store::LeaseRequest { now_ms: world.platform.clock.now_ms(), lease_ms: 1000, max: 100 };
-    let jobs = world.store.lease_jobs(&Partition::all(world.store.partitions()), request).await.unwrap();
+    let jobs = world
+        .store
+        .lease_jobs(&Partition::all(world.store.partitions()), request, store::Shares::default())
+        .await
+        .unwrap();
     for leased in jobs.items {
         if let Ok(job @ Job::CollectCode { .. }) = Job::decode(&leased.payload) {
             chores::perform(&leased.tenant, &world.platform, &job).await.unwrap();

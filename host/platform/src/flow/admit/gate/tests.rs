@@ -13,6 +13,26 @@ fn a_name_has_as_many_places_as_the_limit_and_gets_them_back() {
 }
 
 #[test]
+fn those_that_are_refused_look_again_one_after_the_other() {
+    let gate = Gate::new(1);
+    let _permit = gate.enter("a", 0).ok();
+
+    let looks: Vec<u64> = (0..3).filter_map(|_| gate.enter("a", 0).err()).collect();
+    assert_eq!(looks, [BUSY_MS, BUSY_MS + 1, BUSY_MS + 2]);
+    assert_eq!(gate.enter("a", 50).err(), Some(50 + BUSY_MS));
+}
+
+#[test]
+fn leaving_a_full_gate_is_news() {
+    let gate = Gate::new(2);
+    let (first, second) = (gate.enter("a", 0).ok().unwrap(), gate.enter("a", 0).ok().unwrap());
+    assert_eq!(gate.under_way(), [("a".to_owned(), 2)]);
+
+    assert_eq!([first.leave(), second.leave()], [true, false]);
+    assert_eq!(gate.under_way(), []);
+}
+
+#[test]
 fn one_name_takes_no_place_from_another() {
     let gate = Gate::new(1);
     let _place = gate.enter("a", 0).ok();
