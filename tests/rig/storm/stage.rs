@@ -14,7 +14,7 @@ use crate::receiver::Receiver;
 /// after five.
 const SETTLES_WITHIN: Duration = Duration::from_secs(150);
 /// Keys read back in one run.
-const KEYS_AT_ONCE: usize = 500;
+const KEYS_AT_ONCE: usize = 100;
 
 /// Writes what it emits also into its store. All senders count in one `count`, at the same time.
 const COUNTER: &str = r#"

@@ -1,7 +1,4 @@
 //! Made-up registries: a few packages that need and exclude each other in every way. `WELLSPRING_FUZZ` multiplies the cases.
-//!
-//! A known fault is not mended yet: with `WELLSPRING_FUZZ_SEED=1` and twenty times the cases, optional dependencies that bring
-//! conflicting peers leave a package without a dependency it needs.
 
 use std::collections::BTreeMap;
 

@@ -70,6 +70,7 @@ struct Planner<'a> {
     queue: BTreeSet<(usize, Vec<u32>, NodeId)>,
     seen: BTreeSet<NodeId>,
     warnings: BTreeSet<Warning>,
+    looks: usize,
     /// The set last chosen for an edge of a node: its peers serve the node's other edges too.
     last_sets: HashMap<NodeId, PeerSet>,
 }
@@ -77,6 +78,9 @@ struct Planner<'a> {
 /// How often a package may be looked at again, on average, because others were placed or replaced. Real
 /// trees need less than two.
 const MAX_LOOKS: usize = 20;
+
+/// How often the whole tree is looked through once it seems done.
+const REPAIRS: usize = 3;
 
 /// Types only: nothing that could run.
 const TYPES_SCOPE: &str = "@types/";
@@ -94,30 +98,64 @@ pub(crate) fn plan(
         queue: BTreeSet::new(),
         seen: BTreeSet::new(),
         warnings: BTreeSet::new(),
+        looks: 0,
         last_sets: HashMap::new(),
     };
     planner.enqueue(ROOT);
-    let mut steps = 0_usize;
-    while let Some((_, _, id)) = planner.queue.pop_first() {
-        if !planner.tree.is_alive(id) || !planner.seen.insert(id) {
-            continue;
-        }
-        let need = planner.settle(id)?;
+    for _ in 0..=REPAIRS {
+        let need = planner.settle_queued(package_limit)?;
         if !need.is_empty() {
             return Ok(Planned::Need(need));
         }
-        steps += 1;
-        if planner.tree.alive().count() > package_limit + 1 || steps > MAX_LOOKS * (package_limit + 1) {
-            let subject = "the component's tree of packages".to_owned();
-            return Err(LinkError::OverLimit { kind: LimitKind::Packages, subject, limit: package_limit as u64 });
-        }
+        planner.enqueue_unsettled();
     }
+    planner.warn_of_unsettled();
     Ok(Planned::Done(planner.finish()))
 }
 
 // === impl Planner ===
 
 impl Planner<'_> {
+    fn settle_queued(&mut self, package_limit: usize) -> Result<Need, LinkError> {
+        while let Some((_, _, id)) = self.queue.pop_first() {
+            if !self.tree.is_alive(id) || !self.seen.insert(id) {
+                continue;
+            }
+            let need = self.settle(id)?;
+            if !need.is_empty() {
+                return Ok(need);
+            }
+            self.looks += 1;
+            if self.tree.alive().count() > package_limit + 1 || self.looks > MAX_LOOKS * (package_limit + 1) {
+                let subject = "the component's tree of packages".to_owned();
+                return Err(LinkError::OverLimit { kind: LimitKind::Packages, subject, limit: package_limit as u64 });
+            }
+        }
+        Ok(Need::new())
+    }
+
+    /// A package that was replaced may have taken along what others, already settled, still need.
+    fn enqueue_unsettled(&mut self) {
+        for id in self.unsettled() {
+            self.seen.remove(&id);
+            self.enqueue(id);
+        }
+    }
+
+    /// Versions that replace each other in turn cannot all be met.
+    fn warn_of_unsettled(&mut self) {
+        for id in self.unsettled() {
+            for name in self.problems(id) {
+                let range = self.tree.edge(id, &name).map(|edge| edge.text.clone()).unwrap_or_default();
+                self.warnings.insert(Warning::PeerConflict { name, range, from: self.tree.location(id) });
+            }
+        }
+    }
+
+    fn unsettled(&self) -> Vec<NodeId> {
+        self.tree.alive().filter(|id| !self.problems(*id).is_empty()).collect()
+    }
+
     /// Places what a package still lacks.
     fn settle(&mut self, id: NodeId) -> Result<Need, LinkError> {
         let mut need = Need::new();

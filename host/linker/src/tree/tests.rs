@@ -137,3 +137,36 @@ fn missing_packuments_are_asked_for() {
         Planned::Done(plan) => panic!("{plan:?}"),
     }
 }
+
+/// `c` is settled before a version of `a` that conflicts takes the place of the one it found.
+#[test]
+fn a_package_whose_dependency_was_replaced_gets_another() {
+    let optional = |of: (&str, &str), manifest: Value| {
+        let mut manifest = manifest;
+        manifest["optionalDependencies"] = json!({ of.0: of.1 });
+        manifest
+    };
+    let peer = |of: (&str, &str)| json!({ "peerDependencies": { of.0: of.1 } });
+    let known = [
+        ("a@2.0.0", on(&[("@s/e", "^1")])),
+        ("a@3.0.0-beta.1", peer(("c", "~1.0"))),
+        ("b@1.0.0", optional(("@s/f", "^1"), on(&[("@s/e", "~1.0")]))),
+        ("b@2.0.0", peer(("b", "~1.0"))),
+        ("c@1.0.0", on(&[("a", "^2")])),
+        ("d@1.1.0", on(&[("a", "^2")])),
+        ("@s/e@1.1.0", optional(("b", "^2"), on(&[("d", "1.1.0")]))),
+        ("@s/e@3.0.0-beta.1", peer(("b", "1 || 2"))),
+        ("@s/f@1.1.0", optional(("a", "latest"), json!({}))),
+    ];
+    let labels: Vec<String> = ["a", "b", "c", "d", "@s/e", "@s/f"]
+        .iter()
+        .flat_map(|name| ["1.0.0", "1.1.0", "2.0.0", "3.0.0-beta.1"].map(|version| format!("{name}@{version}")))
+        .collect();
+    let manifest =
+        |label: &str| known.iter().find(|(known, _)| *known == label).map_or(json!({}), |known| known.1.clone());
+    let packages: Vec<(&str, Value)> = labels.iter().map(|label| (label.as_str(), manifest(label))).collect();
+
+    let tree = tree(&["c", "@s/e"], &packages);
+
+    assert!(tree.iter().any(|package| package == "a@2.0.0" || package == "c/a@2.0.0"), "{tree:?}");
+}
