@@ -37,15 +37,15 @@ pub(crate) struct Contender {
 
 impl Wellspring {
     pub(crate) async fn start(data: &Path, store: Option<&str>) -> Result<Self> {
-        Self::start_program(&crate::server()?, data, store).await
+        Self::start_program(&crate::server()?, data, store, &[]).await
     }
 
-    async fn start_program(program: &Path, data: &Path, store: Option<&str>) -> Result<Self> {
+    async fn start_program(program: &Path, data: &Path, store: Option<&str>, options: &[&str]) -> Result<Self> {
         let port = free_port()?;
         std::fs::create_dir_all(data)?;
         let mut command = Command::new(program);
         command.args(["serve", "--listen", &format!("127.0.0.1:{port}")]).arg("--data").arg(data);
-        command.args(store.map(|url| format!("--store={url}")));
+        command.args(store.map(|url| format!("--store={url}"))).args(options);
         command.env("WELLSPRING_API_KEY", API_KEY);
         let process = Process::start(&mut command, port, &data.join("server.log")).await?;
         Ok(Self { process, url: format!("http://127.0.0.1:{port}") })
@@ -110,6 +110,25 @@ pub(crate) async fn with_db(name: &'static str, shares_key: bool, folder: &Path)
     of_program(&crate::server()?, name, &code, &folder.join(format!("db-{shares_key}")), None).await
 }
 
+/// This server on SQLite with other options; `recorded` are its runs, as the API names it.
+pub(crate) async fn with_records(
+    name: &'static str,
+    folder: &Path,
+    options: &[&str],
+    recorded: Option<&str>,
+) -> Result<Contender> {
+    let data = folder.join(name.replace(' ', "-"));
+    let server = Wellspring::start_program(&crate::server()?, &data, None, options).await?;
+    server.raise_quotas().await?;
+    let url = server.endpoint(&server.deploy(&server.save(COMPONENT).await?).await?);
+    if let Some(recorded) = recorded {
+        let sources = server.call(Method::GET, "users/me/sources", &json!({})).await?;
+        let id = sources.pointer("/0/id").and_then(Value::as_str).context("a source without an id")?;
+        server.call(Method::PUT, &format!("sources/{id}/recording"), &json!({"mode": recorded})).await?;
+    }
+    Ok(Contender { name, url, process: server.process })
+}
+
 async fn of_program(
     program: &Path,
     name: &'static str,
@@ -117,7 +136,7 @@ async fn of_program(
     data: &Path,
     store: Option<&str>,
 ) -> Result<Contender> {
-    let server = Wellspring::start_program(program, data, store).await?;
+    let server = Wellspring::start_program(program, data, store, &[]).await?;
     server.raise_quotas().await?;
     let url = server.endpoint(&server.deploy(&server.save(code).await?).await?);
     Ok(Contender { name, url, process: server.process })

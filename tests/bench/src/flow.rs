@@ -19,6 +19,9 @@ const REDIS: &str = "Wellspring, Redis";
 const OTHER: &str = "the other version";
 const DB_APART: &str = "db, a key each";
 const DB_SHARED: &str = "db, one key for all";
+const NO_RECORDS: &str = "no records of runs";
+const RECORDS: &str = "records of runs";
+const RECORDINGS: &str = "each run recorded";
 /// How long half of the rate is measured.
 const TURNS_AT_HALF_RATE: f64 = 3.0;
 /// How often memory is looked at while the load goes on.
@@ -50,6 +53,9 @@ pub(crate) struct Arguments {
     /// Measure a source that reads and writes `db` too, without contention and with nothing else
     #[arg(long)]
     db: bool,
+    /// Measure what records and recordings of runs cost, with nothing else
+    #[arg(long)]
+    records: bool,
     /// Another version of this program to take turns with, such as the one before a change
     #[arg(long, value_name = "PROGRAM")]
     against: Option<PathBuf>,
@@ -64,6 +70,10 @@ struct Report {
     against_workerd: Option<f64>,
     /// The same against another version of this server.
     against_other_version: Option<f64>,
+    /// Against the same server without records of runs.
+    with_records: Option<f64>,
+    with_recordings: Option<f64>,
+    kept: Option<Kept>,
     soak: Option<Soak>,
     missing: Vec<String>,
 }
@@ -84,6 +94,13 @@ struct Row {
     resident_mb: Option<f64>,
 }
 
+/// What is kept of a run, in bytes.
+#[derive(Serialize)]
+struct Kept {
+    record_bytes: f64,
+    recording_bytes: f64,
+}
+
 /// Memory of this server while it is under full load.
 #[derive(Serialize)]
 struct Soak {
@@ -100,11 +117,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let parent = arguments.folder.clone().unwrap_or_else(std::env::temp_dir);
     let folder = tempfile::tempdir_in(&parent).with_context(|| format!("cannot use {}", parent.display()))?;
     let mut field = Field::default();
-    field.enter(SQLITE, contenders::wellspring(SQLITE, folder.path(), None).await);
+    if arguments.records {
+        field.enter_records(folder.path()).await;
+    } else {
+        field.enter(SQLITE, contenders::wellspring(SQLITE, folder.path(), None).await);
+    }
     if let Some(program) = &arguments.against {
         field.enter(OTHER, contenders::other_version(OTHER, program, folder.path()).await);
     }
-    if !arguments.alone {
+    if !arguments.alone && !arguments.records {
         field.enter_others(folder.path()).await;
     }
     let plain = field.contenders.len();
@@ -120,13 +141,27 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     }
     let against_workerd = ratio(&field.contenders, &turns, SQLITE, "workerd");
     let against_other_version = ratio(&field.contenders, &turns, SQLITE, OTHER);
+    let with_records = ratio(&field.contenders, &turns, RECORDS, NO_RECORDS);
+    let with_recordings = ratio(&field.contenders, &turns, RECORDINGS, NO_RECORDS);
+    let kept = if arguments.records { Some(kept(folder.path())?) } else { None };
     let rows = measure_at_half_rate(&arguments, &field.contenders, turns).await?;
     let soak = match field.contenders.iter().find(|contender| contender.name == SQLITE) {
         Some(contender) => soak(&arguments, contender).await?,
         None => None,
     };
     let (connections, missing) = (arguments.connections, field.missing);
-    let report = Report { connections, contenders: rows, against_workerd, against_other_version, soak, missing };
+    let contenders = rows;
+    let report = Report {
+        connections,
+        contenders,
+        against_workerd,
+        against_other_version,
+        with_records,
+        with_recordings,
+        kept,
+        soak,
+        missing,
+    };
     if !arguments.json {
         print_table(&report);
     }
@@ -151,6 +186,12 @@ impl Field {
             Ok(contender) => self.contenders.push(contender),
             Err(error) => self.leave_out(name, &error),
         }
+    }
+
+    async fn enter_records(&mut self, folder: &Path) {
+        self.enter(NO_RECORDS, contenders::with_records(NO_RECORDS, folder, &["--keep-runs=0"], None).await);
+        self.enter(RECORDS, contenders::with_records(RECORDS, folder, &[], None).await);
+        self.enter(RECORDINGS, contenders::with_records(RECORDINGS, folder, &[], Some("all")).await);
     }
 
     async fn enter_others(&mut self, folder: &Path) {
@@ -237,6 +278,19 @@ fn median<Figure>(mut figures: Vec<Figure>, compare: impl FnMut(&Figure, &Figure
     figures.into_iter().nth(middle)
 }
 
+/// Looked up in the store of the server that keeps everything.
+fn kept(folder: &Path) -> Result<Kept> {
+    let path = folder.join(RECORDINGS.replace(' ', "-")).join("store.db");
+    let store = rusqlite::Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let average = |sql: &str| store.query_row(sql, [], |row| row.get(0));
+    let record_bytes =
+        average("SELECT avg(length(value)) FROM entries JOIN streams USING (stream) WHERE streams.name = '$runs'")?;
+    let recording_bytes = average(
+        "SELECT sum(length(value)) * 1.0 / count(DISTINCT id) FROM records WHERE kind IN ('recording', 'tape')",
+    )?;
+    Ok(Kept { record_bytes, recording_bytes })
+}
+
 async fn soak(arguments: &Arguments, contender: &Contender) -> Result<Option<Soak>> {
     let seconds = arguments.minutes * 60.0;
     if seconds <= 0.0 || contender.process.resident_mb().is_none() {
@@ -299,6 +353,12 @@ fn print_table(report: &Report) {
     }
     if let Some(ratio) = report.against_other_version {
         println!("{SQLITE} / {OTHER}: {ratio:.2} ×");
+    }
+    if let (Some(records), Some(recordings)) = (report.with_records, report.with_recordings) {
+        println!("{RECORDS} / {NO_RECORDS}: {records:.2} ×, {RECORDINGS} / {NO_RECORDS}: {recordings:.2} ×");
+    }
+    if let Some(kept) = &report.kept {
+        println!("a record takes {:.0} bytes, a recording {:.0}", kept.record_bytes, kept.recording_bytes);
     }
     if let Some(soak) = &report.soak {
         println!(
