@@ -1,7 +1,7 @@
 //! The sources the storm plays on, and what is found in them afterwards.
 
 use std::collections::{BTreeMap, HashSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -10,8 +10,9 @@ use super::sink::{FLAKY, STEADY, Sink};
 use crate::client::Client;
 use crate::receiver::Receiver;
 
-/// A request that was accepted but not run is run again after its deadline and ten seconds; a delivery that failed
-/// after five.
+/// A request that was accepted but not run is run again after its deadline and ten seconds, what a killed host had leased
+/// after half a minute, a delivery that failed after five seconds. When nothing that is still to come has come for so long,
+/// it is missing.
 const SETTLES_WITHIN: Duration = Duration::from_secs(150);
 /// Keys read back in one run.
 const KEYS_AT_ONCE: usize = 100;
@@ -132,18 +133,19 @@ impl Stage {
     pub(super) async fn settle(&self, log: &Log) -> Findings {
         let mut arrivals = self.sink.watch();
         let mut found = Findings::default();
-        let settling = async {
-            loop {
-                arrivals.mark_unchanged();
-                self.read_on(&mut found).await;
-                if self.has_settled(&found, log) {
-                    break;
-                }
-                arrivals.changed().await.unwrap();
+        let (mut fewest, mut since) = (usize::MAX, Instant::now());
+        loop {
+            arrivals.mark_unchanged();
+            self.read_on(&mut found).await;
+            let to_come = self.to_come(&found, log);
+            if to_come < fewest {
+                (fewest, since) = (to_come, Instant::now());
             }
-        };
-        // What has not come by then is missing, and the reckoning says what.
-        let _ = tokio::time::timeout(SETTLES_WITHIN, settling).await;
+            let left = SETTLES_WITHIN.saturating_sub(since.elapsed());
+            if to_come == 0 || tokio::time::timeout(left, arrivals.changed()).await.is_err() {
+                break;
+            }
+        }
         self.read_state(&mut found, log).await;
         found
     }
@@ -167,20 +169,22 @@ impl Stage {
         }));
     }
 
-    fn has_settled(&self, found: &Findings, log: &Log) -> bool {
+    /// Requests that were answered and have no event, and events that have not arrived.
+    fn to_come(&self, found: &Findings, log: &Log) -> usize {
         let there: HashSet<(Lane, &str, u64)> = found.requests().collect();
         let is_missing = |sent: &super::sender::Sent| {
             sent.is_answered() && !there.contains(&(sent.lane, sent.sender.as_str(), sent.number))
         };
         let ordered = &found.lanes[&Lane::Ordered];
         let sink = self.sink.lock();
-        let has_all = |path, emitter: &str, found: &[Found]| sink.of(path, emitter).len() >= found.len();
-        log.count(is_missing) == 0
-            && found.listener.len() >= ordered.len()
-            && has_all(FLAKY, self.source(Lane::Ordered), ordered)
-            && found.lanes.iter().all(|(lane, events)| has_all(STEADY, self.source(*lane), events))
-            && has_all(STEADY, &self.listener, &found.listener)
-            && has_all(STEADY, &self.ticker, &found.ticks)
+        let undelivered =
+            |path, emitter: &str, found: &[Found]| found.len().saturating_sub(sink.of(path, emitter).len());
+        log.count(is_missing)
+            + ordered.len().saturating_sub(found.listener.len())
+            + undelivered(FLAKY, self.source(Lane::Ordered), ordered)
+            + found.lanes.iter().map(|(lane, events)| undelivered(STEADY, self.source(*lane), events)).sum::<usize>()
+            + undelivered(STEADY, &self.listener, &found.listener)
+            + undelivered(STEADY, &self.ticker, &found.ticks)
     }
 
     /// Asks each source which requests its store knows.
