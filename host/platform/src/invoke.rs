@@ -38,7 +38,7 @@ pub(crate) use listeners::Listeners;
 pub(crate) use listeners::{Deliveries, Outgoing, Room, Sender, deliveries, missing_deliveries};
 pub(crate) use record::append_record;
 pub(crate) use recording::{
-    Content, FIELD as RECORDING_FIELD, delete as delete_recording, read as read_recording, shown_reply,
+    Content, append as append_recording, context as recording_context, read as read_recording, shown_reply,
 };
 pub(crate) use reply::ReplySlot;
 pub(crate) use services::{Offline, shown_key, stored_key, write_operations};

@@ -25,6 +25,7 @@ pub mod sources;
 
 pub mod events;
 pub mod logs;
+mod recordings;
 pub mod replays;
 pub mod runs;
 pub mod state;

@@ -28,7 +28,7 @@ pub use audit::{AuditEntry, Via};
 pub use component::Component;
 pub use event::{Event, LogEntry, Metadata, RunRecord, StreamEntry};
 pub use job::{DeadLetter, Job, Timer};
-pub use recording::{Recording, Tape};
+pub use recording::Recording;
 pub use source::{Origin, Phase, Revision, Source};
 pub use subscription::{AutoSubscription, Subscription};
 pub use table::Kept;

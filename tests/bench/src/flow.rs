@@ -286,7 +286,7 @@ fn kept(folder: &Path) -> Result<Kept> {
     let record_bytes =
         average("SELECT avg(length(value)) FROM entries JOIN streams USING (stream) WHERE streams.name = '$runs'")?;
     let recording_bytes = average(
-        "SELECT sum(length(value)) * 1.0 / count(DISTINCT id) FROM records WHERE kind IN ('recording', 'tape')",
+        "SELECT avg(length(value)) FROM entries JOIN streams USING (stream) WHERE streams.emitter = '$recordings'",
     )?;
     Ok(Kept { record_bytes, recording_bytes })
 }

@@ -104,7 +104,7 @@ async fn commit_outcome(
     executed: &mut Executed,
     frame: &Frame,
 ) -> Result<(Plan, Committed), Unsettled> {
-    let keeping = recording::keep(platform, invocation, executed).await?;
+    let keeping = recording::keep(platform, invocation, executed)?;
     let Executed { transaction, outcome, .. } = executed;
     let mut waited = Waited::default();
     loop {
@@ -161,7 +161,7 @@ async fn commit(
             (outcome, &plan),
             frame,
         )?);
-        batch.operations.extend_from_slice(&keeping.operations);
+        batch.operations.extend(keeping.operation.clone());
         batch.operations.extend_from_slice(&frame.operations);
         let is_counted = invocation.counts_as_invocation();
         batch.operations.extend(usage_operations(platform, invocation.owner, &outcome.usage, is_counted));

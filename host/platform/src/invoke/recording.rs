@@ -12,18 +12,22 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::{Op, Page, Tenant};
+use store::{Op, Tenant};
 
 use super::execute::Executed;
 use super::{Invocation, Values};
 use crate::ports::{Reply, RunLimits};
-use crate::records::{RecordError, Recording, Tape, table};
+use crate::records::{RecordError, Recording, StreamEntry, names};
 use crate::vault::Context;
 use crate::{Error, Platform};
 
 pub(crate) const FIELD: &str = "tape";
 /// Against content that inflates without end; far above what is recorded.
 const INFLATED_MAXIMUM: u64 = 256 << 20;
+/// Smaller content is kept as it is: to compress it would take longer than everything else that is done for it.
+const DEFLATED_FROM: usize = 4096;
+const PLAIN: u8 = 0;
+const DEFLATED: u8 = 1;
 
 /// The content of a recording.
 #[derive(Serialize, Deserialize)]
@@ -40,7 +44,7 @@ pub(crate) struct Content {
 /// What the batch of a run contains of its recording.
 #[derive(Default)]
 pub(super) struct Keeping {
-    pub(super) operations: Vec<Op>,
+    pub(super) operation: Option<Op>,
     pub(super) state: Kept,
 }
 
@@ -63,11 +67,7 @@ pub(super) fn limit_bytes(platform: &Platform, invocation: &Invocation<'_>) -> u
 }
 
 /// Decides whether the run's recording is kept, and how.
-pub(super) async fn keep(
-    platform: &Platform,
-    invocation: &Invocation<'_>,
-    executed: &Executed,
-) -> Result<Keeping, Error> {
+pub(super) fn keep(platform: &Platform, invocation: &Invocation<'_>, executed: &Executed) -> Result<Keeping, Error> {
     let has_failed = executed.outcome.fault.is_some();
     let is_wanted = match mode(invocation) {
         RecordingMode::Off => false,
@@ -78,22 +78,22 @@ pub(super) async fn keep(
         }
     };
     match (&executed.outcome.recording, &executed.call) {
-        (Some(Recorded::Truncated), _) if is_wanted => Ok(Keeping { operations: Vec::new(), state: Kept::Truncated }),
+        (Some(Recorded::Truncated), _) if is_wanted => Ok(Keeping { operation: None, state: Kept::Truncated }),
         (Some(Recorded::Kept(answers)), Some(call)) if is_wanted => {
-            let operations = write(platform, invocation, executed, answers, call).await?;
-            Ok(Keeping { operations, state: Kept::Kept })
+            let operation = write(platform, invocation, executed, answers, call)?;
+            Ok(Keeping { operation: Some(operation), state: Kept::Kept })
         }
         _ => Ok(Keeping::default()),
     }
 }
 
-async fn write(
+fn write(
     platform: &Platform,
     invocation: &Invocation<'_>,
     executed: &Executed,
     answers: &[u8],
     call: &str,
-) -> Result<Vec<Op>, Error> {
+) -> Result<Op, Error> {
     let (tenant, run_id) = (invocation.owner.tenant, executed.transaction.run_id().to_string());
     let reply = invocation.reply.as_ref().and_then(|slot| slot.peek());
     let RunLimits { fuel, memory_bytes, .. } = invocation.limits;
@@ -104,50 +104,46 @@ async fn write(
         memory_bytes,
         deeds: Deeds::of(&executed.outcome, reply.as_ref().map(shown_reply)),
     };
-    let sealed = platform.vault.seal(context(tenant, &run_id), &compress(&content)?)?;
+    let sealed = platform.vault.seal(context(tenant, &run_id), &pack(&content)?)?;
     let recording = Recording {
-        run_id: run_id.clone(),
+        run_id,
         emitter_id: invocation.target.id.to_owned(),
         origin: invocation.target.origin,
         program: invocation.target.program.to_owned(),
-        created_at_ms: platform.clock.now_ms(),
+        sealed,
     };
-    let mut operations = vec![table::put(&recording)?, table::put(&Tape { run_id, sealed })?];
-    operations.extend(make_room(platform, tenant).await?);
-    Ok(operations)
+    append(platform, &recording)
 }
 
-/// Deletes the oldest recording when the tenant has as many as are kept.
-async fn make_room(platform: &Platform, tenant: &Tenant) -> Result<Vec<Op>, Error> {
-    // Nothing precedes position 0, so the page after it holds the oldest.
-    let oldest = Page { after: None, before: Some(0), limit: 1 };
-    let oldest = table::list::<Recording>(&*platform.store, tenant, oldest).await?;
-    if oldest.total < platform.config.limits.recordings_kept as u64 {
-        return Ok(Vec::new());
-    }
-    Ok(oldest.items.first().map(|kept| delete(&kept.record)).into_iter().flatten().collect())
+pub(crate) fn append(platform: &Platform, recording: &Recording) -> Result<Op, Error> {
+    let (emitter, stream) = (names::RECORDINGS.to_owned(), names::DEFAULT.to_owned());
+    let keep = u32::try_from(platform.config.limits.recordings_kept).unwrap_or(u32::MAX);
+    Ok(Op::Append { emitter, stream, value: recording.encode()?, keep })
 }
 
-/// Both of its records.
-pub(crate) fn delete(recording: &Recording) -> [Op; 2] {
-    use crate::records::Stored;
-    let id = recording.run_id.clone();
-    [table::delete(recording), Op::DeleteRecord { kind: Tape::KIND.to_owned(), id }]
-}
-
-pub(crate) fn read(platform: &Platform, tenant: &Tenant, tape: &Tape) -> Result<Content, Error> {
-    let opened = platform.vault.open(context(tenant, &tape.run_id), &tape.sealed)?;
+pub(crate) fn read(platform: &Platform, tenant: &Tenant, recording: &Recording) -> Result<Content, Error> {
+    let opened = platform.vault.open(context(tenant, &recording.run_id), &recording.sealed)?;
     let damaged = |error: std::io::Error| malformed(serde::de::Error::custom(error));
-    let mut text = Vec::new();
-    DeflateDecoder::new(opened.expose().as_slice()).take(INFLATED_MAXIMUM).read_to_end(&mut text).map_err(damaged)?;
-    Ok(serde_json::from_slice(&text).map_err(malformed)?)
+    match opened.expose().split_first() {
+        Some((&DEFLATED, rest)) => {
+            let mut text = Vec::new();
+            DeflateDecoder::new(rest).take(INFLATED_MAXIMUM).read_to_end(&mut text).map_err(damaged)?;
+            Ok(serde_json::from_slice(&text).map_err(malformed)?)
+        }
+        rest => Ok(serde_json::from_slice(rest.map_or(&[], |(_, rest)| rest)).map_err(malformed)?),
+    }
 }
 
-fn compress(content: &Content) -> Result<Vec<u8>, Error> {
+/// The form, then the content in it.
+fn pack(content: &Content) -> Result<Vec<u8>, Error> {
     let unwritable = |source| RecordError::Unwritable { kind: FIELD, source };
-    let text = serde_json::to_vec(content).map_err(unwritable)?;
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
-    let written = encoder.write_all(&text).and_then(|()| encoder.finish());
+    let mut packed = vec![PLAIN];
+    serde_json::to_writer(&mut packed, content).map_err(unwritable)?;
+    if packed.len() < DEFLATED_FROM {
+        return Ok(packed);
+    }
+    let mut encoder = DeflateEncoder::new(vec![DEFLATED], Compression::fast());
+    let written = encoder.write_all(packed.get(1..).unwrap_or_default()).and_then(|()| encoder.finish());
     Ok(written.map_err(|error| unwritable(serde::ser::Error::custom(error)))?)
 }
 

@@ -9,7 +9,7 @@ use store::{Lookup, Op, Tenant};
 use super::code::{collect, collect_revision};
 use super::events::delete_step;
 use super::hooks::start_timers;
-use super::replays::delete_of;
+use super::recordings;
 use super::sources::endpoints;
 use super::subscriptions::unsubscribe_operations;
 use super::users::forget_step;
@@ -36,7 +36,7 @@ pub(crate) async fn perform(tenant: &Tenant, platform: &Platform, job: &Job) -> 
     let is_done = match job {
         Job::DeleteEvents { .. } => delete_step(tenant, platform, job).await?,
         Job::ForgetSource { source } => {
-            delete_of(tenant, platform, source.as_str()).await?;
+            recordings::delete_of(platform, tenant, source.as_str()).await?;
             clear_emitter(tenant, platform, source.as_str()).await?
         }
         Job::AbandonDeploy { source } => abandon(tenant, platform, source.as_str()).await?,

@@ -9,20 +9,18 @@ use domain::replay::{Deeds, Difference, Verdict, compare};
 use domain::runs::{Trigger, TriggerKind};
 use serde::Serialize;
 use serde_json::Value;
-use store::{Lookup, Page, Tenant};
 
 use super::code::{self, CodeRequest};
+use super::recordings;
 use super::sources::{self, SourceRun};
 use super::users::check_quota;
 use crate::invoke::{Content, Offline, Owner, ReplySlot, read_recording, shown_reply, usage_operations};
 use crate::ports::{Priority, Program, Replay, ReplayMode, RunLimits, Task};
-use crate::records::{Recording, Tape, table};
+use crate::records::Recording;
 use crate::{Caller, Error, Noun, Platform};
 
 /// Recordings that one shadow run goes through.
 pub const SHADOW_MAXIMUM: usize = 200;
-/// Recordings read to find those of one source.
-const LOOKED_THROUGH: u32 = 1000;
 
 #[derive(Clone, Debug, Default)]
 pub struct ReplayRequest {
@@ -83,7 +81,8 @@ pub async fn shadow(
     runs: usize,
 ) -> Result<ShadowView, Error> {
     let source = sources::find(caller, platform, source_id).await?;
-    let recordings = of_emitter(caller, platform, source.id.as_str(), runs.min(SHADOW_MAXIMUM)).await?;
+    let runs = runs.min(SHADOW_MAXIMUM);
+    let recordings = recordings::of_emitter(platform, &caller.tenant, source.id.as_str(), runs).await?;
     let (_, program) = code::compile(caller, platform, code).await?;
     let mut view = ShadowView {
         runs: recordings.len(),
@@ -97,7 +96,7 @@ pub async fn shadow(
     let (mut before, mut after) = (0_u64, 0_u64);
     for recording in recordings {
         check_quota(caller, platform).await?;
-        let recorded = content(caller, platform, &recording.run_id).await?.deeds;
+        let recorded = content(caller, platform, &recording)?.deeds;
         let replayed = run_again(caller, platform, &recording, &program, ReplayMode::ByQuestion).await?;
         (before, after) = (before.saturating_add(recorded.fuel), after.saturating_add(replayed.replayed.fuel));
         view.count(&recorded, replayed);
@@ -115,23 +114,22 @@ pub async fn retry(caller: &Caller, platform: &Platform, run_id: &str) -> Result
     if !recording.emitter_id.starts_with(domain::ids::SourceId::PREFIX) {
         return Err(Error::expected("id", "a run of a source; actions are run again with `run`"));
     }
-    let input = content(caller, platform, run_id).await?.input();
+    let input = content(caller, platform, &recording)?.input();
     let trigger = Trigger { kind: TriggerKind::Retry, id: Some(run_id.to_owned()) };
     sources::run_triggered(caller, platform, &recording.emitter_id, input, trigger).await
 }
 
 /// What a recorded run was given; none when it was not recorded.
 pub(super) async fn input(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Option<Value>, Error> {
-    match table::find::<Tape>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await? {
-        Some(kept) => Ok(Some(read_recording(platform, &caller.tenant, &kept.record)?.input())),
+    match recordings::find(platform, &caller.tenant, run_id).await? {
+        Some(recording) => Ok(Some(content(caller, platform, &recording)?.input())),
         None => Ok(None),
     }
 }
 
 async fn find(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Recording, Error> {
-    let found = table::find::<Recording>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await?;
-    match found {
-        Some(kept) => Ok(kept.record),
+    match recordings::find(platform, &caller.tenant, run_id).await? {
+        Some(recording) => Ok(recording),
         // Tells apart what never was and what was not recorded.
         None => match super::runs::find(caller, platform, run_id).await {
             Ok(_) => Err(Error::not_found(Noun::Recording, run_id)),
@@ -140,23 +138,8 @@ async fn find(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Reco
     }
 }
 
-async fn content(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Content, Error> {
-    let found = table::find::<Tape>(&*platform.store, &caller.tenant, Lookup::Id(run_id)).await?;
-    let kept = found.ok_or_else(|| Error::not_found(Noun::Recording, run_id))?;
-    read_recording(platform, &caller.tenant, &kept.record)
-}
-
-/// The newest ones.
-async fn of_emitter(
-    caller: &Caller,
-    platform: &Platform,
-    emitter: &str,
-    count: usize,
-) -> Result<Vec<Recording>, Error> {
-    let page = Page::newest(LOOKED_THROUGH);
-    let listed = table::list::<Recording>(&*platform.store, &caller.tenant, page).await?;
-    let of_emitter = listed.items.into_iter().map(|kept| kept.record).filter(|one| one.emitter_id == emitter);
-    Ok(of_emitter.take(count).collect())
+fn content(caller: &Caller, platform: &Platform, recording: &Recording) -> Result<Content, Error> {
+    read_recording(platform, &caller.tenant, recording)
 }
 
 async fn program_of(caller: &Caller, platform: &Platform, recording: &Recording) -> Result<Arc<Program>, Error> {
@@ -171,7 +154,7 @@ async fn run_again(
     program: &Arc<Program>,
     mode: ReplayMode,
 ) -> Result<ReplayView, Error> {
-    let content = content(caller, platform, &recording.run_id).await?;
+    let content = content(caller, platform, recording)?;
     let limits = RunLimits {
         fuel: content.fuel_limit,
         memory_bytes: content.memory_bytes,
@@ -208,18 +191,4 @@ impl ShadowView {
         }
         self.details.push(replayed);
     }
-}
-
-/// Of a source that is deleted.
-pub(super) async fn delete_of(tenant: &Tenant, platform: &Platform, emitter: &str) -> Result<(), Error> {
-    let page = Page::newest(LOOKED_THROUGH);
-    let listed = table::list::<Recording>(&*platform.store, tenant, page).await?;
-    let mut batch = platform.batch(tenant);
-    for kept in listed.items.iter().filter(|kept| kept.record.emitter_id == emitter) {
-        batch.operations.extend(crate::invoke::delete_recording(&kept.record));
-    }
-    if !batch.operations.is_empty() {
-        platform.store.commit(batch).await?;
-    }
-    Ok(())
 }

@@ -8,10 +8,9 @@ use domain::ids::UserId;
 use serde::Serialize;
 use store::Tenant;
 
-use super::first_start;
-use crate::invoke::RECORDING_FIELD;
+use super::{first_start, recordings};
 use crate::records::table::{self, Kept};
-use crate::records::{Account, Source, Stored, Tape, User, Webhook, Workflow, names};
+use crate::records::{Account, Source, Stored, User, Webhook, Workflow, names};
 use crate::vault::{Context, Sealed};
 use crate::{Caller, Error, Platform, sealed_props};
 
@@ -65,10 +64,8 @@ async fn rewrap_tenant(platform: &Platform, user: &UserId) -> Result<usize, Erro
     let workflows = rewrap_kind(platform, &tenant, |workflow: &mut Workflow| {
         Some((SecretLocation::of(&workflow.id, sealed_props::FIELD), workflow.secrets.as_mut()?))
     });
-    let tapes = rewrap_kind(platform, &tenant, |tape: &mut Tape| {
-        Some((SecretLocation::of(&tape.run_id, RECORDING_FIELD), &mut tape.sealed))
-    });
-    Ok(tapes.await? + accounts.await? + webhooks.await? + previous.await? + sources.await? + workflows.await?)
+    let recordings = recordings::rewrap(platform, &tenant);
+    Ok(recordings.await? + accounts.await? + webhooks.await? + previous.await? + sources.await? + workflows.await?)
 }
 
 /// Where a secret is stored, owned: the record it is in is borrowed for writing.

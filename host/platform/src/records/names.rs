@@ -9,6 +9,7 @@
 //! | directory | `username/<name>`, `email/<address>` | taken |
 //! | stream | a channel, `$errors`, `$logs` of an emitter | what it emitted |
 //! | stream | `$runs` of an emitter | the records of its runs |
+//! | stream | `default` of `$recordings` | recorded runs of a tenant |
 //! | stream | `$deliveries` of a webhook | attempts to deliver to it |
 //! | stream | `done`, `refused` of `$audit` | the audit log, of a tenant and of all |
 //! | scope | `db/<source>`, `db/<component>`, `db/<workflow>/<step>` | the values of `$.service.db` |
@@ -24,6 +25,8 @@ pub const ERRORS: &str = "$errors";
 pub const LOGS: &str = "$logs";
 /// Records of runs. Not a stream of events: it is read by routes of its own.
 pub const RUNS: &str = "$runs";
+/// What an account's recorded runs are replayed from: an emitter of its own, with one stream.
+pub const RECORDINGS: &str = "$recordings";
 /// Attempts to deliver, of a webhook.
 pub const DELIVERIES: &str = "$deliveries";
 

@@ -1,11 +1,11 @@
-//! Recorded runs: that there is one, and the sealed content it is replayed from.
+//! Recorded runs: what ran, and the sealed content it is replayed from.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Origin, Stored};
+use super::{Origin, StreamEntry};
 use crate::vault::Sealed;
 
-/// That a run was recorded. Apart from the content, so that it can be listed.
+/// An entry of the account's stream of recordings, which trims itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Recording {
     pub run_id: String,
@@ -14,28 +14,10 @@ pub struct Recording {
     pub origin: Origin,
     /// The digest of the linked program.
     pub program: String,
-    pub created_at_ms: u64,
-}
-
-/// The input of a recorded run, what the host answered it, and what it did.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Tape {
-    pub run_id: String,
+    /// The input of the run, what the host answered it, and what it did.
     pub sealed: Sealed,
 }
 
-impl Stored for Recording {
+impl StreamEntry for Recording {
     const KIND: &'static str = "recording";
-
-    fn id(&self) -> String {
-        self.run_id.clone()
-    }
-}
-
-impl Stored for Tape {
-    const KIND: &'static str = "tape";
-
-    fn id(&self) -> String {
-        self.run_id.clone()
-    }
 }

@@ -7,8 +7,9 @@ use store::{CommitError, Enqueue, Lookup, Op, Precondition, Tenant};
 
 use super::Resolved;
 use crate::manage::chores::clear_emitter;
+use crate::manage::recordings;
 use crate::ports::Program;
-use crate::records::{Component, Job, Origin, RecordError, Recording, Revision, Source, Stored, Workflow, table};
+use crate::records::{Component, Job, Origin, RecordError, Revision, Source, Stored, Workflow, table};
 use crate::{Caller, Error, Noun, Platform};
 
 /// Queued with the batch that takes the code out of use.
@@ -138,11 +139,10 @@ pub(in crate::manage) async fn collect(
     let components = table::list_all::<Component>(&*platform.store, tenant).await?;
     let workflows = table::list_all::<Workflow>(&*platform.store, tenant).await?;
     // What was recorded can be replayed as long as it is kept.
-    let recordings = table::list_all::<Recording>(&*platform.store, tenant).await?;
     let is_used = sources.iter().any(|kept| kept.record.revision.program == digest)
         || components.iter().any(|kept| kept.record.program == digest)
         || workflows.iter().flat_map(|kept| &kept.record.steps).any(|step| step.program == digest)
-        || recordings.iter().any(|kept| kept.record.program == digest);
+        || recordings::use_program(platform, tenant, digest).await?;
     if is_used {
         return Ok(true);
     }

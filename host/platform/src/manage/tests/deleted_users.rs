@@ -19,7 +19,7 @@ use crate::records::{AuthType, Job, User, names};
 use crate::{Caller, Error, Secret};
 
 /// Every kind of record there is; a new one has to be thought of when an account is deleted.
-const KINDS: [&str; 15] = [
+const KINDS: [&str; 13] = [
     "source",
     "component",
     "program",
@@ -29,8 +29,6 @@ const KINDS: [&str; 15] = [
     "auto_subscription",
     "workflow",
     "dead_letter",
-    "recording",
-    "tape",
     "acceptance",
     "dedupe",
     "api_key",

@@ -13,8 +13,8 @@ use crate::manage::chores::{clear_emitter, clear_values};
 use crate::manage::hooks::stop_timers;
 use crate::manage::sources::{change_ms, endpoints};
 use crate::records::{
-    Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Recording, Source, Stored, Subscription,
-    Tape, User, Webhook, Workflow, decode, names, table,
+    Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Source, Stored, Subscription, User,
+    Webhook, Workflow, decode, names, table,
 };
 use crate::{Caller, Error, Noun, Platform};
 
@@ -22,7 +22,7 @@ use crate::{Caller, Error, Noun, Platform};
 const AT_ONCE: u32 = 100;
 
 /// What an account may have besides sources and keys, which leave more behind than their record.
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 10] = [
     Component::KIND,
     crate::ports::Program::KIND,
     Webhook::KIND,
@@ -31,8 +31,6 @@ const KINDS: [&str; 12] = [
     AutoSubscription::KIND,
     Workflow::KIND,
     DeadLetter::KIND,
-    Recording::KIND,
-    Tape::KIND,
     Acceptance::KIND,
     Dedupe::KIND,
 ];
@@ -70,6 +68,7 @@ pub(in crate::manage) async fn forget_step(
         is_done &= forget_kind(platform, &tenant, kind).await?;
     }
     is_done &= clear_emitter(&tenant, platform, audit::EMITTER).await?;
+    is_done &= clear_emitter(&tenant, platform, names::RECORDINGS).await?;
     if !is_done {
         return Ok(false);
     }
