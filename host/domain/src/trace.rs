@@ -33,6 +33,10 @@ impl TraceId {
         Self::parse(trace_id).ok().filter(|_| is_known)
     }
 
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+
     pub fn is_none(&self) -> bool {
         self.0 == [0; 16]
     }

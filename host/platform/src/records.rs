@@ -5,10 +5,12 @@
 
 mod account;
 mod audit;
+mod compact;
 mod component;
 mod event;
 mod job;
 mod recording;
+mod run;
 mod source;
 mod subscription;
 mod user;

@@ -154,6 +154,17 @@ struct Parts<'a> {
 }
 
 impl Sealed {
+    /// Without base64: key id, wrapped key, ciphertext.
+    pub(crate) fn to_parts(&self) -> Result<(String, Vec<u8>, Vec<u8>), VaultError> {
+        let Parts { key_id, wrapped_key, text } = self.parts()?;
+        let decode = |text: &str| STANDARD_NO_PAD.decode(text).map_err(|_| VaultError::Damaged);
+        Ok((key_id.to_owned(), decode(wrapped_key)?, decode(text)?))
+    }
+
+    pub(crate) fn from_parts(key_id: &str, wrapped_key: &[u8], text: &[u8]) -> Self {
+        Self(format!("{key_id}.{}.{}", STANDARD_NO_PAD.encode(wrapped_key), STANDARD_NO_PAD.encode(text)))
+    }
+
     fn parts(&self) -> Result<Parts<'_>, VaultError> {
         let mut parts = self.0.splitn(3, '.');
         match (parts.next(), parts.next(), parts.next()) {

@@ -1,15 +1,8 @@
 //! Keeps what a run can be repeated from: its call, the host's answers, and what it did, compressed and sealed.
 
-use std::io::{Read, Write};
-
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD;
 use domain::outcome::Recorded;
 use domain::replay::Deeds;
 use domain::runs::{Recording as Kept, RecordingMode};
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{Op, Tenant};
@@ -22,23 +15,29 @@ use crate::vault::Context;
 use crate::{Error, Platform};
 
 pub(crate) const FIELD: &str = "tape";
-/// Against content that inflates without end; far above what is recorded.
-const INFLATED_MAXIMUM: u64 = 256 << 20;
-/// Smaller content is kept as it is: to compress it would take longer than everything else that is done for it.
-const DEFLATED_FROM: usize = 4096;
-const PLAIN: u8 = 0;
-const DEFLATED: u8 = 1;
+/// Against content that is damaged; far above what is recorded.
+const UNPACKED_MAXIMUM: usize = 256 << 20;
 
 /// The content of a recording.
-#[derive(Serialize, Deserialize)]
 pub(crate) struct Content {
     /// JSON for the guest, with secret props in the clear: never shown.
     pub(crate) call: String,
-    /// The host's answers, in base64.
-    pub(crate) answers: String,
+    /// The host's answers.
+    pub(crate) answers: Vec<u8>,
     pub(crate) fuel_limit: u64,
     pub(crate) memory_bytes: usize,
     pub(crate) deeds: Deeds,
+}
+
+/// The same before it is compressed.
+#[derive(Serialize, Deserialize)]
+struct Packed<'a> {
+    call: &'a str,
+    answers: &'a [u8],
+    fuel_limit: u64,
+    memory_bytes: usize,
+    /// JSON.
+    deeds: &'a str,
 }
 
 /// What the batch of a run contains of its recording.
@@ -99,7 +98,7 @@ fn write(
     let RunLimits { fuel, memory_bytes, .. } = invocation.limits;
     let content = Content {
         call: call.to_owned(),
-        answers: STANDARD_NO_PAD.encode(answers),
+        answers: answers.to_vec(),
         fuel_limit: fuel,
         memory_bytes,
         deeds: Deeds::of(&executed.outcome, reply.as_ref().map(shown_reply)),
@@ -123,32 +122,28 @@ pub(crate) fn append(platform: &Platform, recording: &Recording) -> Result<Op, E
 
 pub(crate) fn read(platform: &Platform, tenant: &Tenant, recording: &Recording) -> Result<Content, Error> {
     let opened = platform.vault.open(context(tenant, &recording.run_id), &recording.sealed)?;
-    let damaged = |error: std::io::Error| malformed(serde::de::Error::custom(error));
-    match opened.expose().split_first() {
-        Some((&DEFLATED, rest)) => {
-            let mut text = Vec::new();
-            DeflateDecoder::new(rest).take(INFLATED_MAXIMUM).read_to_end(&mut text).map_err(damaged)?;
-            Ok(serde_json::from_slice(&text).map_err(malformed)?)
-        }
-        rest => Ok(serde_json::from_slice(rest.map_or(&[], |(_, rest)| rest)).map_err(malformed)?),
+    let (size, packed) = lz4_flex::block::uncompressed_size(opened.expose()).map_err(malformed)?;
+    if size > UNPACKED_MAXIMUM {
+        return Err(malformed("it is too large").into());
     }
+    let bytes = lz4_flex::block::decompress(packed, size).map_err(malformed)?;
+    let Packed { call, answers, fuel_limit, memory_bytes, deeds } = postcard::from_bytes(&bytes).map_err(malformed)?;
+    let deeds = serde_json::from_str(deeds).map_err(malformed)?;
+    Ok(Content { call: call.to_owned(), answers: answers.to_vec(), fuel_limit, memory_bytes, deeds })
 }
 
-/// The form, then the content in it.
 fn pack(content: &Content) -> Result<Vec<u8>, Error> {
     let unwritable = |source| RecordError::Unwritable { kind: FIELD, source };
-    let mut packed = vec![PLAIN];
-    serde_json::to_writer(&mut packed, content).map_err(unwritable)?;
-    if packed.len() < DEFLATED_FROM {
-        return Ok(packed);
-    }
-    let mut encoder = DeflateEncoder::new(vec![DEFLATED], Compression::fast());
-    let written = encoder.write_all(packed.get(1..).unwrap_or_default()).and_then(|()| encoder.finish());
-    Ok(written.map_err(|error| unwritable(serde::ser::Error::custom(error)))?)
+    let deeds = serde_json::to_string(&content.deeds).map_err(unwritable)?;
+    let Content { call, answers, fuel_limit, memory_bytes, .. } = content;
+    let (fuel_limit, memory_bytes, deeds) = (*fuel_limit, *memory_bytes, deeds.as_str());
+    let bytes = postcard::to_extend(&Packed { call, answers, fuel_limit, memory_bytes, deeds }, Vec::new());
+    let bytes = bytes.map_err(|error| unwritable(serde::ser::Error::custom(error)))?;
+    Ok(lz4_flex::block::compress_prepend_size(&bytes))
 }
 
-fn malformed(source: serde_json::Error) -> RecordError {
-    RecordError::Malformed { kind: FIELD, source }
+fn malformed(error: impl std::fmt::Display) -> RecordError {
+    RecordError::Malformed { kind: FIELD, source: serde::de::Error::custom(error) }
 }
 
 pub(crate) fn context<'a>(tenant: &'a Tenant, run_id: &'a str) -> Context<'a> {
@@ -162,7 +157,7 @@ pub(crate) fn shown_reply(reply: &Reply) -> Value {
 
 impl Content {
     pub(crate) fn answers(&self) -> bytes::Bytes {
-        STANDARD_NO_PAD.decode(&self.answers).unwrap_or_default().into()
+        self.answers.clone().into()
     }
 
     /// The event or the steps that the run was given.

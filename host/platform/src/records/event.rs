@@ -36,7 +36,3 @@ impl StreamEntry for LogEntry {
 impl StreamEntry for DeliveryAttempt {
     const KIND: &'static str = "delivery";
 }
-
-impl StreamEntry for RunRecord {
-    const KIND: &'static str = "run";
-}
