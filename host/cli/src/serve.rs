@@ -1,6 +1,7 @@
 //! `wellspring serve`: the whole platform in one process.
 
 mod banner;
+mod process;
 mod socket;
 
 use std::net::Ipv4Addr;
@@ -99,20 +100,18 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let ingress =
         ingress::Config { wildcard_domain, trusted_proxies: trusted_proxies.clone(), ..ingress::Config::default() };
     let stop = CancellationToken::new();
-    let streams = Streams::new(
+    let streams = Arc::new(Streams::new(
         platform.clone(),
         stream::Config { streams: settings.share.get("streams"), ..stream::Config::default() },
         stop.clone(),
-    );
+    ));
     let metrics = Arc::<Metrics>::default();
-    if sandbox.report().is_some() {
-        let help = "Worker processes that ended when they should not have; each is started again for its next run";
-        metrics.show("wellspring_worker_restarts", help, move || sandbox.worker_failures());
-    }
+    let (of_flow, of_streams) = (handle.clone(), streams.clone());
+    metrics.show(move || [of_flow.families(), of_streams.families(), sandbox.families(), process::families()].concat());
     server::watchdog::start(metrics.clone()).context("the watchdog did not start")?;
     let app = App::new(server::Parts {
         platform: platform.clone(),
-        plugins: vec![Arc::new(streams), Arc::new(Ingress::new(platform.clone(), handle, ingress))],
+        plugins: vec![streams, Arc::new(Ingress::new(platform.clone(), handle, ingress))],
         metrics: metrics.clone(),
         limits: ApiLimits::default(),
         trusted_proxies,

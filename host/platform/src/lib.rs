@@ -31,6 +31,7 @@ mod effects;
 mod error;
 mod keeping;
 mod key_uses;
+mod numbers;
 mod platform;
 mod programs;
 mod rate;

@@ -12,6 +12,7 @@ use crate::invoke::{Channels, KeyQueues, Listeners};
 use crate::keeping::Keeping;
 use crate::key_uses::KeyUses;
 use crate::manage::audit::{AuditLimits, Refusals};
+use crate::numbers::Numbers;
 use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox};
 use crate::programs::Programs;
 use crate::shares::{Pools, Shares};
@@ -32,6 +33,7 @@ pub struct Core {
     pub(crate) vault: Vault,
     pub(crate) programs: Programs,
     pub(crate) config: Config,
+    pub(crate) numbers: Numbers,
     key_queues: Arc<KeyQueues>,
     channels: Channels,
     listeners: Listeners,
@@ -86,6 +88,7 @@ impl Platform {
             key_uses: KeyUses::default(),
             refusals: Refusals::default(),
             keeping: Keeping::default(),
+            numbers: Numbers::default(),
             store,
             sandbox,
             linker,

@@ -31,7 +31,7 @@ pub(crate) async fn open_platform(
     secrets: &Secrets,
     network: &NetworkArguments,
     url: &str,
-) -> Result<(Platform, Sandbox)> {
+) -> Result<(Platform, Arc<Sandboxing>)> {
     let outbound = network.open_for_server(settings, url).await?;
     // The store first: what is wrong with it is told at once, and not after the engine was compiled.
     let store = open_store(settings).await?;
@@ -48,9 +48,10 @@ pub(crate) async fn open_platform(
         ..sandbox::Config::default()
     };
     let sandbox = Sandbox::open(config).await.context("the sandbox did not start")?;
+    let sandbox = Arc::new(Sandboxing::new(sandbox, outbound.clone()));
     let platform = Platform::new(platform::Parts {
         store,
-        sandbox: Arc::new(Sandboxing::new(sandbox.clone(), outbound.clone())),
+        sandbox: sandbox.clone(),
         linker: Arc::new(Linking::new(&cache, network.clone(), settings.credentials()?)),
         outbound: Arc::new(Sending(outbound)),
         clock: Arc::new(SystemClock),

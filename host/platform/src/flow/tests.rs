@@ -4,6 +4,7 @@ mod crash;
 mod deliver;
 mod follow;
 mod keeping;
+mod numbers;
 mod recordings;
 mod recover;
 mod runs;

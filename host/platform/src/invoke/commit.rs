@@ -21,7 +21,8 @@ use super::services::write_operations;
 use super::transaction::{Transaction, Waited};
 use super::usage::usage_operations;
 use super::{Invocation, Values};
-use crate::ports::{Call, Outcome, Write};
+use crate::numbers::{EndedRun, SUCCESS};
+use crate::ports::{Call, Fault, Outcome, Write};
 use crate::records::{Event, LogEntry, Source, StreamEntry, names, table};
 use crate::{Error, Platform};
 
@@ -78,8 +79,13 @@ pub(crate) async fn settle(
     frame: Frame,
 ) -> Result<Ran, Error> {
     loop {
+        let ended_at_ms = platform.clock.now_ms();
         match commit_outcome(platform, invocation, &mut executed, &frame).await {
-            Ok((plan, committed)) => return Ok(Ran::new(executed, plan, committed)),
+            Ok((plan, committed)) => {
+                let ran = Ran::new(executed, plan, committed);
+                platform.numbers.ran(&ran.ended(invocation, ended_at_ms));
+                return Ok(ran);
+            }
             Err(Unsettled::Failed(error)) => {
                 executed.transaction.release().await;
                 return Err(error);
@@ -327,5 +333,16 @@ impl Ran {
         let emitted = plan.events.into_iter().zip(committed.entries);
         let emitted = emitted.map(|(planned, id)| Emitted { id, event: planned.event });
         Self { run_id: transaction.run_id().clone(), emitted: emitted.collect(), logs: plan.logs, outcome }
+    }
+
+    fn ended(&self, invocation: &Invocation<'_>, ended_at_ms: u64) -> EndedRun<'static> {
+        EndedRun {
+            trigger: invocation.trigger.kind,
+            outcome: self.outcome.fault.as_ref().map_or(SUCCESS, Fault::code),
+            queued_at_ms: invocation.queued_at_ms,
+            ended_at_ms,
+            usage: self.outcome.usage,
+            events: self.emitted.len(),
+        }
     }
 }

@@ -24,6 +24,7 @@ use crate::Error;
 use crate::flow::handle::{Flow, Handle};
 use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, Transaction, Values, execute};
 use crate::keeping::STORED_BYTES;
+use crate::numbers::Refused;
 use crate::ports::{Call, Fault, Reply, RunLimits, SandboxError};
 use crate::records::{Acceptance, Source, Stored, table};
 
@@ -169,8 +170,15 @@ impl Handle {
             has_custom_response: prop.has_custom_response,
             keeps_encoding: prop.keeps_encoding,
         };
-        self.endpoint_rates.take(source.id.as_str(), now_ms).map_err(too_many)?;
-        self.tenant_rates.take(tenant.as_str(), now_ms).map_err(too_many)?;
+        let numbers = &self.platform.numbers;
+        let too_many = |refused: Refused| {
+            move |retry_after_ms| {
+                numbers.refused(refused);
+                too_many(retry_after_ms)
+            }
+        };
+        self.endpoint_rates.take(source.id.as_str(), now_ms).map_err(too_many(Refused::EndpointRate))?;
+        self.tenant_rates.take(tenant.as_str(), now_ms).map_err(too_many(Refused::TenantRate))?;
         let plan = match self.quota.check(&self.platform, &tenant).await {
             Ok(plan) => plan,
             Err(error @ (Error::Quota(_) | Error::NoRoom { .. })) => {

@@ -11,6 +11,7 @@ use super::dead_letters::GivenUp;
 use crate::Error;
 use crate::flow::handle::Flow;
 use crate::flow::work::Completion;
+use crate::numbers::Destination;
 use crate::ports::{OutboundError, Posted, Posting};
 use crate::records::{Delivery, Kept, RecordError, StreamEntry, Webhook, names, table};
 use crate::vault::Context;
@@ -97,6 +98,7 @@ impl Flow {
             Err(error) => error.to_string(),
         };
         let verdict = classify(attempt, attempts_made, self.platform.clock.instant_ms(), random);
+        self.platform.numbers.delivered(Destination::Webhook, verdict);
         let mut operations =
             vec![self.record_attempt(&webhook.record, delivery, (attempts, ms), (&posted, verdict))?];
         match verdict {

@@ -21,6 +21,7 @@ use crate::invoke::{
     Deliveries, Executed, Invocation, Outgoing, Owner, Room, Sender, Target, Transaction, append_record, deliveries,
     execute, missing_deliveries, new_run_id, usage_operations, write_operations,
 };
+use crate::numbers::{EndedRun, SUCCESS};
 use crate::ports::{Call, Fault, Outcome, RunLimits, Thrown, Usage};
 use crate::records::workflow::TRIGGER;
 use crate::records::{Delivery, Event, Metadata, RunRecord, Step, StreamEntry, Workflow, names, table};
@@ -95,6 +96,7 @@ impl Flow {
             }
         }
         self.quota.add(&self.platform, &job.tenant, &run.usage);
+        self.platform.numbers.ran(&run.ended(delivery, &self.platform));
         Ok(Completion::Committed)
     }
 
@@ -316,6 +318,18 @@ impl WorkflowRun {
         let emit_ids: Vec<String> = emitted.map(|planned| planned.event.metadata.emit_id.clone()).collect();
         let outcome = Outcome { usage: self.usage, fault, ..Outcome::default() };
         RunRecord::new(facts, &outcome, emit_ids.into_iter())
+    }
+
+    fn ended(&self, delivery: &Delivery, platform: &Platform) -> EndedRun<'_> {
+        let now_ms = platform.clock.now_ms();
+        EndedRun {
+            trigger: TriggerKind::Event,
+            outcome: self.failure.as_ref().map_or(SUCCESS, |failure| failure.code.as_str()),
+            queued_at_ms: emitted_at_ms(delivery, now_ms),
+            ended_at_ms: now_ms,
+            usage: self.usage,
+            events: self.emits.len(),
+        }
     }
 
     fn has_output(&self) -> bool {

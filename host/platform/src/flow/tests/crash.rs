@@ -115,6 +115,10 @@ impl Work for DyingStore {
         Err(CommitError::Unavailable(Error::Closed))
     }
 
+    async fn load(&self, now_ms: u64) -> Result<store::Load, Error> {
+        self.memory.load(now_ms).await
+    }
+
     fn pulse(&self) -> &Pulse {
         self.memory.pulse()
     }

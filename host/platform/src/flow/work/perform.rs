@@ -7,6 +7,7 @@ use std::sync::Arc;
 use domain::fan_out::DEPTH_MAXIMUM;
 use domain::ids::{EmitId, ListenerId, SourceId};
 use domain::json::Json;
+use domain::retry::Verdict;
 use domain::runs::{Trigger, TriggerKind};
 use domain::users::QuotaError;
 use store::{CommitError, Job, Lease, Lookup, Op, Tenant};
@@ -16,6 +17,7 @@ use crate::flow::admit::{Permit, resets_at_ms, still_accepted};
 use crate::flow::deliver::Report;
 use crate::flow::handle::Flow;
 use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, execute, settle};
+use crate::numbers::Destination;
 use crate::ports::{Call, Progress, RunLimits};
 use crate::records::{self, Acceptance, Delivery, Source, Work, table};
 use crate::watching::{Doing, watch};
@@ -140,13 +142,27 @@ impl Flow {
                 ListenerId::Webhook(id) => {
                     watch(TO_WEBHOOK, Box::pin(self.deliver_to_webhook(job, &delivery, id))).await
                 }
-                ListenerId::Source(id) => watch(TO_SOURCE, Box::pin(self.deliver_to_source(job, &delivery, id))).await,
+                ListenerId::Source(id) => {
+                    let ended = watch(TO_SOURCE, Box::pin(self.deliver_to_source(job, &delivery, id))).await;
+                    self.count_delivery(Destination::Source, ended)
+                }
                 ListenerId::Workflow(id) => {
-                    watch(TO_WORKFLOW, Box::pin(self.deliver_to_workflow(job, &delivery, id))).await
+                    let ended = watch(TO_WORKFLOW, Box::pin(self.deliver_to_workflow(job, &delivery, id))).await;
+                    self.count_delivery(Destination::Workflow, ended)
                 }
             },
             Work::Send(sending) => watch(SEND, Box::pin(self.send(job, &sending))).await,
         }
+    }
+
+    /// A delivery within the host: it was made, failed for a reason of the host's own, or has to wait.
+    fn count_delivery(&self, destination: Destination, ended: Result<Completion, Error>) -> Result<Completion, Error> {
+        match &ended {
+            Ok(Completion::Committed) => self.platform.numbers.delivered(destination, Verdict::Delivered),
+            Ok(Completion::Released { .. }) => {}
+            Err(_) => self.platform.numbers.delivery_failed(destination),
+        }
+        ended
     }
 
     async fn do_chore(&self, job: &Job, chore: &records::Job) -> Result<Completion, Error> {
