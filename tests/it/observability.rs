@@ -1,9 +1,10 @@
-//! What an operator sees of a server: its metrics.
+//! What an operator sees of a server: its metrics and its log.
 
 use std::collections::BTreeSet;
 
 use rig::receiver::Answer;
-use serde_json::json;
+use rig::served::DataFolder;
+use serde_json::{Value, json};
 
 use crate::flow::{EMIT_BODY, World};
 
@@ -46,4 +47,39 @@ async fn a_run_its_commit_and_its_delivery_are_counted_on_both_stores() {
         assert_eq!(series(&scrape).contains("wellspring_redis_request_seconds_count"), is_redis);
         assert!(scrape.ends_with("# EOF\n") && scrape.matches("# EOF").count() == 1);
     }
+}
+
+/// Everything that a server writes on standard error between its start and its end, with a request in between.
+async fn log_of_a_server(options: &[&str]) -> String {
+    let mut place = DataFolder::new();
+    place.options.extend(options.iter().map(|option| (*option).to_owned()));
+    place.environment.push(("RUST_LOG".to_owned(), "info".to_owned()));
+    let served = place.start().await;
+    served.client().get("/healthz").await.unwrap();
+    served.stop_and_listen().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_json_every_line_of_the_log_is_an_object() {
+    let log = log_of_a_server(&["--log-format", "json"]).await;
+
+    let messages: Vec<String> = log
+        .lines()
+        .map(|line| {
+            let line: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            assert!(line["timestamp"].is_string() && line["level"].is_string(), "{line}");
+            line["fields"]["message"].as_str().unwrap_or_default().to_owned()
+        })
+        .collect();
+    for said in ["Wellspring is at http://", "components may reach private networks", "answered", "shutting down"] {
+        assert!(messages.iter().any(|message| message.starts_with(said)), "{said} is not in {messages:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_is_not_read_on_a_terminal_has_no_colour() {
+    let log = log_of_a_server(&[]).await;
+
+    assert!(log.contains("answered"), "{log}");
+    assert!(!log.contains('\u{1b}'), "{log}");
 }

@@ -23,6 +23,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Misuse;
+use crate::logging;
 use crate::settings::{DataSettings, Settings, Tuning};
 use crate::wiring::assembly::{Secrets, lock_folder, make_private_folder, open_platform};
 use crate::wiring::network::NetworkArguments;
@@ -72,6 +73,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         print!("{}", settings.to_toml()?);
         return Ok(ExitCode::SUCCESS);
     }
+    logging::start(settings.log_format);
     let server = open(&arguments.options, &settings, true).await?;
     let stop = server.stop_token();
     server.serve_until(asked_to_stop(stop)).await?;
@@ -92,7 +94,7 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
         .await
         .context("the data folder does not belong to this server: is the encryption key the one it was made with?")?;
     if first_start::has_unfinished_rotation(&platform).await? {
-        eprintln!("warning: a rotation of the encryption key is unfinished\nhint: wellspring rotate-key --resume");
+        logging::warn("a rotation of the encryption key is unfinished\nhint: wellspring rotate-key --resume");
     }
     let flow = flow::Config { grace_ms: settings.accept_after_ms, ..flow::Config::default() };
     let (handle, worker) = Flow::new(platform.clone(), Arc::new(ChoreRunner(platform.clone())), flow);
@@ -136,7 +138,7 @@ pub(crate) async fn asked_to_stop(stop: CancellationToken) -> Result<()> {
         _ = terminate.recv() => {}
         () = stop.cancelled() => {}
     }
-    eprintln!("shutting down; finishing in-flight work");
+    logging::say("shutting down; finishing in-flight work");
     Ok(())
 }
 

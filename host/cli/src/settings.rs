@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::failure::Misuse;
+use crate::logging::LogFormat;
 
 pub(crate) use shares::Shares;
 
@@ -76,6 +77,9 @@ pub(crate) struct Tuning {
     /// [default: none]
     #[arg(long, value_name = "HOW", env = "WELLSPRING_ISOLATE", value_enum, hide_possible_values = true)]
     isolate: Option<Isolate>,
+    /// How the log is written, to standard error: `text`, or `json` for one object on each line [default: text]
+    #[arg(long, value_name = "FORMAT", env = "WELLSPRING_LOG_FORMAT", value_enum, hide_possible_values = true)]
+    log_format: Option<LogFormat>,
     /// How many worker processes tenants are divided among [default: two for each core, at most 16]
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_ISOLATE_GROUPS")]
     isolate_groups: Option<usize>,
@@ -213,6 +217,7 @@ pub(crate) struct Settings {
     pub(crate) accept_after_ms: u64,
     pub(crate) isolate: Isolate,
     pub(crate) isolate_groups: Option<usize>,
+    pub(crate) log_format: LogFormat,
     keep_events: usize,
     keep_logs: usize,
     keep_runs: usize,
@@ -340,6 +345,7 @@ impl Default for Settings {
             accept_after_ms: platform::flow::Config::default().grace_ms,
             isolate: Isolate::None,
             isolate_groups: None,
+            log_format: LogFormat::Text,
             keep_events: limits.events_kept,
             keep_logs: limits.logs_kept,
             keep_runs: limits.runs_kept,
