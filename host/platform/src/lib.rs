@@ -37,6 +37,7 @@ mod programs;
 mod rate;
 mod sealed_props;
 mod shares;
+pub mod spans;
 mod streams;
 
 mod invoke;

@@ -126,7 +126,7 @@ impl Numbers {
         self.events.add(run.events as u64);
     }
 
-    /// One attempt of a delivery.
+    /// One attempt of a delivery; see also `Platform::note_attempt`.
     pub(crate) fn delivered(&self, destination: Destination, verdict: Verdict) {
         let state = match verdict {
             Verdict::Delivered => "delivered",
@@ -229,7 +229,7 @@ fn of_load(Looked { at_ms, load }: Looked) -> Vec<Family> {
 // === impl Destination ===
 
 impl Destination {
-    fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Webhook => "webhook",
             Self::Source => "source",

@@ -9,6 +9,7 @@ mod recordings;
 mod recover;
 mod runs;
 mod schedule;
+mod spans;
 mod transaction;
 mod trigger;
 mod work;

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use domain::fan_out::Cause;
 use domain::ids::{EmitId, EmitterId, RunId};
 use domain::plan::{Context, Plan};
-use domain::trace::TraceId;
+use domain::trace::TraceContext;
 use store::{At, Batch, CommitError, Committed, EntryId, Invalid, Op, Precondition};
 
 use super::dedupe::Dedupe;
@@ -24,6 +24,7 @@ use super::{Invocation, Values};
 use crate::numbers::{EndedRun, SUCCESS};
 use crate::ports::{Call, Fault, Outcome, Write};
 use crate::records::{Event, LogEntry, Source, StreamEntry, names, table};
+use crate::spans::RunSpan;
 use crate::{Error, Platform};
 
 /// Maximum attempts on conflicts about the state for deduplication: each round lets at least one run through.
@@ -76,14 +77,20 @@ pub(crate) async fn settle(
     platform: &Platform,
     invocation: &Invocation<'_>,
     mut executed: Executed,
-    frame: Frame,
+    mut frame: Frame,
 ) -> Result<Ran, Error> {
+    let parent = frame.cause.span_id;
+    if let Some(span_id) = platform.span_id_of_run() {
+        frame.cause.span_id = span_id;
+    }
     loop {
-        let ended_at_ms = platform.clock.now_ms();
+        let executed_us = platform.clock.now_us();
         match commit_outcome(platform, invocation, &mut executed, &frame).await {
             Ok((plan, committed)) => {
                 let ran = Ran::new(executed, plan, committed);
-                platform.numbers.ran(&ran.ended(invocation, ended_at_ms));
+                let (run_id, emitter_id) = (ran.run_id.as_str(), invocation.target.id);
+                let span = RunSpan { cause: frame.cause, parent, run_id, emitter_id, executed_us };
+                platform.note_run(&span, &ran.ended(invocation, executed_us / 1000));
                 return Ok(ran);
             }
             Err(Unsettled::Failed(error)) => {
@@ -315,13 +322,13 @@ impl Frame {
     }
 
     /// The same within a trace that began elsewhere.
-    pub(crate) fn traced(platform: &Platform, trace_id: TraceId) -> Self {
-        Self::new(Cause::outside(platform.config.limits.deliveries_per_trigger, trace_id))
+    pub(crate) fn traced(platform: &Platform, context: TraceContext) -> Self {
+        Self::new(Cause::outside(platform.config.limits.deliveries_per_trigger, context))
     }
 
     /// Of a run that was triggered from outside.
     pub(crate) fn outside(platform: &Platform) -> Self {
-        Self::traced(platform, TraceId::from_random(platform.entropy.bytes()))
+        Self::traced(platform, platform.outside_context())
     }
 }
 

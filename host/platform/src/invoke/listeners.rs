@@ -15,6 +15,7 @@ use store::{Enqueue, EntryRef, Op, Page, Store, Tenant};
 
 use crate::Error;
 use crate::records::{Delivery, Event, RecordError, Stored, Subscription, Work, table};
+use crate::spans::AttemptSpan;
 
 /// Tenants whose subscriptions are held; what is dropped is read again.
 const TENANTS_HELD: usize = 1024;
@@ -100,6 +101,7 @@ pub(crate) fn deliveries<'a>(
             cause: each,
             event: outgoing.event.clone(),
             is_replay: false,
+            attempt: AttemptSpan::default(),
         };
         // A delivery for later must not hold up those that are for now.
         let lane = due_ms.is_none().then(|| delivery.lane());

@@ -146,6 +146,7 @@ fn mortal(stage: &Stage, dies_at: usize, dies_after: bool) -> Platform {
         outbound: world.outbound.clone(),
         clock: world.clock.clone(),
         entropy: world.platform.entropy.clone(),
+        spans: None,
         vault: world.platform.vault.clone(),
         programs: Programs::default(),
         config: world.platform.config.clone(),

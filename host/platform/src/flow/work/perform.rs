@@ -138,29 +138,39 @@ impl Flow {
         match Work::decode(&job.payload)? {
             Work::Accepted { acceptance } => watch(ACCEPTED, Box::pin(self.redo(job, &acceptance))).await,
             Work::Chore(chore) => watch(CHORE, Box::pin(self.do_chore(job, &chore))).await,
-            Work::Deliver(delivery) => match &delivery.listener {
-                ListenerId::Webhook(id) => {
-                    watch(TO_WEBHOOK, Box::pin(self.deliver_to_webhook(job, &delivery, id))).await
-                }
-                ListenerId::Source(id) => {
-                    let ended = watch(TO_SOURCE, Box::pin(self.deliver_to_source(job, &delivery, id))).await;
-                    self.count_delivery(Destination::Source, ended)
-                }
-                ListenerId::Workflow(id) => {
-                    let ended = watch(TO_WORKFLOW, Box::pin(self.deliver_to_workflow(job, &delivery, id))).await;
-                    self.count_delivery(Destination::Workflow, ended)
-                }
-            },
+            Work::Deliver(mut delivery) => {
+                self.platform.begin_attempt(&mut delivery);
+                self.deliver(job, &delivery).await
+            }
             Work::Send(sending) => watch(SEND, Box::pin(self.send(job, &sending))).await,
         }
     }
 
+    async fn deliver(&self, job: &Job, delivery: &Delivery) -> Result<Completion, Error> {
+        match &delivery.listener {
+            ListenerId::Webhook(id) => watch(TO_WEBHOOK, Box::pin(self.deliver_to_webhook(job, delivery, id))).await,
+            ListenerId::Source(id) => {
+                let ended = watch(TO_SOURCE, Box::pin(self.deliver_to_source(job, delivery, id))).await;
+                self.note_delivery(delivery, Destination::Source, ended)
+            }
+            ListenerId::Workflow(id) => {
+                let ended = watch(TO_WORKFLOW, Box::pin(self.deliver_to_workflow(job, delivery, id))).await;
+                self.note_delivery(delivery, Destination::Workflow, ended)
+            }
+        }
+    }
+
     /// A delivery within the host: it was made, failed for a reason of the host's own, or has to wait.
-    fn count_delivery(&self, destination: Destination, ended: Result<Completion, Error>) -> Result<Completion, Error> {
+    fn note_delivery(
+        &self,
+        delivery: &Delivery,
+        destination: Destination,
+        ended: Result<Completion, Error>,
+    ) -> Result<Completion, Error> {
         match &ended {
-            Ok(Completion::Committed) => self.platform.numbers.delivered(destination, Verdict::Delivered),
+            Ok(Completion::Committed) => self.platform.note_attempt(delivery, destination, Some(Verdict::Delivered)),
             Ok(Completion::Released { .. }) => {}
-            Err(_) => self.platform.numbers.delivery_failed(destination),
+            Err(_) => self.platform.note_attempt(delivery, destination, None),
         }
         ended
     }
@@ -187,7 +197,7 @@ impl Flow {
         let Some(source) = self.source(&job.tenant, &acceptance.source).await? else {
             return self.acknowledge(job, vec![removal]).await;
         };
-        let mut frame = Frame::traced(&self.platform, acceptance.trace_id);
+        let mut frame = Frame::traced(&self.platform, acceptance.context());
         frame.preconditions.push(still_accepted(&acceptance));
         let run = QueuedRun {
             tenant: &job.tenant,
