@@ -158,6 +158,7 @@ macro_rules! contract {
             jobs::a_retry_keeps_or_leaves_its_lane,
             jobs::a_tenant_is_given_no_more_than_its_share,
             jobs::a_queue_is_filled_to_its_bound_and_not_beyond,
+            jobs::a_tenant_without_a_share_is_not_waited_for,
             jobs::the_load_tells_what_waits_and_since_when,
             jobs::tenants_take_turns,
             jobs::a_job_knows_the_entry_of_its_batch,

@@ -249,6 +249,20 @@ pub(crate) async fn a_backlog_in_one_partition_does_not_hold_up_the_others(world
     assert!(seen.contains(&"far".to_owned()), "{seen:?}");
 }
 
+pub(crate) async fn a_tenant_without_a_share_is_not_waited_for(world: World) {
+    world.commit(vec![job(None, 10, "a")]).await;
+    let [lease] = leases(&world.lease(10, 1).await).try_into().unwrap();
+    let full = || Shares { each: 1, under_way: HashMap::from([(world.tenant.clone(), 1)]) };
+    // The lease has run out, and it is the tenant's turn, which has no share for it.
+    assert!(world.lease_shares(110, 9, full()).await.items.is_empty());
+    world.store.extend(&world.tenant, &lease.into(), 200).await.unwrap();
+
+    let leased = world.lease_shares(120, 9, full()).await;
+
+    assert_eq!((leased.items.len(), leased.next_due_ms), (0, None), "the end of its work tells when to ask again");
+    assert_eq!(payloads(&world.lease(200, 9).await), ["a"]);
+}
+
 pub(crate) async fn the_load_tells_what_waits_and_since_when(world: World) {
     assert_eq!((world.load(50).await, world.load(0).await), (Load::default(), Load::default()), "nothing waits");
     let timer = |timer: &str, due_ms| Op::SetTimer { timer: timer.into(), due_ms, schedule: text("") };
