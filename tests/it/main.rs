@@ -26,6 +26,7 @@ mod isolated;
 mod isolation;
 mod limits;
 mod loading;
+mod observability;
 mod operator;
 mod oracle;
 mod packages;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStderr, Command};
+use tokio::task::JoinHandle;
 
 use crate::client::Client;
 
@@ -26,6 +27,7 @@ pub struct DataFolder {
     /// `127.0.0.1:0` unless the port must be the same after a restart.
     pub listen: String,
     pub options: Vec<String>,
+    pub environment: Vec<(String, String)>,
 }
 
 /// A running server. Dropping it kills it.
@@ -33,6 +35,7 @@ pub struct Served {
     child: Child,
     pub url: String,
     said: Arc<Mutex<Vec<String>>>,
+    listening: JoinHandle<()>,
 }
 
 /// The server's binary: what `WELLSPRING_BIN` names, or what `cargo build --workspace --bins` made. Tests do not compile.
@@ -78,7 +81,7 @@ impl DataFolder {
             std::fs::copy(binary(), &own).unwrap();
         }
         let options = vec!["--dangerous-allow-private-networks".to_owned()];
-        Self { folder, binary: own, store: None, listen: "127.0.0.1:0".to_owned(), options }
+        Self { folder, binary: own, store: None, listen: "127.0.0.1:0".to_owned(), options, environment: Vec::new() }
     }
 
     pub fn in_store(store: Option<String>) -> Self {
@@ -105,6 +108,7 @@ impl DataFolder {
             command.arg("--store").arg(store);
         }
         command.args(options).env("WELLSPRING_API_KEY", KEY).current_dir(self.folder.path());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         command.spawn().expect("the server starts")
     }
@@ -129,7 +133,9 @@ impl DataFolder {
         let mut said = Vec::new();
         let listening = async {
             while let Ok(Some(line)) = lines.next_line().await {
-                let url = line.strip_prefix("Wellspring is at ").map(str::to_owned);
+                // Alone on its line, or in a line of JSON.
+                let url =
+                    line.split_once("Wellspring is at ").map(|(_, url)| url.split('"').next().unwrap().to_owned());
                 said.push(line);
                 if url.is_some() {
                     return url;
@@ -140,8 +146,8 @@ impl DataFolder {
         let url = tokio::time::timeout(START, listening).await.ok().flatten();
         let url = url.unwrap_or_else(|| panic!("the server did not start:\n{}", said.join("\n")));
         let said = Arc::new(Mutex::new(said));
-        tokio::spawn(listen(lines, said.clone()));
-        Served { child, url, said }
+        let listening = tokio::spawn(listen(lines, said.clone()));
+        Served { child, url, said, listening }
     }
 }
 
@@ -185,6 +191,17 @@ impl Served {
 
     /// Asks it to stop and waits until it has drained.
     pub async fn stop(mut self) -> ExitStatus {
+        self.end().await
+    }
+
+    /// The same, and everything that it has said.
+    pub async fn stop_and_listen(mut self) -> String {
+        self.end().await;
+        (&mut self.listening).await.expect("listening does not fail");
+        self.said()
+    }
+
+    async fn end(&mut self) -> ExitStatus {
         let id = self.child.id().expect("it runs").to_string();
         let asked = Command::new("kill").args(["-TERM", &id]).status().await.expect("kill runs");
         assert!(asked.success(), "the server cannot be asked to stop");

@@ -6,8 +6,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use metrics::Family;
 use tokio::sync::oneshot;
 
+use crate::load::{Load, Refused};
 use crate::{Full, Scope, Share};
 
 /// Cheap to clone.
@@ -37,6 +39,7 @@ struct State {
     tenants: HashMap<Arc<str>, TenantState>,
     /// Tenants that wait, in the order of their turns.
     turns: VecDeque<Arc<str>>,
+    refused: Refused,
 }
 
 /// One tenant.
@@ -50,14 +53,19 @@ struct TenantState {
 
 impl Gate {
     pub fn new(what: &'static str, bounds: Bounds) -> Self {
-        let state = State { bounds, running: 0, waiting: 0, tenants: HashMap::new(), turns: VecDeque::new() };
+        let (tenants, turns, refused) = (HashMap::new(), VecDeque::new(), Refused::default());
+        let state = State { bounds, running: 0, waiting: 0, tenants, turns, refused };
         Self { what, state: Arc::new(Mutex::new(state)) }
     }
 
     /// Waits for a permit. Cancel-safe: a permit granted to a cancelled caller goes to the next.
     pub async fn enter(&self, tenant: &str) -> Result<Permit, Full> {
         let full = |scope| Full { what: self.what, scope };
-        let entry = self.lock().enter(self, tenant).map_err(full)?;
+        let entry = {
+            let mut state = self.lock();
+            state.enter(self, tenant).inspect_err(|scope| state.refused.add(*scope))
+        };
+        let entry = entry.map_err(full)?;
         match entry {
             Entry::Admitted(permit) => Ok(permit),
             Entry::Waiting(granted) => granted.await.map_err(|_| full(Scope::Host)),
@@ -105,6 +113,15 @@ impl Gate {
         let tenant = state.tenants.get(tenant);
         state.running < places.total
             && tenant.is_none_or(|tenant| tenant.running < places.per_tenant && tenant.waiting.is_empty())
+    }
+
+    /// How many are in, how many wait and how many were refused.
+    pub fn families(&self) -> Vec<Family> {
+        let state = self.lock();
+        let (used, limit) = (state.running, state.bounds.places.total);
+        let load = Load { what: self.what, used, limit, waiting: Some(state.waiting), refused: state.refused };
+        drop(state);
+        load.families()
     }
 
     /// How many are in, and how many wait.

@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 
 mod gate;
+mod load;
 mod pool;
 mod share;
 

@@ -3,6 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use metrics::Family;
+
+use crate::load::{Load, Refused};
 use crate::{Full, Scope, Share};
 
 /// Cheap to clone.
@@ -28,6 +31,7 @@ struct Inner {
 struct Used {
     total: u64,
     by_tenant: HashMap<Arc<str>, u64>,
+    refused: Refused,
 }
 
 // === impl Pool ===
@@ -40,6 +44,15 @@ impl Pool {
     pub fn take(&self, tenant: &str, amount: u64) -> Result<Taken, Full> {
         let tenant = self.inner.take(tenant, amount)?;
         Ok(Taken { pool: self.inner.clone(), tenant, amount })
+    }
+
+    /// How much is taken and how often there was not enough.
+    pub fn families(&self) -> Vec<Family> {
+        let Inner { what, share, .. } = *self.inner;
+        let used = self.inner.lock();
+        let load = Load { what, used: used.total, limit: share.total, waiting: None, refused: used.refused };
+        drop(used);
+        load.families()
     }
 
     /// How much is taken, by all tenants.
@@ -74,16 +87,18 @@ impl Drop for Taken {
 
 impl Inner {
     fn take(&self, tenant: &str, amount: u64) -> Result<Arc<str>, Full> {
-        let full = |scope| Err(Full { what: self.what, scope });
         let mut used = self.lock();
         let entry = used.by_tenant.get_key_value(tenant).map(|(name, held)| (name.clone(), *held));
         let (name, held) = entry.unwrap_or_else(|| (tenant.into(), 0));
         let (held, total) = (held.saturating_add(amount), used.total.saturating_add(amount));
-        if held > self.share.per_tenant {
-            return full(Scope::Tenant);
-        }
-        if total > self.share.total {
-            return full(Scope::Host);
+        let short_of = match (held > self.share.per_tenant, total > self.share.total) {
+            (true, _) => Some(Scope::Tenant),
+            (false, true) => Some(Scope::Host),
+            (false, false) => None,
+        };
+        if let Some(scope) = short_of {
+            used.refused.add(scope);
+            return Err(Full { what: self.what, scope });
         }
         used.total = total;
         used.by_tenant.insert(name.clone(), held);
@@ -149,6 +164,27 @@ mod tests {
         assert_eq!((held.amount(), pool.used()), (4, 4));
         drop(held);
         assert_eq!(pool.used(), 0);
+    }
+
+    #[test]
+    fn what_is_taken_and_what_was_refused_is_shown() {
+        let pool = Pool::new(PLACES, Share::new(5, 4));
+        let _held = [pool.take("a", 4).unwrap(), pool.take("b", 1).unwrap()];
+        let _refused = [pool.take("a", 1).err(), pool.take("b", 1).err(), pool.take("c", 1).err()];
+
+        let families = pool.families();
+
+        let shown = |name: &str| {
+            let family = families.iter().find(|family| family.name == name);
+            family.unwrap().samples.iter().map(|sample| sample.value.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(shown("wellspring_share_used"), [5_u64.into()]);
+        assert_eq!(shown("wellspring_share_limit"), [5_u64.into()]);
+        assert_eq!(
+            shown("wellspring_refusals"),
+            [2_u64.into(), 1_u64.into()],
+            "by the host, and by the tenant's share"
+        );
     }
 
     proptest! {

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Misuse;
-use crate::serve;
+use crate::{logging, serve};
 
 use deploys::Deploys;
 use following::Following;
@@ -38,6 +38,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let props = parse_props(&arguments.props)?;
     let settings = arguments.server.settings()?;
     let path = arguments.path.canonicalize().with_context(|| format!("cannot read {}", arguments.path.display()))?;
+    logging::start(settings.log_format);
     let server = serve::open(&arguments.server, &settings, false).await?;
     let key = key::of_developer(&server.platform, &settings.data).await?;
     // Here, not at the public address: that may lead through a proxy which is not there yet.

@@ -5,6 +5,8 @@
 
 use std::process::ExitCode;
 
+use crate::logging;
+
 /// What was asked for cannot be meant.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:#}")]
@@ -24,7 +26,7 @@ pub(crate) fn tell(error: anyhow::Error) -> ExitCode {
         Ok(error) => return remote::finish(Err(error), false),
         Err(error) => error,
     };
-    eprintln!("error: {error:#}");
+    logging::fail(&format!("{error:#}"));
     let is_misuse = error.chain().any(|cause| cause.is::<Misuse>());
     ExitCode::from(if is_misuse { 2 } else { 1 })
 }

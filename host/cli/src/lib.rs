@@ -9,6 +9,7 @@ mod doctor;
 mod failure;
 mod local_props;
 mod local_services;
+mod logging;
 mod operator;
 mod run_once;
 mod serve;
@@ -18,6 +19,8 @@ mod wiring;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+
+use logging::LogFormat;
 
 pub use local_services::LocalServices;
 pub use run_once::default_cache;
@@ -69,7 +72,10 @@ pub fn main() -> ExitCode {
     if let Command::SandboxWorker(arguments) = &arguments.command {
         return wiring::isolation::run(arguments);
     }
-    start_logging();
+    // A server decides about its log with its settings.
+    if !matches!(arguments.command, Command::Serve(_) | Command::Dev(_)) {
+        logging::start(LogFormat::Text);
+    }
     let runtime = match runtime() {
         Ok(runtime) => runtime,
         Err(error) => return failure::tell(anyhow::Error::from(error).context("the runtime did not start")),
@@ -103,15 +109,6 @@ pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
         .event_interval(TURNS_BEFORE_NEW_INPUT)
         .enable_all()
         .build()
-}
-
-/// To standard error; `RUST_LOG` says how much.
-fn start_logging() {
-    // The commands themselves say which dangerous options were given; the way to the registry would only repeat it.
-    const QUIET: &str = "warn,outbound::client=error";
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(QUIET));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `wellspring serve`: the whole platform in one process.
 
 mod banner;
+mod process;
 mod socket;
 
 use std::net::Ipv4Addr;
@@ -13,6 +14,7 @@ use platform::flow::{self, Flow, Worker};
 use platform::manage::chores::ChoreRunner;
 use platform::manage::first_start;
 use platform::manage::keys::run_record_uses;
+use platform::ports::Spans;
 use platform::{Platform, Secret};
 use server::front;
 use server::ingress::{self, Ingress, TrustedProxy};
@@ -22,8 +24,10 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Misuse;
+use crate::logging;
 use crate::settings::{DataSettings, Settings, Tuning};
 use crate::wiring::assembly::{Secrets, lock_folder, make_private_folder, open_platform};
+use crate::wiring::exporting::{self, Exporter};
 use crate::wiring::network::NetworkArguments;
 
 pub(crate) use socket::socket_of;
@@ -60,6 +64,7 @@ pub(crate) struct Server {
     socket: Option<(UnixListener, PathBuf)>,
     app: Arc<App>,
     worker: Worker,
+    exporter: Option<Exporter>,
     stop: CancellationToken,
     /// Held until the server has ended.
     _folder_lock: std::fs::File,
@@ -71,6 +76,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         print!("{}", settings.to_toml()?);
         return Ok(ExitCode::SUCCESS);
     }
+    logging::start(settings.log_format);
     let server = open(&arguments.options, &settings, true).await?;
     let stop = server.stop_token();
     server.serve_until(asked_to_stop(stop)).await?;
@@ -85,13 +91,15 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let folder_lock = lock_folder(&settings.data)?;
     let listener = listen(settings).await?;
     let url = settings.public_url.clone().unwrap_or(format!("http://{}", listener.local_addr()?));
-    let (platform, sandbox) = open_platform(settings, &options.secrets, &options.network, &url).await?;
+    let (recording, exporter) = settings.otlp_endpoint.as_deref().map(exporting::open).transpose()?.unzip();
+    let spans = recording.clone().map(|recording| recording as Arc<dyn Spans>);
+    let (platform, sandbox) = open_platform(settings, &options.secrets, &options.network, (&url, spans)).await?;
     let chosen_key = options.api_key.clone().map(Secret::new);
     let started = first_start::start(&platform, chosen_key.as_ref())
         .await
         .context("the data folder does not belong to this server: is the encryption key the one it was made with?")?;
     if first_start::has_unfinished_rotation(&platform).await? {
-        eprintln!("warning: a rotation of the encryption key is unfinished\nhint: wellspring rotate-key --resume");
+        logging::warn("a rotation of the encryption key is unfinished\nhint: wellspring rotate-key --resume");
     }
     let flow = flow::Config { grace_ms: settings.accept_after_ms, ..flow::Config::default() };
     let (handle, worker) = Flow::new(platform.clone(), Arc::new(ChoreRunner(platform.clone())), flow);
@@ -99,27 +107,26 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let ingress =
         ingress::Config { wildcard_domain, trusted_proxies: trusted_proxies.clone(), ..ingress::Config::default() };
     let stop = CancellationToken::new();
-    let streams = Streams::new(
+    let streams = Arc::new(Streams::new(
         platform.clone(),
         stream::Config { streams: settings.share.get("streams"), ..stream::Config::default() },
         stop.clone(),
-    );
+    ));
     let metrics = Arc::<Metrics>::default();
-    if sandbox.report().is_some() {
-        let help = "Worker processes that ended when they should not have; each is started again for its next run";
-        metrics.show("wellspring_worker_restarts", help, move || sandbox.worker_failures());
-    }
+    let (of_flow, of_streams) = (handle.clone(), streams.clone());
+    metrics.show(move || [of_flow.families(), of_streams.families(), sandbox.families(), process::families()].concat());
+    metrics.show(move || recording.as_ref().map(|recording| recording.families()).unwrap_or_default());
     server::watchdog::start(metrics.clone()).context("the watchdog did not start")?;
     let app = App::new(server::Parts {
         platform: platform.clone(),
-        plugins: vec![Arc::new(streams), Arc::new(Ingress::new(platform.clone(), handle, ingress))],
+        plugins: vec![streams, Arc::new(Ingress::new(platform.clone(), handle, ingress))],
         metrics: metrics.clone(),
         limits: ApiLimits::default(),
         trusted_proxies,
     });
     let socket = socket::open(&settings.data).await;
     banner::print(&url, &started, options.api_key.is_some(), shows_example);
-    Ok(Server { platform, listener, socket, app, worker, stop, _folder_lock: folder_lock })
+    Ok(Server { platform, listener, socket, app, worker, exporter, stop, _folder_lock: folder_lock })
 }
 
 async fn listen(settings: &Settings) -> Result<TcpListener> {
@@ -137,7 +144,7 @@ pub(crate) async fn asked_to_stop(stop: CancellationToken) -> Result<()> {
         _ = terminate.recv() => {}
         () = stop.cancelled() => {}
     }
-    eprintln!("shutting down; finishing in-flight work");
+    logging::say("shutting down; finishing in-flight work");
     Ok(())
 }
 
@@ -168,8 +175,9 @@ impl Server {
     /// Stops when `end` comes: first the front, so that nothing new comes in, then the worker.
     #[expect(clippy::disallowed_methods, reason = "awaited by `stop`, in the order of a shutdown")]
     pub(crate) async fn serve_until(self, end: impl Future<Output = Result<()>>) -> Result<()> {
-        let Self { platform, listener, socket, app, worker, stop, _folder_lock } = self;
-        let work_stop = CancellationToken::new();
+        let Self { platform, listener, socket, app, worker, exporter, stop, _folder_lock } = self;
+        let (work_stop, export_stop) = (CancellationToken::new(), CancellationToken::new());
+        let exporting = exporter.map(|exporter| tokio::spawn(exporter.run(export_stop.clone())));
         let working = tokio::spawn(worker.run(work_stop.clone()));
         let recording = tokio::spawn(run_record_uses(platform, work_stop.clone()));
         let ended = async {
@@ -188,6 +196,11 @@ impl Server {
         work_stop.cancel();
         working.await.context("the worker ended with a panic")?;
         recording.await.context("recording the uses of keys ended with a panic")?;
+        // Last, because all that went before may have made spans.
+        export_stop.cancel();
+        if let Some(exporting) = exporting {
+            exporting.await.context("the export of traces ended with a panic")?;
+        }
         served.context("the server stopped")?;
         ended
     }

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::failure::Misuse;
+use crate::logging::LogFormat;
 
 pub(crate) use shares::Shares;
 
@@ -79,6 +80,12 @@ pub(crate) struct Tuning {
     /// How many worker processes tenants are divided among [default: two for each core, at most 16]
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_ISOLATE_GROUPS")]
     isolate_groups: Option<usize>,
+    /// How the log is written, to standard error: `text`, or `json` for one object on each line [default: text]
+    #[arg(long, value_name = "FORMAT", env = "WELLSPRING_LOG_FORMAT", value_enum, hide_possible_values = true)]
+    log_format: Option<LogFormat>,
+    /// Send traces to this OpenTelemetry collector, as OTLP over HTTP: `http://host:4318`. Without it there are none
+    #[arg(long, value_name = "URL", env = "WELLSPRING_OTLP_ENDPOINT", hide_env_values = true)]
+    otlp_endpoint: Option<String>,
     /// What tenants share, and what one of them may have of it, such as `runs=512/64`. Repeatable, or separated by commas
     #[arg(
         long_help = shares::help(), long, value_name = "NAME=TOTAL/PER_TENANT", env = "WELLSPRING_SHARE", value_delimiter = ',', value_parser = shares::parse, help_heading = LIMITS)]
@@ -213,6 +220,8 @@ pub(crate) struct Settings {
     pub(crate) accept_after_ms: u64,
     pub(crate) isolate: Isolate,
     pub(crate) isolate_groups: Option<usize>,
+    pub(crate) log_format: LogFormat,
+    pub(crate) otlp_endpoint: Option<String>,
     keep_events: usize,
     keep_logs: usize,
     keep_runs: usize,
@@ -317,7 +326,11 @@ impl Settings {
 
     /// As a file that says the same, with a password in an address left out.
     pub(crate) fn to_toml(&self) -> Result<String> {
-        let shown = Self { store: self.store.as_deref().map(without_password), ..self.clone() };
+        let shown = Self {
+            store: self.store.as_deref().map(without_password),
+            otlp_endpoint: self.otlp_endpoint.as_deref().map(without_password),
+            ..self.clone()
+        };
         Ok(toml::to_string(&shown)?)
     }
 }
@@ -340,6 +353,8 @@ impl Default for Settings {
             accept_after_ms: platform::flow::Config::default().grace_ms,
             isolate: Isolate::None,
             isolate_groups: None,
+            log_format: LogFormat::Text,
+            otlp_endpoint: None,
             keep_events: limits.events_kept,
             keep_logs: limits.logs_kept,
             keep_runs: limits.runs_kept,

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::trace::TraceId;
+use crate::trace::{SpanId, TraceContext, TraceId};
 
 /// Sources and workflows that run each other; a chain this long is a loop.
 pub const DEPTH_MAXIMUM: u32 = 16;
@@ -21,6 +21,9 @@ pub struct Cause {
     /// Of the trigger that all this goes back to.
     #[serde(default, skip_serializing_if = "TraceId::is_none")]
     pub trace_id: TraceId,
+    /// The step of the trace that caused this directly, when steps are recorded.
+    #[serde(default, skip_serializing_if = "SpanId::is_none")]
+    pub span_id: SpanId,
 }
 
 /// The deliveries of one run.
@@ -36,8 +39,12 @@ pub struct Split {
 
 impl Cause {
     /// A trigger from outside.
-    pub fn outside(budget: usize, trace_id: TraceId) -> Self {
-        Self { depth: 0, budget: u32::try_from(budget).unwrap_or(u32::MAX), trace_id }
+    pub fn outside(budget: usize, TraceContext { trace_id, span_id }: TraceContext) -> Self {
+        Self { depth: 0, budget: u32::try_from(budget).unwrap_or(u32::MAX), trace_id, span_id }
+    }
+
+    pub fn context(self) -> TraceContext {
+        TraceContext { trace_id: self.trace_id, span_id: self.span_id }
     }
 
     pub fn is_loop(self) -> bool {
@@ -71,7 +78,7 @@ mod tests {
     use super::*;
 
     fn cause(budget: u32) -> Cause {
-        Cause { depth: 3, budget, trace_id: TraceId::default() }
+        Cause { depth: 3, ..Cause::outside(budget as usize, TraceContext::default()) }
     }
 
     #[test]
@@ -86,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_chain_ends_by_its_depth_and_not_by_its_budget() {
-        let mut cause = Cause::outside(100_000, TraceId::default());
+        let mut cause = Cause::outside(100_000, TraceContext::default());
         let mut runs = 0;
         while !cause.is_loop() {
             cause = cause.split(1).each.deeper();
@@ -100,7 +107,7 @@ mod tests {
     fn deliveries_of_an_older_version_are_read() {
         let read: Cause = serde_json::from_str(r#"{"depth": 2}"#).unwrap();
 
-        assert_eq!(read, Cause { depth: 2, budget: 1000, trace_id: TraceId::default() });
+        assert_eq!(read, Cause { depth: 2, ..Cause::outside(1000, TraceContext::default()) });
     }
 
     /// All deliveries that come of a cause when each run makes as many as `wanted` says.
@@ -116,7 +123,7 @@ mod tests {
             budget in 0_usize..1_000_000,
             wanted in proptest::collection::vec(0_usize..2000, 0..16),
         ) {
-            prop_assert!(total(Cause::outside(budget, TraceId::default()), &wanted) <= budget);
+            prop_assert!(total(Cause::outside(budget, TraceContext::default()), &wanted) <= budget);
         }
     }
 }

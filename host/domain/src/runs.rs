@@ -249,6 +249,26 @@ impl Recording {
     }
 }
 
+// === impl TriggerKind ===
+
+impl TriggerKind {
+    pub const ALL: [Self; 7] =
+        [Self::Http, Self::Timer, Self::Event, Self::Manual, Self::Hook, Self::Options, Self::Retry];
+
+    /// As it is written in records, and in labels of metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Timer => "timer",
+            Self::Event => "event",
+            Self::Manual => "manual",
+            Self::Hook => "hook",
+            Self::Options => "options",
+            Self::Retry => "retry",
+        }
+    }
+}
+
 // === impl Trigger ===
 
 impl Trigger {

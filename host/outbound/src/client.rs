@@ -17,6 +17,7 @@ use hyper_util::{
     rt::TokioTimer,
 };
 use lru::LruCache;
+use metrics::Family;
 use tokio::time::timeout_at;
 use url::{Position, Url};
 
@@ -101,6 +102,11 @@ impl Outbound {
     #[must_use]
     pub fn of_tenant(&self, tenant: &str) -> Self {
         Self { inner: self.inner.clone(), tenant: tenant.into() }
+    }
+
+    /// Connections and look-ups of all tenants.
+    pub fn families(&self) -> Vec<Family> {
+        self.inner.egress.families()
     }
 
     /// Resolves when the headers of the answer are there. Dropping the future, or later the body,

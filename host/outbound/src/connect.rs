@@ -17,6 +17,7 @@ use admission::{Bounds, Full, Gate, Permit, Scope, Share};
 use async_trait::async_trait;
 use http::{Uri, uri::Scheme};
 use hyper_util::rt::TokioIo;
+use metrics::Family;
 use rustls::ClientConfig;
 use tokio::{
     net::TcpStream,
@@ -148,6 +149,10 @@ impl Egress {
             dial,
             tls: tls::client_config(&config.extra_roots)?,
         }))
+    }
+
+    pub(crate) fn families(&self) -> Vec<Family> {
+        [self.connections.families(), self.lookups.families()].concat()
     }
 
     /// Whose bound a tenant waits for.

@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use admission::{Full, Scope};
 use store::{At, Batch, CommitError, Committed, Precondition, Tenant};
 
+use crate::numbers::Refused;
 use crate::records::names;
 use crate::{Error, Platform};
 
@@ -73,11 +74,16 @@ impl Platform {
         }
         let is_fresh = |measured: Measured| now_ms.saturating_sub(measured.at_ms) < MEASURED_EVERY_MS;
         if stored.measured.is_some_and(is_fresh) {
+            self.numbers.refused(Refused::StoredBytes);
             return Err(Error::NoRoom { limit_bytes });
         }
         let bytes = self.store.stored_bytes(tenant).await?;
         self.keeping().measured(tenant, Measured { bytes, at_ms: now_ms });
-        if bytes < limit_bytes { Ok(()) } else { Err(Error::NoRoom { limit_bytes }) }
+        if bytes < limit_bytes {
+            return Ok(());
+        }
+        self.numbers.refused(Refused::StoredBytes);
+        Err(Error::NoRoom { limit_bytes })
     }
 
     /// What must hold when jobs are added to a tenant's queue.
@@ -104,6 +110,7 @@ impl Platform {
     pub(crate) fn check_queue(&self, tenant: &Tenant) -> Result<(), Full> {
         let full_until_ms = self.keeping().full_queues().get(tenant).copied();
         if full_until_ms.is_some_and(|until_ms| self.clock.now_ms() < until_ms) {
+            self.numbers.refused(Refused::QueuedJobs);
             return Err(queue_is_full());
         }
         Ok(())
@@ -111,6 +118,7 @@ impl Platform {
 
     /// The queue of a tenant had no room for a batch.
     pub(crate) fn note_full_queue(&self, tenant: &Tenant) {
+        self.numbers.refused(Refused::QueuedJobs);
         let mut full = self.keeping().full_queues();
         let now_ms = self.clock.now_ms();
         if full.len() >= TENANTS_HELD {

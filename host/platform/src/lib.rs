@@ -31,11 +31,13 @@ mod effects;
 mod error;
 mod keeping;
 mod key_uses;
+mod numbers;
 mod platform;
 mod programs;
 mod rate;
 mod sealed_props;
 mod shares;
+pub mod spans;
 mod streams;
 
 mod invoke;

@@ -12,7 +12,8 @@ use crate::invoke::{Channels, KeyQueues, Listeners};
 use crate::keeping::Keeping;
 use crate::key_uses::KeyUses;
 use crate::manage::audit::{AuditLimits, Refusals};
-use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox};
+use crate::numbers::Numbers;
+use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox, Spans};
 use crate::programs::Programs;
 use crate::shares::{Pools, Shares};
 use crate::vault::Vault;
@@ -29,9 +30,11 @@ pub struct Core {
     pub(crate) outbound: Arc<dyn Outbound>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) spans: Option<Arc<dyn Spans>>,
     pub(crate) vault: Vault,
     pub(crate) programs: Programs,
     pub(crate) config: Config,
+    pub(crate) numbers: Numbers,
     key_queues: Arc<KeyQueues>,
     channels: Channels,
     listeners: Listeners,
@@ -49,6 +52,8 @@ pub struct Parts {
     pub outbound: Arc<dyn Outbound>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
+    /// Where spans go, when they are exported.
+    pub spans: Option<Arc<dyn Spans>>,
     pub vault: Vault,
     pub programs: Programs,
     pub config: Config,
@@ -77,7 +82,7 @@ pub struct Config {
 
 impl Platform {
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, sandbox, linker, outbound, clock, entropy, vault, programs, config } = parts;
+        let Parts { store, sandbox, linker, outbound, clock, entropy, spans, vault, programs, config } = parts;
         Self(Arc::new(Core {
             pools: Pools::new(&config.shares),
             key_queues: Arc::default(),
@@ -86,12 +91,14 @@ impl Platform {
             key_uses: KeyUses::default(),
             refusals: Refusals::default(),
             keeping: Keeping::default(),
+            numbers: Numbers::default(),
             store,
             sandbox,
             linker,
             outbound,
             clock,
             entropy,
+            spans,
             vault,
             programs,
             config,

@@ -10,6 +10,7 @@ mod program;
 pub mod progress;
 mod sandbox;
 mod services;
+mod spans;
 mod time;
 
 pub use chores::{Chores, Progress};
@@ -21,4 +22,5 @@ pub use sandbox::{
     Call, Load, LoadFailure, Loaded, Priority, Replay, ReplayMode, RunLimits, Sandbox, SandboxError, Task,
 };
 pub use services::{Reply, RunServices, ServiceError};
+pub use spans::{Attribute, Span, SpanKind, Spans};
 pub use time::{Clock, Entropy, SystemClock, SystemEntropy};

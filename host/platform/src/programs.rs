@@ -5,6 +5,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use metrics::{CacheUse, Family, of_caches};
 use store::{Lookup, Store, Tenant};
 
 use crate::Error;
@@ -15,6 +16,7 @@ use crate::records::{Source, names, table};
 pub struct Programs {
     held: Mutex<ProgramCache>,
     limit_bytes: usize,
+    uses: CacheUse,
 }
 
 #[derive(Default)]
@@ -36,7 +38,7 @@ impl Default for Programs {
 
 impl Programs {
     pub fn with_limit(limit_bytes: usize) -> Self {
-        Self { held: Mutex::default(), limit_bytes }
+        Self { held: Mutex::default(), limit_bytes, uses: CacheUse::default() }
     }
 
     pub async fn of_source(&self, store: &dyn Store, tenant: &Tenant, source: &Source) -> Result<Arc<Program>, Error> {
@@ -50,8 +52,10 @@ impl Programs {
         origin: Origin,
         digest: &str,
     ) -> Result<Arc<Program>, Error> {
-        if let Some(program) = self.lock().by_digest.get(digest) {
-            return Ok(program.clone());
+        let held = self.lock().by_digest.get(digest).cloned();
+        self.uses.note(held.is_some());
+        if let Some(program) = held {
+            return Ok(program);
         }
         let owner = match origin {
             Origin::Own => tenant.clone(),
@@ -63,6 +67,14 @@ impl Programs {
         let program = Arc::new(found.record);
         self.lock().hold(digest, &program, self.limit_bytes);
         Ok(program)
+    }
+
+    pub(crate) fn families(&self) -> Vec<Family> {
+        let (entries, bytes) = {
+            let held = self.lock();
+            (held.order.len() as u64, held.size_bytes as u64)
+        };
+        of_caches("programs", &self.uses, (Some(entries), Some(bytes)))
     }
 
     fn lock(&self) -> MutexGuard<'_, ProgramCache> {

@@ -3,6 +3,7 @@
 //! Further bounds of what a tenant keeps (sources, events, state) are in [`Config`](crate::Config) and its limits.
 
 use admission::{Bounds, Full, Gate, Pool, Share, Taken};
+use metrics::Family;
 
 /// What a request takes of the memory for requests before its body: its connection, its head and its task.
 const REQUEST_BYTES: u64 = 16 << 10;
@@ -73,6 +74,10 @@ impl Pools {
     /// The memory of one request, which grows with its body.
     pub fn request_bytes(&self, tenant: &str) -> Result<Taken, Full> {
         self.request_bytes.take(tenant, REQUEST_BYTES)
+    }
+
+    pub(crate) fn families(&self) -> Vec<Family> {
+        [self.requests.families(), self.request_bytes.families(), self.deploys.families()].concat()
     }
 
     pub(crate) fn deploys(&self) -> &Gate {

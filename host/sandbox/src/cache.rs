@@ -136,6 +136,11 @@ impl Cache {
         }
     }
 
+    /// How many images there are on disk, and what they take.
+    pub(crate) fn images_used(&self) -> (u64, u64) {
+        self.disk_quota.used()
+    }
+
     /// A whole file.
     fn open(&self, path: &Path) -> Option<File> {
         let mut file = File::open(path).ok()?;

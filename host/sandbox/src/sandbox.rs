@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use admission::{Bounds, Full, Gate, Share};
 use lru::LruCache;
+use metrics::Family;
 
 use crate::cache::{Cache, Draft, IMAGES, Owner};
 use crate::compile::Compiler;
@@ -253,6 +254,21 @@ impl Sandbox {
         let mut started = Started::new(&self.inner.engine, &image.snapshot, run)?;
         let result = started.call(INVOKE, Some(task.call)).await?;
         Ok(started.take_outcome(result))
+    }
+
+    /// What the sandbox can tell of itself: its runs, its images on disk, and worker processes that were started again.
+    pub fn families(&self) -> Vec<Family> {
+        let mut families = self.inner.gate.families();
+        let (count, bytes) = self.inner.cache.images_used();
+        let images = [("cache", "images")];
+        families.push(Family::gauge("wellspring_cache_entries", "What caches hold").sample(&images, count));
+        let help = "What caches hold, in memory or, for images, on disk";
+        families.push(Family::gauge("wellspring_cache_bytes", help).sample(&images, bytes));
+        if let Some(workers) = &self.inner.workers {
+            let help = "Worker processes that ended when they should not have; each is started again for its next run";
+            families.push(Family::counter("wellspring_worker_restarts", help).sample(&[], workers.failures()));
+        }
+        families
     }
 
     /// What worker processes are locked by; nothing where there are none.

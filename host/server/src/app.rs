@@ -6,14 +6,16 @@ use std::time::{Duration, Instant};
 
 use admission::Taken;
 use bytes::Bytes;
+use domain::trace::TraceContext;
 use futures_util::future::BoxFuture;
 use hyper::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS,
 };
-use hyper::http::request;
+use hyper::http::{HeaderName, request};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use platform::manage;
 use platform::manage::keys::authenticate;
+use platform::spans::{Answered, within};
 use platform::watching::{Doing, watch};
 use platform::{Caller, Error, KeyProblem, Platform, Secret};
 use serde_json::Value;
@@ -60,6 +62,9 @@ pub struct App {
     pub(crate) tasks: TaskTracker,
     pub(crate) is_draining: AtomicBool,
 }
+
+/// W3C Trace Context: the request belongs to a trace of the sender.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// What a request holds of shared bounds while it is handled: memory, and one of the requests in flight.
 type Reserved = [Taken; 2];
@@ -119,9 +124,14 @@ impl App {
     }
 
     #[expect(clippy::disallowed_methods, reason = "measures requests for the metrics")]
-    async fn handle_counted(self: Arc<Self>, request: Request<Body>) -> Response<Body> {
+    async fn handle_counted(self: Arc<Self>, mut request: Request<Body>) -> Response<Body> {
         let started = Instant::now();
         let method = request.method().clone();
+        let traceparent = request.headers().get(TRACEPARENT).and_then(|value| value.to_str().ok());
+        let span = self.platform().begin_request(traceparent);
+        if let Some(span) = &span {
+            request.extensions_mut().insert(span.context);
+        }
         let (route, mut response) = self.clone().answer(request).await;
         if method == Method::HEAD {
             *response.body_mut() = empty();
@@ -131,7 +141,11 @@ impl App {
             response.headers_mut().insert(CONTENT_SECURITY_POLICY, self.docs_policy.clone());
         }
         let status = response.status().as_u16();
-        self.metrics().answered(known_method(&method), route, status, started.elapsed());
+        let method = known_method(&method);
+        self.metrics().answered(method, route, status, started.elapsed());
+        if let Some(span) = &span {
+            self.platform().end_request(span, &Answered { method, route, status });
+        }
         response
     }
 
@@ -216,7 +230,11 @@ impl App {
         let fields = parameters.fields().map_err(|error| self.refuse_error(error))?;
         let body = body.unwrap_or(Value::Null);
         let context = Context { app: self.clone(), caller, path, parameters, body };
-        let work = Box::pin(holding(held, self.audited(&route, &head, context)));
+        let work = holding(held, self.audited(&route, &head, context));
+        let work: BoxFuture<'static, _> = match head.extensions.get::<TraceContext>() {
+            Some(trace) => Box::pin(within(*trace, work)),
+            None => Box::pin(work),
+        };
         if !head.method.is_safe() && progress::is_wanted(&head.headers) {
             return Ok(progress::follow(&self, work, fields));
         }

@@ -12,9 +12,9 @@ use async_trait::async_trait;
 use domain::http_event;
 use domain::json::Json;
 use domain::respond::Origin;
-use domain::trace::TraceId;
+use domain::trace::TraceContext;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST};
-use hyper::http::{HeaderName, request};
+use hyper::http::request;
 use hyper::{Method, Request, Response};
 use platform::flow::{Admitted, Handle};
 use platform::{Caller, Platform};
@@ -28,8 +28,6 @@ use crate::route::Access;
 pub(crate) use client::client_ip;
 pub use client::{ProxyError, TrustedProxy};
 
-/// W3C Trace Context: the request belongs to a trace of the sender.
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// The template of its paths in logs, metrics and the table of routes.
 pub(crate) const ROUTE: &str = "/e/{key}";
 
@@ -103,9 +101,8 @@ impl Ingress {
         if head.method == Method::OPTIONS && !admitted.has_custom_response() {
             return Ok(answer::preflight(&head.headers));
         }
-        let traceparent = head.headers.get(TRACEPARENT).and_then(|value| value.to_str().ok());
-        if let Some(trace_id) = traceparent.and_then(TraceId::of_traceparent) {
-            admitted.continue_trace(trace_id);
+        if let Some(trace) = head.extensions.get::<TraceContext>() {
+            admitted.continue_trace(*trace);
         }
         let content = self.read(head, body, &mut admitted).await.map_err(|refusal| self.refuse(refusal))?;
         let event = self.event(head, &target, &content, admitted.interface());

@@ -1,14 +1,18 @@
-//! Numbers for the operator, as OpenMetrics. Every family of the server is a field here.
+//! Numbers for the operator, as OpenMetrics. Families of HTTP are fields here; what other parts of the host count is read
+//! from them at a scrape, as [`Family`]s.
 //!
 //! Labels come from the code and the route table, never from a request: the number of series is bounded.
 
-use std::fmt::Write;
+use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use prometheus_client::encoding::{EncodeLabelSet, text};
+use metrics::{Family, Kind, Sample, Value};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, MetricEncoder, NoLabelSet, text};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::family::Family as Labelled;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
@@ -24,11 +28,11 @@ const END: &str = "# EOF\n";
 
 pub struct Metrics {
     registry: Registry,
-    requests: Family<Answered, Counter>,
-    request_seconds: Family<OfRoute, Histogram>,
-    stalled_polls: Family<Stalled, Counter>,
-    /// Counters that are kept elsewhere.
-    others: Mutex<Vec<Other>>,
+    requests: Labelled<Answered, Counter>,
+    request_seconds: Labelled<OfRoute, Histogram>,
+    stalled_polls: Labelled<Stalled, Counter>,
+    /// Parts of the host that tell what they count.
+    parts: Mutex<Vec<Part>>,
     pub(crate) connections: Gauge,
 }
 
@@ -46,11 +50,11 @@ struct Stalled {
     name: &'static str,
 }
 
-struct Other {
-    name: &'static str,
-    help: &'static str,
-    read: Box<dyn Fn() -> u64 + Send + Sync>,
-}
+type Part = Box<dyn Fn() -> Vec<Family> + Send + Sync>;
+
+/// What parts of the host told at one scrape.
+#[derive(Debug)]
+struct Told(Vec<Family>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfRoute {
@@ -64,13 +68,15 @@ impl Default for Metrics {
         let seconds: fn() -> Histogram = || Histogram::new(BUCKETS_SECONDS);
         let mut metrics = Self {
             registry: Registry::default(),
-            requests: Family::default(),
-            request_seconds: Family::new_with_constructor(seconds),
-            stalled_polls: Family::default(),
-            others: Mutex::default(),
+            requests: Labelled::default(),
+            request_seconds: Labelled::new_with_constructor(seconds),
+            stalled_polls: Labelled::default(),
+            parts: Mutex::default(),
             connections: Gauge::default(),
         };
         metrics.register();
+        // A family without a series is not shown, and an alert on it could not tell "none" from "not known".
+        drop(metrics.stalled_polls.get_or_create(&Stalled { by: "work", name: "run" }));
         metrics
     }
 }
@@ -95,21 +101,63 @@ impl Metrics {
         self.stalled_polls.get_or_create(&Stalled { by, name }).inc();
     }
 
-    /// A counter that is kept elsewhere, and read whenever it is shown. Its name is without `_total`.
-    pub fn show(&self, name: &'static str, help: &'static str, read: impl Fn() -> u64 + Send + Sync + 'static) {
-        let read = Box::new(read);
-        self.others.lock().unwrap_or_else(PoisonError::into_inner).push(Other { name, help, read });
+    /// Numbers that are kept elsewhere, and read whenever they are shown.
+    pub fn show(&self, read: impl Fn() -> Vec<Family> + Send + Sync + 'static) {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(read));
     }
 
-    pub fn render(&self) -> String {
+    /// Everything, with `more` that was asked for at this scrape.
+    pub fn render(&self, more: Vec<Family>) -> String {
+        let mut families = more;
+        for part in self.parts.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            families.extend(part());
+        }
+        let mut told = Registry::default();
+        told.register_collector(Box::new(Told(Family::merged(families))));
         let mut rendered = String::new();
         // Writing to a string does not fail.
         let _ = text::encode(&mut rendered, &self.registry);
         rendered.truncate(rendered.len() - END.len().min(rendered.len()));
-        for Other { name, help, read } in self.others.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            let _ = writeln!(rendered, "# HELP {name} {help}.\n# TYPE {name} counter\n{name}_total {}", read());
+        let _ = text::encode(&mut rendered, &told);
+        rendered
+    }
+}
+
+// === impl Told ===
+
+impl Collector for Told {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        for family in &self.0 {
+            let kind = match family.kind {
+                Kind::Counter => MetricType::Counter,
+                Kind::Gauge => MetricType::Gauge,
+                Kind::Histogram => MetricType::Histogram,
+            };
+            // The registry would end it for a family of its own.
+            let help = format!("{}.", family.help);
+            let mut metric = encoder.encode_descriptor(family.name, &help, None, kind)?;
+            for Sample { labels, value } in &family.samples {
+                let labels = labels.as_slice();
+                if labels.is_empty() {
+                    encode(family.kind, value, &mut metric)?;
+                } else {
+                    encode(family.kind, value, &mut metric.encode_family(&labels)?)?;
+                }
+            }
         }
-        rendered + END
+        Ok(())
+    }
+}
+
+fn encode(kind: Kind, value: &Value, metric: &mut MetricEncoder<'_>) -> Result<(), fmt::Error> {
+    match (kind, value) {
+        (Kind::Counter, Value::Whole(count)) => metric.encode_counter::<NoLabelSet, _, u64>(count, None),
+        (Kind::Counter, Value::Real(amount)) => metric.encode_counter::<NoLabelSet, _, u64>(amount, None),
+        (_, Value::Whole(count)) => metric.encode_gauge(count),
+        (_, Value::Real(amount)) => metric.encode_gauge(amount),
+        (_, Value::Distribution { sum, count, buckets }) => {
+            metric.encode_histogram::<NoLabelSet>(*sum, *count, buckets, None)
+        }
     }
 }
 

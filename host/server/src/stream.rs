@@ -31,6 +31,7 @@ use hyper::body::Frame;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::http::{HeaderName, request};
 use hyper::{Method, Request, Response};
+use metrics::Family;
 use platform::flow::{Follower, Following};
 use platform::{Caller, Platform};
 use tokio::sync::mpsc;
@@ -109,6 +110,11 @@ impl Plugin for Streams {
 // === impl Streams ===
 
 impl Streams {
+    /// How many are open and how often there was no room for another.
+    pub fn families(&self) -> Vec<Family> {
+        self.places.families()
+    }
+
     /// Streams end with `shutdown`: their readers come back to another host.
     pub fn new(platform: Platform, config: Config, shutdown: CancellationToken) -> Self {
         let places = Pool::new("streams", config.streams);

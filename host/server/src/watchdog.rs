@@ -50,7 +50,7 @@ mod tests {
             note(&metrics, doing);
         }
 
-        let text = metrics.render();
+        let text = metrics.render(Vec::new());
         assert!(text.contains("wellspring_stalled_polls_total{by=\"route\",name=\"/v1/sources\"} 1\n"), "{text}");
         assert!(text.contains("wellspring_stalled_polls_total{by=\"work\",name=\"delivery\"} 2\n"), "{text}");
     }

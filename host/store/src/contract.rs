@@ -17,8 +17,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::{
-    Batch, CommitError, Committed, Enqueue, EntryRef, Job, JobLease, LeaseRequest, Leased, Op, Partition, Precondition,
-    Shares, Store, Tenant,
+    Batch, CommitError, Committed, Enqueue, EntryRef, Job, JobLease, LeaseRequest, Leased, Load, Op, Partition,
+    Precondition, Shares, Store, Tenant,
 };
 
 /// A store of this test alone, and two tenants that share a partition.
@@ -68,6 +68,11 @@ impl World {
     pub(crate) async fn lease_shares(&self, now_ms: u64, max: u32, shares: Shares) -> Leased<Job> {
         let request = LeaseRequest { now_ms, lease_ms: 100, max };
         self.store.lease_jobs(&self.partition(), request, shares).await.unwrap()
+    }
+
+    /// Without the size of the store, which each engine counts differently.
+    pub(crate) async fn load(&self, now_ms: u64) -> Load {
+        Load { size_bytes: None, ..self.store.load(now_ms).await.unwrap() }
     }
 
     pub(crate) fn partition(&self) -> Vec<Partition> {
@@ -153,6 +158,8 @@ macro_rules! contract {
             jobs::a_retry_keeps_or_leaves_its_lane,
             jobs::a_tenant_is_given_no_more_than_its_share,
             jobs::a_queue_is_filled_to_its_bound_and_not_beyond,
+            jobs::a_tenant_without_a_share_is_not_waited_for,
+            jobs::the_load_tells_what_waits_and_since_when,
             jobs::tenants_take_turns,
             jobs::a_job_knows_the_entry_of_its_batch,
             jobs::a_lease_call_gives_at_most_a_thousand_jobs,

@@ -26,9 +26,11 @@ mod writer;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use metrics::Family;
 use tokio::sync::oneshot;
 
 use self::disk::Disk;
@@ -38,10 +40,11 @@ use self::record_cache::RecordCache;
 use self::streams::Known;
 use self::writer::{BOUNDS, Request, Writer};
 use crate::feed::{Bounds, Feed};
+use crate::numbers::Numbers;
 use crate::pulse::makes_work;
 use crate::{
     Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobLease, Keys,
-    Lease, LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares, Store,
+    Lease, LeaseRequest, Leased, Live, Load, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares, Store,
     StreamInfo, Tenant, Tick, TimerLease, Values, Work,
 };
 
@@ -56,6 +59,7 @@ pub struct Embedded {
     record_cache: Arc<RecordCache>,
     pulse: Pulse,
     feed: Feed,
+    numbers: Arc<Numbers>,
     /// Held as long as the store lives; the system lets go of it when the process dies.
     _lock: File,
 }
@@ -70,7 +74,9 @@ impl Embedded {
         let (inbox, receiver) = inbox::new(BOUNDS);
         let record_cache = Arc::new(RecordCache::default());
         let feed = Feed::new(Bounds::default());
-        let writer = Writer::new((connection, disk), &opened, (record_cache.clone(), feed.clone()))?;
+        let numbers = Arc::<Numbers>::default();
+        let shared = (record_cache.clone(), feed.clone(), numbers.clone());
+        let writer = Writer::new((connection, disk), &opened, shared)?;
         let writer = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || writer.run(receiver))
@@ -84,6 +90,7 @@ impl Embedded {
             record_cache,
             pulse: Pulse::new(),
             feed,
+            numbers,
             _lock: lock,
         })
     }
@@ -129,10 +136,13 @@ impl Drop for Embedded {
 
 #[async_trait]
 impl Store for Embedded {
+    #[expect(clippy::disallowed_methods, reason = "measures commits for the metrics")]
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.check()?;
-        let makes_work = makes_work(&batch);
-        let committed = self.ask(|reply| Request::Commit(Box::new(batch), reply)).await??;
+        let (makes_work, begun) = (makes_work(&batch), Instant::now());
+        let committed = self.ask(|reply| Request::Commit(Box::new(batch), reply)).await?;
+        self.numbers.committed(begun.elapsed(), matches!(committed, Err(CommitError::Unavailable(_))));
+        let committed = committed?;
         if makes_work {
             self.pulse.work_is_there();
         }
@@ -149,6 +159,12 @@ impl Store for Embedded {
     fn partitions(&self) -> u16 {
         self.partitions
     }
+
+    fn families(&self) -> Vec<Family> {
+        let mut families = self.numbers.families();
+        families.extend(self.numbers.of_record_cache(self.record_cache.held_bytes()));
+        families
+    }
 }
 
 #[async_trait]
@@ -156,7 +172,10 @@ impl Reads for Embedded {
     async fn record(&self, tenant: &Tenant, kind: &str, lookup: Lookup<'_>) -> Result<Option<Record>, Error> {
         let (name, begun) = match lookup {
             Lookup::Id(id) => match self.record_cache.record(tenant, kind, id) {
-                Ok(found) => return Ok(found),
+                Ok(found) => {
+                    self.numbers.record_cache.hit();
+                    return Ok(found);
+                }
                 Err(begun) => (id, Some(begun)),
             },
             Lookup::Alias(alias) => (alias, None),
@@ -165,6 +184,7 @@ impl Reads for Embedded {
         let read = move |reader: &_| reading::record(reader, &owned.0, &owned.1, &owned.2, begun.is_none());
         let found = self.readers.read(read).await?;
         if let Some(begun) = begun {
+            self.numbers.record_cache.missed();
             self.record_cache.keep_record(begun, tenant, kind, name, &found);
         }
         Ok(found)
@@ -172,12 +192,16 @@ impl Reads for Embedded {
 
     async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error> {
         let begun = match self.record_cache.page(tenant, kind, page) {
-            Ok(found) => return Ok(found),
+            Ok(found) => {
+                self.numbers.record_cache.hit();
+                return Ok(found);
+            }
             Err(begun) => begun,
         };
         let owned = (tenant.clone(), kind.to_owned());
         let found = self.readers.read(move |reader| reading::records(reader, &owned.0, &owned.1, page)).await?;
         if let Some(begun) = begun {
+            self.numbers.record_cache.missed();
             self.record_cache.keep_page(begun, tenant, kind, &found);
         }
         Ok(found)
@@ -261,6 +285,13 @@ impl Work for Embedded {
         self.ask(|reply| Request::Extend(tenant, lease, until_ms, reply)).await?
     }
 
+    async fn load(&self, now_ms: u64) -> Result<Load, Error> {
+        let load = self.ask(|reply| Request::Load(now_ms, reply)).await??;
+        let path = self.path.clone();
+        let size_bytes = tokio::task::spawn_blocking(move || size_bytes(&path)).await?;
+        Ok(Load { size_bytes: Some(size_bytes), ..load })
+    }
+
     fn pulse(&self) -> &Pulse {
         &self.pulse
     }
@@ -286,6 +317,13 @@ fn make_private(path: &Path) -> std::io::Result<()> {
         file.set_permissions(PermissionsExt::from_mode(0o600))?;
     }
     Ok(())
+}
+
+/// The file, and the log beside it.
+fn size_bytes(path: &Path) -> u64 {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    [path.as_os_str(), &log].iter().filter_map(|file| std::fs::metadata(file).ok()).map(|found| found.len()).sum()
 }
 
 fn lock(path: &Path) -> Result<File, Error> {

@@ -18,8 +18,8 @@ use crate::pulse::makes_work;
 use crate::queue::index::Index;
 use crate::{
     Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobId, KeyInfo,
-    Keys, Lease, LeaseRequest, Leased, Live, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records,
-    Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
+    Keys, Lease, LeaseRequest, Leased, Live, Load, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record,
+    Records, Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
 };
 
 pub struct Memory {
@@ -250,6 +250,10 @@ impl Work for Memory {
 
     async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError> {
         self.state().extend(tenant, lease, until_ms)
+    }
+
+    async fn load(&self, now_ms: u64) -> Result<Load, Error> {
+        Ok(self.state().index.load(now_ms))
     }
 
     fn pulse(&self) -> &Pulse {

@@ -15,6 +15,7 @@ mod directory;
 mod entry_id;
 mod error;
 mod feed;
+mod numbers;
 mod pulse;
 mod reads;
 mod store;
@@ -41,6 +42,7 @@ pub use crate::directory::{Directory, DirectoryWrite};
 pub use crate::entry_id::{EntryId, ParseEntryIdError};
 pub use crate::error::{At, CommitError, Error};
 pub use crate::feed::{Live, LiveEntry, Taken};
+pub use crate::numbers::Load;
 pub use crate::pulse::Pulse;
 pub use crate::reads::{
     Entry, EntryQuery, KeyInfo, Keys, Lookup, MAX_PAGE, Order, Page, Reads, Record, Records, StreamInfo, Values,

@@ -107,6 +107,15 @@ impl Queue {
         Leased { items, next_due_ms }
     }
 
+    /// How many jobs there are, and since when the longest waiting one could be worked on. Looks at each tenant whose
+    /// turn it is, and at no other.
+    pub(crate) fn load(&self, now_ms: u64) -> (u64, Option<u64>) {
+        let first_of = |tenant| self.tenants.get(tenant).and_then(|backlog: &Backlog| backlog.heads.first());
+        let on_ring = self.ring.iter().filter_map(first_of).map(|(at, _)| *at);
+        let waiting = self.waiting.first().map(|(at, _)| *at);
+        (self.jobs.len() as u64, on_ring.chain(waiting).min().filter(|at| *at <= now_ms))
+    }
+
     /// When to ask again; `now_ms` itself when tenants are still on the ring.
     fn next_due_ms(&self, now_ms: u64) -> Option<u64> {
         if !self.ring.is_empty() {

@@ -47,11 +47,14 @@ mod link;
 mod live;
 mod scripts;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use ::redis::{PushInfo, PushKind, cmd, from_redis_value};
 use async_trait::async_trait;
 use bytes::Bytes;
+use metrics::Family;
 
 use self::address::Address;
 use self::decode::Row;
@@ -60,14 +63,18 @@ use self::group::{Groups, Member};
 use self::link::Link;
 use self::live::Lives;
 use crate::batch::MAX_MS;
+use crate::numbers::Numbers;
 use crate::{
     Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, KeyInfo, Keys,
-    Lease, LeaseRequest, Leased, Live, Lookup, MAX_LEASES, MAX_PAGE, Order, PARTITIONS, Page, Partition, Pulse, Reads,
-    Record, Records, Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
+    Lease, LeaseRequest, Leased, Live, Load, Lookup, MAX_LEASES, MAX_PAGE, Order, PARTITIONS, Page, Partition, Pulse,
+    Reads, Record, Records, Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
 };
 
 /// The namespace of an installation that has the server to itself.
 pub const NAMESPACE: &str = "ws";
+
+/// Tenants of a partition with jobs that one look at the load visits; jobs of further ones are not counted.
+const TENANTS_LOOKED_AT: usize = 1000;
 
 pub struct Redis {
     link: Link,
@@ -78,6 +85,7 @@ pub struct Redis {
     lives: Lives,
     /// Where the next round over the partitions begins, so that none is always last.
     rounds: AtomicU64,
+    numbers: Arc<Numbers>,
 }
 
 impl Redis {
@@ -96,10 +104,11 @@ impl Redis {
         let partitions = link.ask(cmd("GET").arg(&key)).await?;
         let lines = Partition::all(if link.is_cluster() { partitions } else { 1 });
         let homes: Vec<String> = lines.into_iter().map(|line| prefix(namespace, line)).collect();
-        let groups = Groups::new(link.clone(), pulse.clone(), (client, channel), &homes);
+        let numbers = Arc::<Numbers>::default();
+        let groups = Groups::new((link.clone(), numbers.clone()), pulse.clone(), (client, channel), &homes);
         let lives = Lives::new(address, link.clone());
         let (namespace, rounds) = (namespace.to_owned(), AtomicU64::new(0));
-        Ok(Self { link, groups, namespace, partitions, pulse, lives, rounds })
+        Ok(Self { link, groups, namespace, partitions, pulse, lives, rounds, numbers })
     }
 
     fn prefix_of(&self, tenant: &Tenant) -> String {
@@ -113,6 +122,16 @@ impl Redis {
         let total = answer.take()?;
         let items = answer.rest()?.into_iter().map(Row::record).collect::<Result<_, _>>()?;
         Ok(Records { items, total })
+    }
+
+    /// The memory of the server, also that of others who share it. Of a cluster it is not known: each node has its own.
+    async fn used_bytes(&self) -> Result<Option<u64>, Error> {
+        if self.link.is_cluster() {
+            return Ok(None);
+        }
+        let information: String = self.link.ask(cmd("INFO").arg("memory")).await?;
+        let used = information.lines().find_map(|line| line.strip_prefix("used_memory:"));
+        Ok(used.and_then(|used| used.trim().parse().ok()))
     }
 
     /// Each partition once, beginning with another one each time, until `max` are leased.
@@ -149,11 +168,14 @@ impl Redis {
 
 #[async_trait]
 impl Store for Redis {
+    #[expect(clippy::disallowed_methods, reason = "measures commits for the metrics")]
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.check()?;
+        let begun = Instant::now();
         let partition = batch.tenant.partition(self.partitions);
-        let answer = self.groups.commit(partition, Member::new(prefix(&self.namespace, partition), &batch)).await?;
-        decode::committed(&answer, &batch.operations)
+        let answer = self.groups.commit(partition, Member::new(prefix(&self.namespace, partition), &batch)).await;
+        self.numbers.committed(begun.elapsed(), answer.is_err());
+        decode::committed(&answer?, &batch.operations)
     }
 
     async fn follow(&self, tenant: &Tenant, emitter: &str) -> Result<Live, Error> {
@@ -164,6 +186,12 @@ impl Store for Redis {
 
     fn partitions(&self) -> u16 {
         self.partitions
+    }
+
+    fn families(&self) -> Vec<Family> {
+        let mut families = self.numbers.families();
+        families.extend(self.link.families());
+        families
     }
 }
 
@@ -305,6 +333,20 @@ impl Work for Redis {
         arguments.text(kind).text(tenant.as_str()).text(&id).number(token).number(until_ms.min(MAX_MS));
         let is_held: bool = self.link.run(&scripts::EXTEND, &[&self.prefix_of(tenant)], &arguments).await?;
         if is_held { Ok(()) } else { Err(CommitError::LeaseLost) }
+    }
+
+    async fn load(&self, now_ms: u64) -> Result<Load, Error> {
+        let mut load = Load { size_bytes: self.used_bytes().await?, ..Load::default() };
+        for partition in Partition::all(self.partitions) {
+            let mut arguments = Arguments::default();
+            arguments.number(now_ms).number(TENANTS_LOOKED_AT);
+            let prefix = prefix(&self.namespace, partition);
+            let mut answer: Row = self.link.run(&scripts::LOAD, &[&prefix], &arguments).await?;
+            let (jobs, oldest_job_ms) = (answer.take()?, answer.take()?);
+            let (timers, oldest_tick_ms) = (answer.take()?, answer.take()?);
+            load = load.plus(Load { jobs, oldest_job_ms, timers, oldest_tick_ms, size_bytes: None });
+        }
+        Ok(load)
     }
 
     fn pulse(&self) -> &Pulse {

@@ -1,6 +1,7 @@
 //! The seam between the product and its storage.
 
 use async_trait::async_trait;
+use metrics::Family;
 
 use crate::{Batch, CommitError, Committed, Directory, Error, Live, Reads, Tenant, Work};
 
@@ -18,4 +19,9 @@ pub trait Store: Reads + Work + Directory {
 
     /// How many partitions there are, fixed when the store was created.
     fn partitions(&self) -> u16;
+
+    /// What was counted since the start.
+    fn families(&self) -> Vec<Family> {
+        Vec::new()
+    }
 }

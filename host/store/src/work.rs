@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::batch::MAX_MS;
-use crate::{CommitError, EntryId, Error, Partition, Pulse, Tenant};
+use crate::{CommitError, EntryId, Error, Load, Partition, Pulse, Tenant};
 
 /// Greatest `max` of a lease call; a larger one is taken as this.
 pub const MAX_LEASES: u32 = 1000;
@@ -35,6 +35,10 @@ pub trait Work: Send + Sync {
 
     /// Moves the end of a lease: later while working, to now for giving it back early.
     async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError>;
+
+    /// What waits in all partitions, for the operator. A look at it: it does not count every job, and no writer waits for
+    /// it for long.
+    async fn load(&self, now_ms: u64) -> Result<Load, Error>;
 
     /// Wakes tasks that wait for work or events.
     fn pulse(&self) -> &Pulse;

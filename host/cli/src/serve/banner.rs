@@ -2,25 +2,29 @@
 
 use platform::manage::first_start::Started;
 
+use crate::logging;
+
 /// Talk goes to standard error; a key that was made is shown on the first start and never again, one that was given never.
 pub(crate) fn print(url: &str, started: &Started, is_key_given: bool, shows_example: bool) {
-    eprintln!("Wellspring is at {url}");
-    eprintln!("  API reference  {url}/docs");
+    // An example is for people, and of no use in a log.
+    let shows_example = shows_example && !logging::is_json();
+    logging::say(&format!("Wellspring is at {url}"));
+    logging::say(&format!("  API reference  {url}/docs"));
     match started {
         Started::First(_) if is_key_given => {
-            eprintln!("  API key        the one that was given");
+            logging::say("  API key        the one that was given");
             if shows_example {
-                eprintln!("\nTry it:\n\n{}", example(url, "$WELLSPRING_API_KEY"));
+                logging::say(&format!("\nTry it:\n\n{}", example(url, "$WELLSPRING_API_KEY")));
             }
         }
         Started::First(key) => {
             let key = key.key.expose();
-            eprintln!("  API key        {key}   (shown only now; keep it)");
+            logging::say(&format!("  API key        {key}   (shown only now; keep it)"));
             if shows_example {
-                eprintln!("\nTry it:\n\n{}", example(url, key));
+                logging::say(&format!("\nTry it:\n\n{}", example(url, key)));
             }
         }
-        Started::Again => eprintln!("  API key        the one shown on the first start"),
+        Started::Again => logging::say("  API key        the one shown on the first start"),
     }
 }
 

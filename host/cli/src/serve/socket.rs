@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixStream};
 
+use crate::logging;
+
 pub(crate) fn socket_of(data: &Path) -> PathBuf {
     data.join("operator.sock")
 }
@@ -24,7 +26,7 @@ pub(super) async fn open(data: &Path) -> Option<(UnixListener, PathBuf)> {
     match bound {
         Ok(listener) => Some((listener, path)),
         Err(error) => {
-            eprintln!("warning: no socket for the operator's commands at {}: {error}", path.display());
+            logging::warn(&format!("no socket for the operator's commands at {}: {error}", path.display()));
             None
         }
     }

@@ -37,6 +37,7 @@ fn every_setting_has_a_flag_and_an_environment_variable_of_its_name() {
         public_url: Some("http://here".into()),
         wildcard_domain: Some("here".into()),
         isolate_groups: Some(1),
+        otlp_endpoint: Some("http://here".into()),
         ..Settings::default()
     };
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use platform::ports::{Entropy, SystemClock, SystemEntropy};
+use platform::ports::{Entropy, Spans, SystemClock, SystemEntropy};
 use platform::vault::{KeyRing, Vault};
 use platform::{Platform, Programs};
 use sandbox::Sandbox;
@@ -30,8 +30,8 @@ pub(crate) async fn open_platform(
     settings: &Settings,
     secrets: &Secrets,
     network: &NetworkArguments,
-    url: &str,
-) -> Result<(Platform, Sandbox)> {
+    (url, spans): (&str, Option<Arc<dyn Spans>>),
+) -> Result<(Platform, Arc<Sandboxing>)> {
     let outbound = network.open_for_server(settings, url).await?;
     // The store first: what is wrong with it is told at once, and not after the engine was compiled.
     let store = open_store(settings).await?;
@@ -48,14 +48,16 @@ pub(crate) async fn open_platform(
         ..sandbox::Config::default()
     };
     let sandbox = Sandbox::open(config).await.context("the sandbox did not start")?;
+    let sandbox = Arc::new(Sandboxing::new(sandbox, outbound.clone()));
     let platform = Platform::new(platform::Parts {
         store,
-        sandbox: Arc::new(Sandboxing::new(sandbox.clone(), outbound.clone())),
+        sandbox: sandbox.clone(),
         linker: Arc::new(Linking::new(&cache, network.clone(), settings.credentials()?)),
         outbound: Arc::new(Sending(outbound)),
         clock: Arc::new(SystemClock),
         vault,
         entropy,
+        spans,
         programs: Programs::default(),
         config: config_of(settings, url),
     });
@@ -73,6 +75,7 @@ pub(crate) async fn open_idle_platform(settings: &Settings, secrets: &Secrets) -
         clock: Arc::new(SystemClock),
         vault: open_vault(settings, secrets, entropy.clone())?,
         entropy,
+        spans: None,
         programs: Programs::default(),
         config: config_of(settings, "http://localhost"),
     }))

@@ -6,6 +6,7 @@ use outbound::{Config, Host, HostOverride, Outbound, Rule, Url};
 
 use super::own;
 use crate::failure::Misuse;
+use crate::logging;
 use crate::settings::{Settings, Shares};
 
 /// Shared by every command that lets components make requests.
@@ -53,10 +54,10 @@ impl NetworkArguments {
 
     fn warn(&self) {
         if self.dangerous_allow_private_networks {
-            eprintln!("warning: components may reach private networks (--dangerous-allow-private-networks)");
+            logging::warn("components may reach private networks (--dangerous-allow-private-networks)");
         }
         for host_override in &self.dangerous_host_override {
-            eprintln!("warning: requests are redirected (--dangerous-host-override {host_override})");
+            logging::warn(&format!("requests are redirected (--dangerous-host-override {host_override})"));
         }
     }
 

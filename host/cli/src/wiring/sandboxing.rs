@@ -8,6 +8,7 @@ use admission::{Bounds, Gate, Share};
 use async_trait::async_trait;
 use domain::outcome::Recorded;
 use lru::LruCache;
+use metrics::{CacheUse, Family, of_caches};
 use outbound::Outbound;
 use platform::ports::{self, Load, LoadFailure, Loaded, RunServices, SandboxError};
 use sandbox::{FetchError, FetchRequest, FetchResponse, Image, Limits, LoadError, Sandbox, Services};
@@ -25,6 +26,7 @@ pub(crate) struct Sandboxing {
     images: Mutex<LruCache<usize, (Arc<ports::Program>, Image)>>,
     /// Images that are made again because their file is gone: a heavy piece of work that no deploy admitted.
     builds: Gate,
+    image_uses: CacheUse,
 }
 
 // === impl Sandboxing ===
@@ -33,7 +35,21 @@ impl Sandboxing {
     pub(crate) fn new(sandbox: Sandbox, outbound: Outbound) -> Self {
         let bounds = Bounds { places: Share::new(4, 1), waiting: Share::new(1024, 256) };
         let builds = Gate::new("builds", bounds);
-        Self { sandbox, outbound, images: Mutex::new(LruCache::new(HELD_IMAGES)), builds }
+        Self {
+            sandbox,
+            outbound,
+            images: Mutex::new(LruCache::new(HELD_IMAGES)),
+            builds,
+            image_uses: CacheUse::default(),
+        }
+    }
+
+    /// How often a run found the image of its program at hand, and everything that the sandbox tells.
+    pub(crate) fn families(&self) -> Vec<Family> {
+        let mut families = of_caches("images", &self.image_uses, (None, None));
+        families.extend(self.sandbox.families());
+        families.extend(self.outbound.families());
+        families
     }
 
     fn held(&self, program: &Arc<ports::Program>) -> Option<Image> {
@@ -53,7 +69,9 @@ impl Sandboxing {
         program: &Arc<ports::Program>,
         usage: &mut sandbox::Usage,
     ) -> Result<Result<Image, LoadFailure>, SandboxError> {
-        if let Some(image) = self.held(program) {
+        let held = self.held(program);
+        self.image_uses.note(held.is_some());
+        if let Some(image) = held {
             return Ok(Ok(image));
         }
         let translated = Arc::new(translate(program));

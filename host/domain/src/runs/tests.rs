@@ -87,3 +87,10 @@ fn a_short_run_takes_few_bytes_and_is_read_back() {
     assert_eq!(serde_json::from_str::<RunRecord>(&text).unwrap(), record);
     assert_eq!(json!(record)["trace_id"], json!("07".repeat(16)));
 }
+
+#[test]
+fn a_trigger_has_one_name_in_records_and_in_metrics() {
+    for kind in TriggerKind::ALL {
+        assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+    }
+}

@@ -11,7 +11,7 @@ use crate::manage::chores::ChoreRunner;
 use crate::manage::first_start::{self, Started};
 use crate::manage::keys::authenticate;
 use crate::manage::users::{self, NewUser};
-use crate::ports::Chores;
+use crate::ports::{Chores, Spans};
 use crate::vault::{KeyRing, Vault};
 use crate::{Caller, Config, Parts, Platform, Programs, Secret};
 
@@ -48,6 +48,15 @@ impl World {
     }
 
     pub fn new(configure: impl FnOnce(&mut Config)) -> Self {
+        Self::make(configure, None)
+    }
+
+    /// Whose spans go there.
+    pub fn with_spans(spans: Arc<dyn Spans>) -> Self {
+        Self::make(|_| (), Some(spans))
+    }
+
+    fn make(configure: impl FnOnce(&mut Config), spans: Option<Arc<dyn Spans>>) -> Self {
         let (store, sandbox, outbound) = (Arc::<Memory>::default(), Arc::default(), Arc::default());
         // A Sunday in 2025, at noon.
         let clock = Arc::new(ManualClock::at(1_750_593_600_000));
@@ -62,6 +71,7 @@ impl World {
             outbound: Arc::clone(&outbound) as Arc<_>,
             clock: clock.clone(),
             entropy: entropy.clone(),
+            spans,
             vault: Vault::new(ring, entropy),
             programs: Programs::default(),
             config,

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use metrics::Family;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
@@ -77,6 +78,16 @@ impl Flow {
             config,
         });
         (Handle(flow.clone()), Worker(flow))
+    }
+}
+
+impl Handle {
+    /// What the data plane can tell of itself besides what the platform does.
+    pub fn families(&self) -> Vec<Family> {
+        let mut families = self.sources.families();
+        let help = "Requests and jobs that this host works on";
+        families.push(Family::gauge("wellspring_work_in_flight", help).sample(&[], self.tasks.len() as u64));
+        families
     }
 }
 

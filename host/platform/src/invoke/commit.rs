@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use domain::fan_out::Cause;
 use domain::ids::{EmitId, EmitterId, RunId};
 use domain::plan::{Context, Plan};
-use domain::trace::TraceId;
+use domain::trace::TraceContext;
 use store::{At, Batch, CommitError, Committed, EntryId, Invalid, Op, Precondition};
 
 use super::dedupe::Dedupe;
@@ -21,8 +21,10 @@ use super::services::write_operations;
 use super::transaction::{Transaction, Waited};
 use super::usage::usage_operations;
 use super::{Invocation, Values};
-use crate::ports::{Call, Outcome, Write};
+use crate::numbers::{EndedRun, SUCCESS};
+use crate::ports::{Call, Fault, Outcome, Write};
 use crate::records::{Event, LogEntry, Source, StreamEntry, names, table};
+use crate::spans::RunSpan;
 use crate::{Error, Platform};
 
 /// Maximum attempts on conflicts about the state for deduplication: each round lets at least one run through.
@@ -75,11 +77,22 @@ pub(crate) async fn settle(
     platform: &Platform,
     invocation: &Invocation<'_>,
     mut executed: Executed,
-    frame: Frame,
+    mut frame: Frame,
 ) -> Result<Ran, Error> {
+    let parent = frame.cause.span_id;
+    if let Some(span_id) = platform.span_id_of_run() {
+        frame.cause.span_id = span_id;
+    }
     loop {
+        let executed_us = platform.clock.now_us();
         match commit_outcome(platform, invocation, &mut executed, &frame).await {
-            Ok((plan, committed)) => return Ok(Ran::new(executed, plan, committed)),
+            Ok((plan, committed)) => {
+                let ran = Ran::new(executed, plan, committed);
+                let (run_id, emitter_id) = (ran.run_id.as_str(), invocation.target.id);
+                let span = RunSpan { cause: frame.cause, parent, run_id, emitter_id, executed_us };
+                platform.note_run(&span, &ran.ended(invocation, executed_us / 1000));
+                return Ok(ran);
+            }
             Err(Unsettled::Failed(error)) => {
                 executed.transaction.release().await;
                 return Err(error);
@@ -309,13 +322,13 @@ impl Frame {
     }
 
     /// The same within a trace that began elsewhere.
-    pub(crate) fn traced(platform: &Platform, trace_id: TraceId) -> Self {
-        Self::new(Cause::outside(platform.config.limits.deliveries_per_trigger, trace_id))
+    pub(crate) fn traced(platform: &Platform, context: TraceContext) -> Self {
+        Self::new(Cause::outside(platform.config.limits.deliveries_per_trigger, context))
     }
 
     /// Of a run that was triggered from outside.
     pub(crate) fn outside(platform: &Platform) -> Self {
-        Self::traced(platform, TraceId::from_random(platform.entropy.bytes()))
+        Self::traced(platform, platform.outside_context())
     }
 }
 
@@ -327,5 +340,16 @@ impl Ran {
         let emitted = plan.events.into_iter().zip(committed.entries);
         let emitted = emitted.map(|(planned, id)| Emitted { id, event: planned.event });
         Self { run_id: transaction.run_id().clone(), emitted: emitted.collect(), logs: plan.logs, outcome }
+    }
+
+    fn ended(&self, invocation: &Invocation<'_>, ended_at_ms: u64) -> EndedRun<'static> {
+        EndedRun {
+            trigger: invocation.trigger.kind,
+            outcome: self.outcome.fault.as_ref().map_or(SUCCESS, Fault::code),
+            queued_at_ms: invocation.queued_at_ms,
+            ended_at_ms,
+            usage: self.outcome.usage,
+            events: self.emitted.len(),
+        }
     }
 }

@@ -10,10 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use domain::fan_out::{Cause, Split};
 use domain::ids::EmitterId;
 use domain::subscriptions::{self as rules, Stream};
+use metrics::{CacheUse, Family, of_caches};
 use store::{Enqueue, EntryRef, Op, Page, Store, Tenant};
 
 use crate::Error;
 use crate::records::{Delivery, Event, RecordError, Stored, Subscription, Work, table};
+use crate::spans::AttemptSpan;
 
 /// Tenants whose subscriptions are held; what is dropped is read again.
 const TENANTS_HELD: usize = 1024;
@@ -21,6 +23,7 @@ const TENANTS_HELD: usize = 1024;
 #[derive(Default)]
 pub(crate) struct Listeners {
     held: Mutex<HashMap<Tenant, CachedSubscriptions>>,
+    uses: CacheUse,
 }
 
 pub(crate) type Subscriptions = Arc<Vec<rules::Subscription>>;
@@ -98,6 +101,7 @@ pub(crate) fn deliveries<'a>(
             cause: each,
             event: outgoing.event.clone(),
             is_replay: false,
+            attempt: AttemptSpan::default(),
         };
         // A delivery for later must not hold up those that are for now.
         let lane = due_ms.is_none().then(|| delivery.lane());
@@ -135,8 +139,10 @@ impl Listeners {
             return Ok(Subscriptions::default());
         }
         if let Some(held) = self.lock().get(tenant).filter(|held| held.stamp == stamp) {
+            self.uses.hit();
             return Ok(held.subscriptions.clone());
         }
+        self.uses.missed();
         // What changes between the two reads changes the stamp as well: the next run reads again.
         let listed = table::list_all::<Subscription>(store, tenant).await?;
         let subscriptions = Arc::new(listed.into_iter().map(|kept| kept.record.0).collect::<Vec<_>>());
@@ -146,6 +152,11 @@ impl Listeners {
         }
         held.insert(tenant.clone(), CachedSubscriptions { stamp, subscriptions: subscriptions.clone() });
         Ok(subscriptions)
+    }
+
+    pub(crate) fn families(&self) -> Vec<Family> {
+        let entries = self.lock().len() as u64;
+        of_caches("subscriptions", &self.uses, (Some(entries), None))
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Tenant, CachedSubscriptions>> {

@@ -3,7 +3,7 @@
 use domain::ids::EmitId;
 use domain::props::{PropDefinition, PropType};
 use domain::runs::TriggerKind;
-use domain::trace::TraceId;
+use domain::trace::TraceContext;
 use serde_json::Value;
 
 use super::apps::find_app;
@@ -33,7 +33,7 @@ pub async fn publish(
     let sources = sources.into_iter().map(|kept| kept.record);
     let listening: Vec<Source> =
         sources.filter(|source| source.is_active && listens(source, name_slug, event_name)).collect();
-    let trace_id = TraceId::from_random(platform.entropy.bytes());
+    let TraceContext { trace_id, span_id } = platform.outside_context();
     for some in listening.chunks(AT_ONCE) {
         let mut batch = platform.batch(&caller.tenant);
         for source in some {
@@ -45,6 +45,7 @@ pub async fn publish(
                 kind: TriggerKind::Event,
                 accepted_at_ms: batch.now_ms,
                 trace_id,
+                span_id,
             };
             batch.operations.extend(acceptance.accept(batch.now_ms, None)?);
         }

@@ -3,11 +3,11 @@
 use domain::fan_out::Cause;
 use domain::ids::{EmitterId, ListenerId};
 use domain::paging::PageQuery;
-use domain::trace::TraceId;
 use store::{Enqueue, Lookup, Op};
 
 use crate::paging::{PageOf, page};
 use crate::records::{DeadLetter, Delivery, Event, RecordError, Work, table};
+use crate::spans::AttemptSpan;
 use crate::{Caller, Error, Noun, Platform};
 
 pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Result<PageOf<DeadLetter>, Error> {
@@ -21,7 +21,7 @@ pub async fn replay(caller: &Caller, platform: &Platform, id: &str) -> Result<()
     let kept = found.ok_or_else(|| Error::not_found(Noun::DeadLetter, id))?;
     let delivery = delivery(
         &kept.record,
-        Cause::outside(platform.config.limits.deliveries_per_trigger, TraceId::from_random(platform.entropy.bytes())),
+        Cause::outside(platform.config.limits.deliveries_per_trigger, platform.outside_context()),
     )?;
     let job = Enqueue {
         lane: Some(delivery.lane()),
@@ -44,5 +44,5 @@ fn delivery(letter: &DeadLetter, cause: Cause) -> Result<Delivery, Error> {
     let event: Event = serde_json::from_value(letter.event.clone()).map_err(malformed)?;
     let emitter = EmitterId::parse(&letter.emitter).map_err(id_error)?;
     let listener = ListenerId::parse(&letter.listener).map_err(id_error)?;
-    Ok(Delivery { emitter, listener, cause, event, is_replay: true })
+    Ok(Delivery { emitter, listener, cause, event, is_replay: true, attempt: AttemptSpan::default() })
 }

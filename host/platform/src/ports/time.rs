@@ -11,6 +11,11 @@ pub trait Clock: Send + Sync {
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> u64;
 
+    /// Microseconds since the Unix epoch, as far as the clock knows them.
+    fn now_us(&self) -> u64 {
+        self.now_ms().saturating_mul(1000)
+    }
+
     async fn sleep_until(&self, at_ms: u64);
 }
 
@@ -56,6 +61,12 @@ impl Clock for SystemClock {
     fn now_ms(&self) -> u64 {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the clock of the system")]
+    fn now_us(&self) -> u64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is the clock of the system")]

@@ -5,10 +5,12 @@ use domain::fan_out::Cause;
 use domain::ids::{EmitterId, ListenerId, SourceId, WorkflowId};
 use domain::json::Json;
 use domain::runs::TriggerKind;
-use domain::trace::TraceId;
+use domain::trace::{SpanId, TraceContext, TraceId};
 use serde::{Deserialize, Serialize};
 
 use store::{Enqueue, Op};
+
+use crate::spans::AttemptSpan;
 
 use super::{Event, Job, RecordError, Stored, decode_as, encode_as, table};
 
@@ -36,6 +38,9 @@ pub(crate) struct Delivery {
     /// Asked for by hand: it is tried also at a webhook that was switched off.
     #[serde(default)]
     pub(crate) is_replay: bool,
+    /// The attempt that is being made.
+    #[serde(skip)]
+    pub(crate) attempt: AttemptSpan,
 }
 
 /// A request that was answered before its run was committed. The batch that holds what the run did removes it, and
@@ -51,6 +56,8 @@ pub(crate) struct Acceptance {
     pub(crate) accepted_at_ms: u64,
     #[serde(default, skip_serializing_if = "TraceId::is_none")]
     pub(crate) trace_id: TraceId,
+    #[serde(default, skip_serializing_if = "SpanId::is_none")]
+    pub(crate) span_id: SpanId,
 }
 
 /// A request that an action asked for with `$.send.http`.
@@ -107,6 +114,10 @@ impl Stored for Acceptance {
 // === impl Acceptance ===
 
 impl Acceptance {
+    pub(crate) fn context(&self) -> TraceContext {
+        TraceContext { trace_id: self.trace_id, span_id: self.span_id }
+    }
+
     /// Makes the request durable and queues its run. The host that runs it at once holds the job until then, so that no
     /// other host does.
     pub(crate) fn accept(&self, due_ms: u64, held_until_ms: Option<u64>) -> Result<[Op; 2], RecordError> {

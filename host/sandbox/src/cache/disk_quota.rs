@@ -98,6 +98,12 @@ impl DiskQuota {
         }
     }
 
+    /// How many images there are, and what they take.
+    pub(crate) fn used(&self) -> (u64, u64) {
+        let held = self.held();
+        (held.len() as u64, held.values().map(|image| image.bytes).sum())
+    }
+
     fn held(&self) -> MutexGuard<'_, HashMap<PathBuf, StoredImage>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -21,7 +21,8 @@ pub(crate) async fn readyz(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn metrics(context: Context) -> Result<Answer, Error> {
-    Ok(Answer::text(CONTENT_TYPE, context.app.metrics().render()))
+    let of_the_platform = context.app.platform().families().await;
+    Ok(Answer::text(CONTENT_TYPE, context.app.metrics().render(of_the_platform)))
 }
 
 pub(crate) async fn openapi(context: Context) -> Result<Answer, Error> {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use metrics::{Family, Histogram, MICROSECONDS};
+
 use super::Metrics;
 
 #[test]
@@ -12,7 +14,7 @@ fn what_was_counted_is_rendered_with_its_labels() {
     metrics.answered("GET", "/v1/users/me", 200, Duration::from_millis(2));
     metrics.stalled("route", "/docs");
 
-    let text = metrics.render();
+    let text = metrics.render(Vec::new());
 
     for line in [
         "# TYPE wellspring_http_requests counter",
@@ -31,14 +33,32 @@ fn what_was_counted_is_rendered_with_its_labels() {
 }
 
 #[test]
-fn a_counter_that_is_kept_elsewhere_is_read_when_it_is_shown() {
-    let (metrics, count) = (Metrics::default(), std::sync::Arc::<std::sync::atomic::AtomicU64>::default());
+fn what_other_parts_keep_is_read_when_it_is_shown() {
+    let (metrics, count) = (Metrics::default(), std::sync::Arc::<metrics::Counter>::default());
     let read = count.clone();
-    metrics.show("restarts", "Restarts", move || read.load(std::sync::atomic::Ordering::Relaxed));
+    metrics.show(move || vec![Family::counter("restarts", "Restarts").sample(&[], read.read())]);
+    let took = Histogram::new(&[1000, 500_000]);
+    took.observe_time(Duration::from_millis(500));
+    let told =
+        Family::histogram("run_seconds", "Time of a run").sample(&[("trigger", "http")], took.read(MICROSECONDS));
+    let size = Family::gauge("size_bytes", "Size").sample(&[], 7).sample(&[("of", "log")], 1.5);
 
-    count.store(3, std::sync::atomic::Ordering::Relaxed);
+    count.add(3);
+    let text = metrics.render(vec![told, size]);
 
-    assert!(
-        metrics.render().ends_with("# HELP restarts Restarts.\n# TYPE restarts counter\nrestarts_total 3\n# EOF\n")
-    );
+    for line in [
+        "# HELP restarts Restarts.",
+        "# TYPE restarts counter",
+        "restarts_total 3",
+        "# TYPE run_seconds histogram",
+        "run_seconds_sum{trigger=\"http\"} 0.5",
+        "run_seconds_bucket{le=\"0.001\",trigger=\"http\"} 0",
+        "run_seconds_bucket{le=\"0.5\",trigger=\"http\"} 1",
+        "run_seconds_bucket{le=\"+Inf\",trigger=\"http\"} 1",
+        "size_bytes 7",
+        "size_bytes{of=\"log\"} 1.5",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+    }
+    assert_eq!(text.matches("# EOF").count(), 1);
 }

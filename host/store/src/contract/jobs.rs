@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{World, job, job_about, leases, payloads, text};
 use crate::{
-    Batch, CommitError, Enqueue, EntryId, EntryRef, JobLease, LanePosition, Lease, LeaseRequest, MAX_LEASES, Op,
+    Batch, CommitError, Enqueue, EntryId, EntryRef, JobLease, LanePosition, Lease, LeaseRequest, Load, MAX_LEASES, Op,
     Partition, Precondition, Shares, Tenant,
 };
 
@@ -247,4 +247,43 @@ pub(crate) async fn a_backlog_in_one_partition_does_not_hold_up_the_others(world
     }
 
     assert!(seen.contains(&"far".to_owned()), "{seen:?}");
+}
+
+pub(crate) async fn a_tenant_without_a_share_is_not_waited_for(world: World) {
+    world.commit(vec![job(None, 10, "a")]).await;
+    let [lease] = leases(&world.lease(10, 1).await).try_into().unwrap();
+    let full = || Shares { each: 1, under_way: HashMap::from([(world.tenant.clone(), 1)]) };
+    // The lease has run out, and it is the tenant's turn, which has no share for it.
+    assert!(world.lease_shares(110, 9, full()).await.items.is_empty());
+    world.store.extend(&world.tenant, &lease.into(), 200).await.unwrap();
+
+    let leased = world.lease_shares(120, 9, full()).await;
+
+    assert_eq!((leased.items.len(), leased.next_due_ms), (0, None), "the end of its work tells when to ask again");
+    assert_eq!(payloads(&world.lease(200, 9).await), ["a"]);
+}
+
+pub(crate) async fn the_load_tells_what_waits_and_since_when(world: World) {
+    assert_eq!((world.load(50).await, world.load(0).await), (Load::default(), Load::default()), "nothing waits");
+    let timer = |timer: &str, due_ms| Op::SetTimer { timer: timer.into(), due_ms, schedule: text("") };
+    world.commit(vec![job(Some("lane"), 20, "a"), job(Some("lane"), 10, "b"), job(None, 30, "c")]).await;
+    world.commit(vec![timer("soon", 25), timer("later", 500)]).await;
+
+    let expected = Load { jobs: 3, timers: 2, ..Load::default() };
+    assert_eq!(world.load(19).await, expected, "neither a job nor a tick is due");
+    let late = Load { oldest_job_ms: Some(20), oldest_tick_ms: Some(25), ..expected };
+    assert_eq!(world.load(40).await, late, "a job behind another one in its lane cannot be worked on yet");
+
+    let leased = world.lease(40, 1).await;
+    assert_eq!(payloads(&leased), ["a"]);
+    assert_eq!(
+        world.load(40).await,
+        Load { oldest_job_ms: Some(30), ..late },
+        "one that is being worked on is not late"
+    );
+    let mut done = leases(&leased).into_iter().map(Op::Acknowledge).collect::<Vec<_>>();
+    done.push(Op::ClearTimer { timer: "soon".into() });
+    world.commit(done).await;
+    let rest = Load { jobs: 2, oldest_job_ms: Some(10), timers: 1, ..Load::default() };
+    assert_eq!(world.load(40).await, rest);
 }

@@ -98,6 +98,10 @@ impl RecordCache {
         self.lock().forget();
     }
 
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.lock().held_bytes as u64
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -209,7 +209,7 @@ fn bare_writer(folder: &TempDir, pragma: (&str, i64)) -> Writer {
     let (connection, opened) = schema::open_writer(&folder.path().join("store.db")).unwrap();
     connection.pragma_update(None, pragma.0, pragma.1).unwrap();
     let disk = Disk::new(&folder.path().join("store.db"));
-    Writer::new((connection, disk), &opened, (Arc::default(), Feed::new(Bounds::default()))).unwrap()
+    Writer::new((connection, disk), &opened, (Arc::default(), Feed::new(Bounds::default()), Arc::default())).unwrap()
 }
 
 fn commit_on(writer: &mut Writer, operations: Vec<Op>) -> Result<Committed, CommitError> {
@@ -252,7 +252,9 @@ fn a_disk_without_room_is_read_and_written_again_when_there_is_room() {
     };
     let mut disk = Disk::new(&path).with_available(|_| Some(FREE.load(Ordering::Relaxed)));
     let (connection, opened) = disk.open(open).unwrap();
-    let mut writer = Writer::new((connection, disk), &opened, (Arc::default(), Feed::new(Bounds::default()))).unwrap();
+    let mut writer =
+        Writer::new((connection, disk), &opened, (Arc::default(), Feed::new(Bounds::default()), Arc::default()))
+            .unwrap();
 
     let full = commit_on(&mut writer, vec![count()]);
     assert!(matches!(full, Err(CommitError::Unavailable(Error::DiskFull(_)))), "{full:?}");

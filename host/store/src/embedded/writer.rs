@@ -19,10 +19,11 @@ use super::recover;
 use super::schema::Opened;
 use super::streams::Known;
 use crate::feed::{Appended, Feed};
+use crate::numbers::Numbers;
 use crate::queue::index::Index;
 use crate::{
-    Batch, CommitError, Committed, DirectoryWrite, Error, JobLease, Lease, LeaseRequest, Leased, Partition, Shares,
-    Tenant, TimerLease,
+    Batch, CommitError, Committed, DirectoryWrite, Error, JobLease, Lease, LeaseRequest, Leased, Load, Partition,
+    Shares, Tenant, TimerLease,
 };
 
 /// The queue and the groups that share an fsync. From 32 requests on the fsync is a small part of a group's work, and it is
@@ -49,6 +50,7 @@ pub(super) enum Request {
     Directory(DirectoryWrite, Reply<Result<bool, Error>>),
     /// The last entry of an emitter, when the writer has it in memory. Answered after everything that came before it.
     LastEntry(Tenant, String, Reply<Result<Known, Error>>),
+    Load(u64, Reply<Result<Load, Error>>),
 }
 
 impl Weighed for Request {
@@ -56,7 +58,7 @@ impl Weighed for Request {
         match self {
             Self::Commit(batch, _) => Some(batch.tenant.as_str()),
             Self::Extend(tenant, ..) | Self::LastEntry(tenant, ..) => Some(tenant.as_str()),
-            Self::LeaseJobs(..) | Self::LeaseTimers(..) | Self::Directory(..) => None,
+            Self::LeaseJobs(..) | Self::LeaseTimers(..) | Self::Directory(..) | Self::Load(..) => None,
         }
     }
 
@@ -86,6 +88,7 @@ pub(super) struct Writer {
     /// Where entries of followed emitters go, and those that the group has appended.
     feed: Feed,
     appended: Vec<Appended>,
+    numbers: Arc<Numbers>,
     next_token: u64,
     swept_ms: u64,
 }
@@ -94,7 +97,7 @@ impl Writer {
     pub(super) fn new(
         (connection, disk): (Connection, Disk),
         opened: &Opened,
-        (record_cache, feed): (Arc<RecordCache>, Feed),
+        (record_cache, feed, numbers): (Arc<RecordCache>, Feed, Arc<Numbers>),
     ) -> Result<Self, Error> {
         let next_token = opened.epoch << 32;
         let index = Some(recover::index(&connection, opened.partitions, next_token)?);
@@ -109,6 +112,7 @@ impl Writer {
             changed: Vec::new(),
             feed,
             appended: Vec::new(),
+            numbers,
             next_token,
             swept_ms: 0,
         })
@@ -129,6 +133,7 @@ impl Writer {
         if !self.disk.may_write() {
             self.refuse_writes(group);
         }
+        self.numbers.grouped(group.iter().filter(|request| matches!(request, Request::Commit(..))).count());
         let mut answers = Vec::with_capacity(group.len());
         let outcome = self.write_group(group, &mut answers);
         if let Err(error) = &outcome {
@@ -146,7 +151,8 @@ impl Writer {
 
     /// Leases are refused as well: what they are for could not be committed.
     fn refuse_writes(&self, group: &mut VecDeque<Request>) {
-        let is_read = |request: &Request| matches!(request, Request::LastEntry(..) | Request::Extend(..));
+        let is_read =
+            |request: &Request| matches!(request, Request::LastEntry(..) | Request::Extend(..) | Request::Load(..));
         let (reads, writes): (VecDeque<Request>, VecDeque<Request>) = group.drain(..).partition(is_read);
         *group = reads;
         for request in writes {
@@ -251,6 +257,7 @@ impl Writer {
             Request::LastEntry(tenant, emitter, reply) => {
                 answers.push(answer(reply, Ok(self.memory.last_entry(&tenant, &emitter))));
             }
+            Request::Load(now_ms, reply) => answers.push(answer(reply, Ok(index.load(now_ms)))),
         }
         Ok(())
     }
@@ -281,6 +288,7 @@ impl Request {
             Self::Extend(_, _, _, reply) => answer(reply, Err(Error::Closed.into())),
             Self::Directory(_, reply) => answer(reply, Err(Error::Closed)),
             Self::LastEntry(_, _, reply) => answer(reply, Err(Error::Closed)),
+            Self::Load(_, reply) => answer(reply, Err(Error::Closed)),
         }
     }
 }

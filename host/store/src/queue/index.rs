@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::{Queue, timers::Timers};
 use crate::batch::MAX_MS;
 use crate::{
-    Batch, JobId, JobLease, LanePosition, Lease, LeaseRequest, Leased, MAX_LEASES, Op, Partition, Shares, Tenant,
+    Batch, JobId, JobLease, LanePosition, Lease, LeaseRequest, Leased, Load, MAX_LEASES, Op, Partition, Shares, Tenant,
     TimerLease,
 };
 
@@ -155,6 +155,15 @@ impl Index {
             let items = waiting.timers.lease(request, || take(token));
             Leased { items, next_due_ms: waiting.timers.next_due_ms() }
         })
+    }
+
+    pub(crate) fn load(&self, now_ms: u64) -> Load {
+        let of_one = |Waiting { queue, timers }: &Waiting| {
+            let (jobs, oldest_job_ms) = queue.load(now_ms);
+            let oldest_tick_ms = timers.next_due_ms().filter(|due_ms| *due_ms <= now_ms);
+            Load { jobs, oldest_job_ms, timers: timers.count(), oldest_tick_ms, size_bytes: None }
+        };
+        self.waiting.values().map(of_one).fold(Load::default(), Load::plus)
     }
 
     fn next_round(&mut self, partitions: &[Partition]) -> Vec<Partition> {

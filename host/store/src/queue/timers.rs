@@ -79,6 +79,10 @@ impl Timers {
         }
     }
 
+    pub(crate) fn count(&self) -> u64 {
+        self.timers.len() as u64
+    }
+
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         self.order.first().map(|(at, _)| *at)
     }

@@ -20,6 +20,7 @@ use tokio::sync::{Semaphore, oneshot};
 use super::encode::Arguments;
 use super::link::Link;
 use super::{decode, encode, scripts};
+use crate::numbers::Numbers;
 use crate::pulse::makes_work;
 use crate::{Batch, Error, Partition, Pulse, Tenant};
 
@@ -52,6 +53,7 @@ pub(super) struct Member {
 
 struct Shared {
     link: Link,
+    numbers: Arc<Numbers>,
     pulse: Pulse,
     channel: String,
     client: String,
@@ -89,7 +91,12 @@ impl Member {
 
 impl Groups {
     /// `client` is this host's random id; `homes` are the prefixes of the partitions, each of which has a queue.
-    pub(super) fn new(link: Link, pulse: Pulse, (client, channel): (String, String), homes: &[String]) -> Self {
+    pub(super) fn new(
+        (link, numbers): (Link, Arc<Numbers>),
+        pulse: Pulse,
+        (client, channel): (String, String),
+        homes: &[String],
+    ) -> Self {
         let line = |home: &String| {
             let queue = Mutex::new(Queue { waiting: VecDeque::new(), spare_calls: (0..CALLS).collect() });
             let done = std::array::from_fn(|call| format!("{home}:done:{client}:{call}"));
@@ -97,7 +104,8 @@ impl Groups {
         };
         let lines = homes.iter().map(line).collect();
         let room = Semaphore::new(WAITING_BATCHES);
-        Self { shared: Arc::new(Shared { link, pulse, channel, client, groups: AtomicU64::new(1), lines, room }) }
+        let groups = AtomicU64::new(1);
+        Self { shared: Arc::new(Shared { link, numbers, pulse, channel, client, groups, lines, room }) }
     }
 
     /// The script's answer to this batch.
@@ -132,6 +140,7 @@ async fn call_while_waited_for(shared: Arc<Shared>, line: usize, call: usize) {
         tokio::task::yield_now().await;
         let Some((members, replies)) = shared.next_group(line, call) else { return };
         let number = shared.groups.fetch_add(1, Ordering::Relaxed);
+        shared.numbers.grouped(members.len());
         let answers = shared.send((done, live), number, &members).await;
         shared.answer(&members, replies, answers);
     }

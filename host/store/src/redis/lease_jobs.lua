@@ -53,7 +53,9 @@ while #leased < most do
     job, at = first_head(tenant)
   end
   if not has_room then
+    -- It goes back to the ring, and the time of its heads says nothing about when to ask again.
     full[#full + 1] = tenant
+    call('ZREM', waiting, tenant)
   elseif is_due(at) then
     join_ring(tenant)
   else

@@ -1,6 +1,7 @@
 //! The connection: one server or a cluster, behind one face, with bounded retries.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use ::redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
 use ::redis::cluster::ClusterClientBuilder;
@@ -10,10 +11,13 @@ use ::redis::{
     ServerErrorKind, Value,
 };
 
+use metrics::Family;
+
 use super::address::{self, Address};
 use super::encode::Arguments;
 use super::scripts::{Library, Source};
 use crate::Error;
+use crate::numbers::RoundTrips;
 
 /// A fail-over takes seconds: 6 attempts wait 0.1 + 0.2 + 0.4 + 0.8 + 1.6 s in between.
 const ATTEMPTS: u32 = 6;
@@ -22,7 +26,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone)]
-pub(super) enum Link {
+pub(super) struct Link {
+    wire: Wire,
+    round_trips: Arc<RoundTrips>,
+}
+
+#[derive(Clone)]
+enum Wire {
     Single(ConnectionManager),
     Cluster(ClusterConnection),
 }
@@ -34,7 +44,7 @@ impl Link {
             hear(message);
             Ok(())
         };
-        match address {
+        let wire = match address {
             Address::Single(info) => {
                 let config = ConnectionManagerConfig::new()
                     .set_connection_timeout(Some(CONNECT_TIMEOUT))
@@ -42,7 +52,7 @@ impl Link {
                     .set_number_of_retries(3)
                     .set_push_sender(hear)
                     .set_automatic_resubscription();
-                Ok(Self::Single(ConnectionManager::new_with_config(Client::open(*info)?, config).await?))
+                Wire::Single(ConnectionManager::new_with_config(Client::open(*info)?, config).await?)
             }
             Address::Cluster(nodes) => {
                 let client = ClusterClientBuilder::new(nodes)
@@ -53,29 +63,34 @@ impl Link {
                     .use_protocol(ProtocolVersion::RESP3)
                     .push_sender(hear)
                     .build()?;
-                Ok(Self::Cluster(client.get_async_connection().await?))
+                Wire::Cluster(client.get_async_connection().await?)
             }
-        }
+        };
+        Ok(Self { wire, round_trips: Arc::default() })
+    }
+
+    pub(super) fn families(&self) -> Vec<Family> {
+        self.round_trips.families()
     }
 
     pub(super) fn is_cluster(&self) -> bool {
-        matches!(self, Self::Cluster(_))
+        matches!(self.wire, Wire::Cluster(_))
     }
 
     /// Returns when the server has confirmed it. A subscription survives reconnections; what is published in between does
     /// not.
     pub(super) async fn subscribe(&self, channel: &str) -> Result<(), Error> {
-        match self.clone() {
-            Self::Single(mut link) => link.subscribe(channel).await?,
-            Self::Cluster(mut link) => link.subscribe(channel).await?,
+        match self.wire.clone() {
+            Wire::Single(mut link) => link.subscribe(channel).await?,
+            Wire::Cluster(mut link) => link.subscribe(channel).await?,
         }
         Ok(())
     }
 
     pub(super) async fn unsubscribe(&self, channel: &str) -> Result<(), Error> {
-        match self.clone() {
-            Self::Single(mut link) => link.unsubscribe(channel).await?,
-            Self::Cluster(mut link) => link.unsubscribe(channel).await?,
+        match self.wire.clone() {
+            Wire::Single(mut link) => link.unsubscribe(channel).await?,
+            Wire::Cluster(mut link) => link.unsubscribe(channel).await?,
         }
         Ok(())
     }
@@ -124,7 +139,7 @@ impl Link {
     pub(super) async fn ask<Answer: FromRedisValue>(&self, command: &Cmd) -> Result<Answer, Error> {
         let mut wait = FIRST_WAIT;
         for _ in 1..ATTEMPTS {
-            match command.query_async(&mut self.clone()).await {
+            match self.round_trip(command).await {
                 Err(error) if is_passing(&error) => {
                     tracing::warn!(%error, wait_ms = wait.as_millis(), "Redis did not answer, trying again");
                     tokio::time::sleep(wait).await;
@@ -133,7 +148,15 @@ impl Link {
                 answered => return Ok(answered?),
             }
         }
-        Ok(command.query_async(&mut self.clone()).await?)
+        Ok(self.round_trip(command).await?)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "measures round trips for the metrics")]
+    async fn round_trip<Answer: FromRedisValue>(&self, command: &Cmd) -> Result<Answer, RedisError> {
+        let begun = Instant::now();
+        let answered = command.query_async(&mut self.wire.clone()).await;
+        self.round_trips.made(begun.elapsed(), answered.is_err());
+        answered
     }
 }
 
@@ -146,7 +169,7 @@ fn is_passing(error: &RedisError) -> bool {
     }
 }
 
-impl ConnectionLike for Link {
+impl ConnectionLike for Wire {
     fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
         match self {
             Self::Single(link) => link.req_packed_command(command),

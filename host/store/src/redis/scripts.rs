@@ -30,6 +30,7 @@ script!(LEASE_TIMERS, "script.lua", "queue.lua", "lease_timers.lua");
 script!(EXTEND, "script.lua", "queue.lua", "extend.lua");
 script!(RECORDS, "records.lua");
 script!(STREAMS, "streams.lua");
+script!(LOAD, "load.lua");
 script!(STORED, "stored.lua");
 
 pub(super) struct Source {

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use domain::ids::{EndpointKey, SourceId};
+use metrics::{CacheUse, Family, of_caches};
 use serde::Deserialize;
 use store::{Lookup, Store, Tenant};
 
@@ -20,6 +21,7 @@ const HELD: usize = 16_384;
 pub(crate) struct Sources {
     endpoints: Mutex<HashMap<EndpointKey, Address>>,
     sources: Mutex<HashMap<SourceId, CachedSource>>,
+    uses: CacheUse,
 }
 
 #[derive(Clone)]
@@ -71,12 +73,18 @@ impl Sources {
             return Ok(None);
         };
         let held = lock(&self.sources).get(id).filter(|held| held.version == record.version).cloned();
+        self.uses.note(held.is_some());
         if let Some(held) = held {
             return Ok(Some(held.source));
         }
         let source: Arc<Source> = Arc::new(decode(&record.value)?);
         hold(&self.sources, id.clone(), CachedSource { version: record.version, source: source.clone() });
         Ok(Some(source))
+    }
+
+    pub(crate) fn families(&self) -> Vec<Family> {
+        let entries = lock(&self.sources).len() as u64;
+        of_caches("sources", &self.uses, (Some(entries), None))
     }
 }
 

@@ -58,7 +58,7 @@ impl Quota {
             return Ok(held.plan);
         }
         let CachedQuota { plan, usage, .. } = self.read(platform, tenant).await?;
-        usage.check(&plan, instant_ms)?;
+        usage.check(&plan, instant_ms).inspect_err(|quota| platform.numbers.refused(quota.into()))?;
         platform.check_room(tenant).await?;
         Ok(plan)
     }

@@ -11,7 +11,7 @@ use admission::{Full, Scope, Taken};
 use domain::ids::{EmitId, EndpointKey, RunId};
 use domain::json::Json;
 use domain::runs::{Trigger, TriggerKind};
-use domain::trace::TraceId;
+use domain::trace::TraceContext;
 use domain::users::{Plan, QuotaError};
 use futures_util::FutureExt;
 use serde_json::Value;
@@ -24,6 +24,7 @@ use crate::Error;
 use crate::flow::handle::{Flow, Handle};
 use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, Transaction, Values, execute};
 use crate::keeping::STORED_BYTES;
+use crate::numbers::Refused;
 use crate::ports::{Call, Fault, Reply, RunLimits, SandboxError};
 use crate::records::{Acceptance, Source, Stored, table};
 
@@ -40,7 +41,7 @@ pub struct Admitted {
     interface: Interface,
     plan: Plan,
     memory: Taken,
-    trace_id: Option<TraceId>,
+    trace: Option<TraceContext>,
 }
 
 /// What the component declared of the HTTP interface that a request came to.
@@ -99,7 +100,7 @@ enum Early {
 struct Request<'a> {
     invocation: Invocation<'a>,
     transaction: Arc<Transaction>,
-    trace_id: TraceId,
+    trace: TraceContext,
 }
 
 type Waiting = oneshot::Sender<Result<Answered, Refusal>>;
@@ -122,9 +123,9 @@ impl Admitted {
         self.interface.keeps_encoding
     }
 
-    /// That the request belongs to a trace which began elsewhere.
-    pub fn continue_trace(&mut self, trace_id: TraceId) {
-        self.trace_id = Some(trace_id);
+    /// That the request belongs to a trace which began before it.
+    pub fn continue_trace(&mut self, trace: TraceContext) {
+        self.trace = Some(trace);
     }
 
     /// What its body is counted against while it is read.
@@ -169,8 +170,15 @@ impl Handle {
             has_custom_response: prop.has_custom_response,
             keeps_encoding: prop.keeps_encoding,
         };
-        self.endpoint_rates.take(source.id.as_str(), now_ms).map_err(too_many)?;
-        self.tenant_rates.take(tenant.as_str(), now_ms).map_err(too_many)?;
+        let numbers = &self.platform.numbers;
+        let too_many = |refused: Refused| {
+            move |retry_after_ms| {
+                numbers.refused(refused);
+                too_many(retry_after_ms)
+            }
+        };
+        self.endpoint_rates.take(source.id.as_str(), now_ms).map_err(too_many(Refused::EndpointRate))?;
+        self.tenant_rates.take(tenant.as_str(), now_ms).map_err(too_many(Refused::TenantRate))?;
         let plan = match self.quota.check(&self.platform, &tenant).await {
             Ok(plan) => plan,
             Err(error @ (Error::Quota(_) | Error::NoRoom { .. })) => {
@@ -181,7 +189,7 @@ impl Handle {
         };
         self.platform.check_queue(&tenant).map_err(Refusal::Full)?;
         let memory = self.platform.pools().request_bytes(tenant.as_str()).map_err(Refusal::Full)?;
-        Ok(Admitted { tenant, source, interface, plan, memory, trace_id: None })
+        Ok(Admitted { tenant, source, interface, plan, memory, trace: None })
     }
 
     /// Runs an admitted request. Returns when the client can be answered; the run goes on by itself.
@@ -209,8 +217,8 @@ impl Handle {
 
 impl Flow {
     async fn answer(&self, admitted: Admitted, event: Json, waiting: Waiting) {
-        let Admitted { tenant, source, interface, plan, memory, trace_id } = admitted;
-        let trace_id = trace_id.unwrap_or_else(|| TraceId::from_random(self.platform.entropy.bytes()));
+        let Admitted { tenant, source, interface, plan, memory, trace } = admitted;
+        let trace = trace.unwrap_or_else(|| self.platform.outside_context());
         let invocation = Invocation {
             owner: Owner { tenant: &tenant, plan: &plan },
             target: Target::of_source(&source),
@@ -221,7 +229,7 @@ impl Flow {
             reply: interface.has_custom_response.then(Arc::default),
         };
         let transaction = invocation.transaction(&self.platform);
-        let request = Request { invocation, transaction, trace_id };
+        let request = Request { invocation, transaction, trace };
         let mut waiting = Some(waiting);
         if let Err(error) = self.run_request(&request, &mut waiting).await {
             match waiting.take() {
@@ -288,7 +296,7 @@ impl Flow {
         executed: Executed,
         accepted: Option<Acceptance>,
     ) -> Result<Ran, Error> {
-        let mut frame = Frame::traced(&self.platform, request.trace_id);
+        let mut frame = Frame::traced(&self.platform, request.trace);
         if let Some(acceptance) = accepted {
             frame.preconditions.push(still_accepted(&acceptance));
             frame.operations.push(table::delete(&acceptance));
@@ -298,7 +306,7 @@ impl Flow {
 
     /// Makes a request durable before its run has ended.
     async fn accept(&self, request: &Request<'_>) -> Result<Early, Error> {
-        let Request { invocation, transaction, trace_id } = request;
+        let Request { invocation, transaction, trace } = request;
         let platform = &self.platform;
         let event = match &invocation.call {
             Call::Run { event } => event.clone(),
@@ -312,7 +320,8 @@ impl Flow {
             event,
             kind: TriggerKind::Http,
             accepted_at_ms: invocation.queued_at_ms,
-            trace_id: *trace_id,
+            trace_id: trace.trace_id,
+            span_id: trace.span_id,
         };
         // This host runs it: until its deadline is over, or its process has ended, no other host does.
         let (due_ms, deadline_ms) = (platform.clock.now_ms(), platform.config.limits.http_deadline_ms);

@@ -13,6 +13,7 @@ use super::workflow::{Failure, failure_event};
 use crate::Error;
 use crate::flow::handle::Flow;
 use crate::flow::work::Completion;
+use crate::numbers::Destination;
 use crate::ports::Posting;
 use crate::records::{RecordError, Sending, StreamEntry, Work, Workflow, names, table};
 
@@ -59,7 +60,9 @@ impl Flow {
         };
         let attempts = usize::try_from(job.attempt).unwrap_or(usize::MAX).saturating_add(1);
         let random = u32::from_le_bytes(self.platform.entropy.bytes());
-        match classify(attempt, attempts, self.platform.clock.instant_ms(), random) {
+        let verdict = classify(attempt, attempts, self.platform.clock.instant_ms(), random);
+        self.platform.numbers.delivered(Destination::Http, verdict);
+        match verdict {
             Verdict::Delivered => self.acknowledge(job, Vec::new()).await,
             Verdict::Retry { at_ms } => self.retry(job, at_ms, Vec::new()).await,
             Verdict::Deactivate | Verdict::Dead => {

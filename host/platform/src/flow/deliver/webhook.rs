@@ -11,6 +11,7 @@ use super::dead_letters::GivenUp;
 use crate::Error;
 use crate::flow::handle::Flow;
 use crate::flow::work::Completion;
+use crate::numbers::Destination;
 use crate::ports::{OutboundError, Posted, Posting};
 use crate::records::{Delivery, Kept, RecordError, StreamEntry, Webhook, names, table};
 use crate::vault::Context;
@@ -69,10 +70,11 @@ impl Flow {
             ("x-emitter-id", metadata.emitter_id.clone()),
             ("x-event-name", delivery.event_name().to_owned()),
         ];
+        let traceparent = delivery.cause.context().to_traceparent().map(|header| ("traceparent", header));
         Ok(Posting {
             method: "POST".to_owned(),
             url: webhook.url.as_str().to_owned(),
-            headers: headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            headers: headers.into_iter().chain(traceparent).map(|(name, value)| (name.to_owned(), value)).collect(),
             body: body.into(),
             timeout: std::time::Duration::from_millis(self.platform.config.limits.delivery_timeout_ms),
         })
@@ -97,6 +99,7 @@ impl Flow {
             Err(error) => error.to_string(),
         };
         let verdict = classify(attempt, attempts_made, self.platform.clock.instant_ms(), random);
+        self.platform.note_attempt(delivery, Destination::Webhook, Some(verdict));
         let mut operations =
             vec![self.record_attempt(&webhook.record, delivery, (attempts, ms), (&posted, verdict))?];
         match verdict {

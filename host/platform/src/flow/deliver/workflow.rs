@@ -21,9 +21,11 @@ use crate::invoke::{
     Deliveries, Executed, Invocation, Outgoing, Owner, Room, Sender, Target, Transaction, append_record, deliveries,
     execute, missing_deliveries, new_run_id, usage_operations, write_operations,
 };
+use crate::numbers::{EndedRun, SUCCESS};
 use crate::ports::{Call, Fault, Outcome, RunLimits, Thrown, Usage};
 use crate::records::workflow::TRIGGER;
 use crate::records::{Delivery, Event, Metadata, RunRecord, Step, StreamEntry, Workflow, names, table};
+use crate::spans::RunSpan;
 use crate::{Error, Platform, effects, sealed_props};
 
 /// How a run went so far.
@@ -95,6 +97,7 @@ impl Flow {
             }
         }
         self.quota.add(&self.platform, &job.tenant, &run.usage);
+        self.platform.note_run(&run.span(delivery, &workflow, &self.platform), &run.ended(delivery, &self.platform));
         Ok(Completion::Committed)
     }
 
@@ -316,6 +319,28 @@ impl WorkflowRun {
         let emit_ids: Vec<String> = emitted.map(|planned| planned.event.metadata.emit_id.clone()).collect();
         let outcome = Outcome { usage: self.usage, fault, ..Outcome::default() };
         RunRecord::new(facts, &outcome, emit_ids.into_iter())
+    }
+
+    fn span<'a>(&'a self, delivery: &Delivery, workflow: &'a Workflow, platform: &Platform) -> RunSpan<'a> {
+        RunSpan {
+            cause: delivery.cause,
+            parent: delivery.attempt.id(),
+            run_id: self.id.as_ref().map_or("", RunId::as_str),
+            emitter_id: workflow.id.as_str(),
+            executed_us: platform.clock.now_us(),
+        }
+    }
+
+    fn ended(&self, delivery: &Delivery, platform: &Platform) -> EndedRun<'_> {
+        let now_ms = platform.clock.now_ms();
+        EndedRun {
+            trigger: TriggerKind::Event,
+            outcome: self.failure.as_ref().map_or(SUCCESS, |failure| failure.code.as_str()),
+            queued_at_ms: emitted_at_ms(delivery, now_ms),
+            ended_at_ms: now_ms,
+            usage: self.usage,
+            events: self.emits.len(),
+        }
     }
 
     fn has_output(&self) -> bool {

@@ -115,6 +115,10 @@ impl Work for DyingStore {
         Err(CommitError::Unavailable(Error::Closed))
     }
 
+    async fn load(&self, now_ms: u64) -> Result<store::Load, Error> {
+        self.memory.load(now_ms).await
+    }
+
     fn pulse(&self) -> &Pulse {
         self.memory.pulse()
     }
@@ -142,6 +146,7 @@ fn mortal(stage: &Stage, dies_at: usize, dies_after: bool) -> Platform {
         outbound: world.outbound.clone(),
         clock: world.clock.clone(),
         entropy: world.platform.entropy.clone(),
+        spans: None,
         vault: world.platform.vault.clone(),
         programs: Programs::default(),
         config: world.platform.config.clone(),

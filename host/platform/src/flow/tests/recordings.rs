@@ -99,6 +99,7 @@ fn with_keys(stage: &Stage, keys: &str) -> crate::Platform {
         outbound: platform.outbound.clone(),
         clock: platform.clock.clone(),
         entropy: platform.entropy.clone(),
+        spans: None,
         vault,
         programs: crate::Programs::default(),
         config: platform.config.clone(),

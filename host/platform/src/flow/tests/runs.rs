@@ -1,7 +1,7 @@
 //! Tests of records of runs: every invocation leaves one, in the batch that holds what it did.
 
 use domain::runs::{State, TriggerKind};
-use domain::trace::TraceId;
+use domain::trace::{TraceContext, TraceId};
 use serde_json::json;
 
 use super::Stage;
@@ -30,7 +30,7 @@ async fn a_request_leaves_a_record_that_its_answer_and_its_events_name() {
     let source = stage.endpoint("echo", json!({})).await;
     let mut admitted = stage.handle.admit(source.endpoint_key.as_str()).await.unwrap();
     let trace_id = TraceId::from_random([5; 16]);
-    admitted.continue_trace(trace_id);
+    admitted.continue_trace(TraceContext { trace_id, ..TraceContext::default() });
 
     let answered = stage.handle.trigger(admitted, json!({})).await.unwrap();
 

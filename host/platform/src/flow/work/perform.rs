@@ -7,6 +7,7 @@ use std::sync::Arc;
 use domain::fan_out::DEPTH_MAXIMUM;
 use domain::ids::{EmitId, ListenerId, SourceId};
 use domain::json::Json;
+use domain::retry::Verdict;
 use domain::runs::{Trigger, TriggerKind};
 use domain::users::QuotaError;
 use store::{CommitError, Job, Lease, Lookup, Op, Tenant};
@@ -16,6 +17,7 @@ use crate::flow::admit::{Permit, resets_at_ms, still_accepted};
 use crate::flow::deliver::Report;
 use crate::flow::handle::Flow;
 use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, execute, settle};
+use crate::numbers::Destination;
 use crate::ports::{Call, Progress, RunLimits};
 use crate::records::{self, Acceptance, Delivery, Source, Work, table};
 use crate::watching::{Doing, watch};
@@ -136,17 +138,41 @@ impl Flow {
         match Work::decode(&job.payload)? {
             Work::Accepted { acceptance } => watch(ACCEPTED, Box::pin(self.redo(job, &acceptance))).await,
             Work::Chore(chore) => watch(CHORE, Box::pin(self.do_chore(job, &chore))).await,
-            Work::Deliver(delivery) => match &delivery.listener {
-                ListenerId::Webhook(id) => {
-                    watch(TO_WEBHOOK, Box::pin(self.deliver_to_webhook(job, &delivery, id))).await
-                }
-                ListenerId::Source(id) => watch(TO_SOURCE, Box::pin(self.deliver_to_source(job, &delivery, id))).await,
-                ListenerId::Workflow(id) => {
-                    watch(TO_WORKFLOW, Box::pin(self.deliver_to_workflow(job, &delivery, id))).await
-                }
-            },
+            Work::Deliver(mut delivery) => {
+                self.platform.begin_attempt(&mut delivery);
+                self.deliver(job, &delivery).await
+            }
             Work::Send(sending) => watch(SEND, Box::pin(self.send(job, &sending))).await,
         }
+    }
+
+    async fn deliver(&self, job: &Job, delivery: &Delivery) -> Result<Completion, Error> {
+        match &delivery.listener {
+            ListenerId::Webhook(id) => watch(TO_WEBHOOK, Box::pin(self.deliver_to_webhook(job, delivery, id))).await,
+            ListenerId::Source(id) => {
+                let ended = watch(TO_SOURCE, Box::pin(self.deliver_to_source(job, delivery, id))).await;
+                self.note_delivery(delivery, Destination::Source, ended)
+            }
+            ListenerId::Workflow(id) => {
+                let ended = watch(TO_WORKFLOW, Box::pin(self.deliver_to_workflow(job, delivery, id))).await;
+                self.note_delivery(delivery, Destination::Workflow, ended)
+            }
+        }
+    }
+
+    /// A delivery within the host: it was made, failed for a reason of the host's own, or has to wait.
+    fn note_delivery(
+        &self,
+        delivery: &Delivery,
+        destination: Destination,
+        ended: Result<Completion, Error>,
+    ) -> Result<Completion, Error> {
+        match &ended {
+            Ok(Completion::Committed) => self.platform.note_attempt(delivery, destination, Some(Verdict::Delivered)),
+            Ok(Completion::Released { .. }) => {}
+            Err(_) => self.platform.note_attempt(delivery, destination, None),
+        }
+        ended
     }
 
     async fn do_chore(&self, job: &Job, chore: &records::Job) -> Result<Completion, Error> {
@@ -171,7 +197,7 @@ impl Flow {
         let Some(source) = self.source(&job.tenant, &acceptance.source).await? else {
             return self.acknowledge(job, vec![removal]).await;
         };
-        let mut frame = Frame::traced(&self.platform, acceptance.trace_id);
+        let mut frame = Frame::traced(&self.platform, acceptance.context());
         frame.preconditions.push(still_accepted(&acceptance));
         let run = QueuedRun {
             tenant: &job.tenant,

@@ -24,6 +24,7 @@ fn with_vault(platform: &Platform, vault: Vault) -> Platform {
         outbound: platform.outbound.clone(),
         clock: platform.clock.clone(),
         entropy: platform.entropy.clone(),
+        spans: None,
         vault,
         programs: Programs::default(),
         config: platform.config.clone(),
