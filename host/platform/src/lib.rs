@@ -32,6 +32,7 @@ mod error;
 mod keeping;
 mod key_uses;
 mod platform;
+mod posting;
 mod programs;
 mod rate;
 mod sealed_props;

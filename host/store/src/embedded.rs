@@ -40,8 +40,8 @@ use self::writer::{BOUNDS, Request, Writer};
 use crate::feed::{Bounds, Feed};
 use crate::pulse::makes_work;
 use crate::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobLease, Keys,
-    Lease, LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares, Store,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Head, Job, JobLease,
+    Keys, Lease, LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares, Store,
     StreamInfo, Tenant, Tick, TimerLease, Values, Work,
 };
 
@@ -259,6 +259,12 @@ impl Work for Embedded {
     async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError> {
         let (tenant, lease) = (tenant.clone(), lease.clone());
         self.ask(|reply| Request::Extend(tenant, lease, until_ms, reply)).await?
+    }
+
+    async fn heads(&self, tenant: &Tenant, skip: u32, limit: u32) -> Result<Vec<Head>, Error> {
+        let tenant = tenant.clone();
+        let heads = self.ask(|reply| Request::Heads(tenant, skip, limit, reply)).await??;
+        self.readers.read(move |reader| reading::heads(reader, &heads)).await
     }
 
     fn pulse(&self) -> &Pulse {

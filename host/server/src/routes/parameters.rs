@@ -147,6 +147,8 @@ pub(super) const CHANGED_WEBHOOK: [Parameter; 4] = [
     optional("active", Boolean, "Whether events are delivered"),
 ];
 
+pub(super) const PENDING: [Parameter; 1] =
+    [optional("listener_id", Text, "Only deliveries to this webhook, source or workflow")];
 pub(super) const ROTATED_SECRET: [Parameter; 1] =
     [optional("overlap_seconds", Integer, "At most 2592000, 0 for none; 86400 when absent")];
 

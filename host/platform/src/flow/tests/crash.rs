@@ -8,9 +8,9 @@ use bytes::Bytes;
 use serde_json::json;
 use store::fake::Memory;
 use store::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, Keys, Lease,
-    LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares, Store, StreamInfo,
-    Tenant, Tick, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Head, Job, Keys,
+    Lease, LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares, Store,
+    StreamInfo, Tenant, Tick, Values, Work,
 };
 
 use super::{Hold, Stage};
@@ -113,6 +113,10 @@ impl Work for DyingStore {
     async fn extend(&self, _tenant: &Tenant, _lease: &Lease, _until_ms: u64) -> Result<(), CommitError> {
         // The dead give nothing back: their leases run out.
         Err(CommitError::Unavailable(Error::Closed))
+    }
+
+    async fn heads(&self, tenant: &Tenant, skip: u32, limit: u32) -> Result<Vec<Head>, Error> {
+        self.memory.heads(tenant, skip, limit).await
     }
 
     fn pulse(&self) -> &Pulse {

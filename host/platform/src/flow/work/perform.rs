@@ -145,6 +145,7 @@ impl Flow {
                     watch(TO_WORKFLOW, Box::pin(self.deliver_to_workflow(job, &delivery, id))).await
                 }
             },
+            Work::CheckWebhook { webhook } => watch(CHORE, Box::pin(self.check_webhook(job, &webhook))).await,
             Work::Send(sending) => watch(SEND, Box::pin(self.send(job, &sending))).await,
         }
     }
