@@ -49,12 +49,12 @@ impl Developer {
     }
 
     /// The exit code and what was said.
-    fn fail(&self, arguments: &[&str]) -> (i32, String) {
+    pub(crate) fn fail(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.command(arguments).output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     }
 
-    fn file(&self, name: &str, text: &str) {
+    pub(crate) fn file(&self, name: &str, text: &str) {
         std::fs::write(self.folder().join(name), text).unwrap();
     }
 }

@@ -132,7 +132,7 @@ fn runs_routes() -> Vec<Route> {
             .says("Runs", "Run the last recorded runs of a source on new code, before anything changes").body_with(CODE_NAMES, &SHADOW).answers(One("Shadow")).refuses(&[404, 422, 429])
             .example(json!({"component_code": "module.exports = {name: \"a\", version: \"2\", run() {}}", "runs": 20})),
         route(PUT, "/v1/sources/{id}/recording", DEPLOY, runs::set_recording).after(sources::find)
-            .says("Runs", "Say which runs of a source are recorded").body(&RECORDING).answers(One("Source")).refuses(&[404])
+            .says("Runs", "Say which runs of a source are recorded, how long records are kept, and what is not shown of them; what is absent stays").body(&RECORDING).answers(One("Source")).refuses(&[404])
             .example(json!({"mode": "all"})),
     ]
 }

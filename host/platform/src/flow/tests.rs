@@ -6,6 +6,7 @@ mod follow;
 mod keeping;
 mod recordings;
 mod recover;
+mod retention;
 mod runs;
 mod schedule;
 mod transaction;

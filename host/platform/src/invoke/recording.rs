@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use domain::ids::RunId;
 use domain::outcome::Recorded;
 use domain::replay::Deeds;
 use domain::runs::{Recording as Kept, RecordingMode};
@@ -12,7 +13,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::{Op, Tenant};
+use store::{EntryId, EntryQuery, Op, Order, Tenant};
 
 use super::execute::Executed;
 use super::{Invocation, Values};
@@ -26,6 +27,8 @@ pub(crate) const FIELD: &str = "tape";
 const INFLATED_MAXIMUM: u64 = 256 << 20;
 /// Smaller content is kept as it is: to compress it would take longer than everything else that is done for it.
 const DEFLATED_FROM: usize = 4096;
+/// A recording may be some hundred kilobytes.
+const READ_AT_ONCE: u32 = 20;
 const PLAIN: u8 = 0;
 const DEFLATED: u8 = 1;
 
@@ -45,6 +48,8 @@ pub(crate) struct Content {
 #[derive(Default)]
 pub(super) struct Keeping {
     pub(super) operation: Option<Op>,
+    /// Deletes what is older than it may be.
+    pub(super) expired: Vec<Op>,
     pub(super) state: Kept,
 }
 
@@ -61,13 +66,16 @@ pub(super) fn limit_bytes(platform: &Platform, invocation: &Invocation<'_>) -> u
     let limits = &platform.config.limits;
     match mode(invocation) {
         RecordingMode::Off => 0,
-        _ if limits.recordings_kept == 0 || limits.runs_kept == 0 => 0,
+        _ if limits.recordings_kept == 0 || invocation.target.retention().kept(limits.runs_kept) == 0 => 0,
         _ => limits.recording_bytes,
     }
 }
 
 /// Decides whether the run's recording is kept, and how.
 pub(super) fn keep(platform: &Platform, invocation: &Invocation<'_>, executed: &Executed) -> Result<Keeping, Error> {
+    if limit_bytes(platform, invocation) == 0 {
+        return Ok(Keeping::default());
+    }
     let has_failed = executed.outcome.fault.is_some();
     let is_wanted = match mode(invocation) {
         RecordingMode::Off => false,
@@ -78,10 +86,10 @@ pub(super) fn keep(platform: &Platform, invocation: &Invocation<'_>, executed: &
         }
     };
     match (&executed.outcome.recording, &executed.call) {
-        (Some(Recorded::Truncated), _) if is_wanted => Ok(Keeping { operation: None, state: Kept::Truncated }),
+        (Some(Recorded::Truncated), _) if is_wanted => Ok(Keeping { state: Kept::Truncated, ..Keeping::default() }),
         (Some(Recorded::Kept(answers)), Some(call)) if is_wanted => {
             let operation = write(platform, invocation, executed, answers, call)?;
-            Ok(Keeping { operation: Some(operation), state: Kept::Kept })
+            Ok(Keeping { operation: Some(operation), state: Kept::Kept, expired: Vec::new() })
         }
         _ => Ok(Keeping::default()),
     }
@@ -119,6 +127,21 @@ pub(crate) fn append(platform: &Platform, recording: &Recording) -> Result<Op, E
     let (emitter, stream) = (names::RECORDINGS.to_owned(), names::DEFAULT.to_owned());
     let keep = u32::try_from(platform.config.limits.recordings_kept).unwrap_or(u32::MAX);
     Ok(Op::Append { emitter, stream, value: recording.encode()?, keep })
+}
+
+/// Deletes the recording of a run, which was committed after the run began and is mostly found with this one read. One that
+/// moved since, when keys were rotated, goes when newer ones take its place.
+pub(super) async fn delete_of_run(platform: &Platform, tenant: &Tenant, run_id: &RunId) -> Result<Option<Op>, Error> {
+    let began = EntryId::new(u64::try_from(run_id.started_at_ms()).unwrap_or_default(), 0);
+    let query = EntryQuery { first: Some(began), last: None, order: Order::OldestFirst, limit: READ_AT_ONCE };
+    let (emitter, stream) = (names::RECORDINGS.to_owned(), names::DEFAULT.to_owned());
+    for entry in platform.store.entries(tenant, &emitter, &stream, query).await? {
+        if Recording::decode(&entry.value)?.run_id == run_id.as_str() {
+            let id = Some(entry.id);
+            return Ok(Some(Op::DeleteEntries { emitter, stream, first: id, last: id, max: 1 }));
+        }
+    }
+    Ok(None)
 }
 
 pub(crate) fn read(platform: &Platform, tenant: &Tenant, recording: &Recording) -> Result<Content, Error> {
