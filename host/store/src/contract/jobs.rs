@@ -71,6 +71,20 @@ pub(crate) async fn a_tenant_is_given_no_more_than_its_share(world: World) {
     assert_eq!((payloads(&all), all.next_due_ms), (vec!["3".to_owned()], Some(70)));
 }
 
+pub(crate) async fn a_tenant_without_a_share_is_no_reason_to_ask_again_when_its_job_is_held_longer(world: World) {
+    let full = || Shares { each: 1, under_way: HashMap::from([(world.tenant.clone(), 1)]) };
+    world.commit(vec![job(None, 0, "a")]).await;
+    let leased = world.lease(10, 1).await;
+    // The lease has ended, so the tenant has its turn, and no share.
+    assert_eq!(world.lease_shares(110, 1, full()).await.next_due_ms, None);
+
+    world.store.extend(&world.tenant, &Lease::from(leased.items[0].lease), 500).await.unwrap();
+
+    let asked = world.lease_shares(120, 1, full()).await;
+    assert_eq!((asked.items, asked.next_due_ms), (vec![], None));
+    assert_eq!(payloads(&world.lease(500, 1).await), ["a"], "it is not forgotten");
+}
+
 pub(crate) async fn what_waits_is_shown_by_its_time_with_how_many_wait_behind_it(world: World) {
     let shown = async |skip, limit| {
         let heads = world.store.heads(&world.tenant, skip, limit).await.unwrap();

@@ -53,6 +53,8 @@ while #leased < most do
     job, at = first_head(tenant)
   end
   if not has_room then
+    -- What it waits for as well is no reason to ask again.
+    call('ZREM', waiting, tenant)
     full[#full + 1] = tenant
   elseif is_due(at) then
     join_ring(tenant)
