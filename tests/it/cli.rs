@@ -7,14 +7,14 @@ use rig::served::{DataFolder, KEY, Served, binary};
 use serde_json::{Value, json};
 
 /// A developer: a home of their own, and commands that must succeed.
-struct Developer {
+pub(crate) struct Developer {
     home: tempfile::TempDir,
 }
 
 // === impl Developer ===
 
 impl Developer {
-    fn logged_in(server: &Served) -> Self {
+    pub(crate) fn logged_in(server: &Served) -> Self {
         let developer = Self { home: tempfile::tempdir().unwrap() };
         let mut login = developer.command(&["login", "--url", &server.url]);
         let output = login.env("WELLSPRING_API_KEY", KEY).output().unwrap();
@@ -37,24 +37,24 @@ impl Developer {
 
     /// What the command printed as data.
     #[track_caller]
-    fn run(&self, arguments: &[&str]) -> String {
+    pub(crate) fn run(&self, arguments: &[&str]) -> String {
         let output = self.command(arguments).output().unwrap();
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
 
     #[track_caller]
-    fn json(&self, arguments: &[&str]) -> Value {
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         serde_json::from_str(&self.run(&[arguments, &["--json"]].concat())).unwrap()
     }
 
     /// The exit code and what was said.
-    fn fail(&self, arguments: &[&str]) -> (i32, String) {
+    pub(crate) fn fail(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.command(arguments).output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     }
 
-    fn file(&self, name: &str, text: &str) {
+    pub(crate) fn file(&self, name: &str, text: &str) {
         std::fs::write(self.folder().join(name), text).unwrap();
     }
 }

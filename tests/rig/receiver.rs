@@ -39,6 +39,9 @@ pub struct Received {
 pub struct Answer {
     pub status: u16,
     pub headers: Vec<(&'static str, String)>,
+    pub body: Bytes,
+    /// Nothing is answered until the sender goes away.
+    pub hangs: bool,
 }
 
 type Answering = dyn Fn(&Received) -> Answer + Send + Sync;
@@ -90,7 +93,11 @@ async fn take(request: Request<Incoming>, answer: Arc<Answering>) -> Result<Resp
         return Ok(response);
     };
     let received = Received { path: head.uri.path().to_owned(), headers: head.headers, body: body.to_bytes() };
-    let Answer { status, headers } = answer(&received);
+    let Answer { status, headers, body, hangs } = answer(&received);
+    if hangs {
+        std::future::pending::<()>().await;
+    }
+    *response.body_mut() = Full::new(body);
     *response.status_mut() = hyper::StatusCode::from_u16(status).unwrap();
     for (name, value) in headers {
         response.headers_mut().insert(name, value.parse().unwrap());
@@ -133,7 +140,15 @@ impl Received {
 
 impl Answer {
     pub fn status(status: u16) -> Self {
-        Self { status, headers: Vec::new() }
+        Self { status, headers: Vec::new(), body: Bytes::new(), hangs: false }
+    }
+
+    pub fn never() -> Self {
+        Self { hangs: true, ..Self::status(200) }
+    }
+
+    pub fn body(self, body: impl Into<Bytes>) -> Self {
+        Self { body: body.into(), ..self }
     }
 
     pub fn retry_after(self, seconds: u64) -> Self {

@@ -100,6 +100,9 @@ pub(crate) struct Tuning {
     /// Records of runs kept for each source, workflow and component; 0 keeps none
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_RUNS", help_heading = LIMITS)]
     keep_runs: Option<usize>,
+    /// How many seconds those are kept; 0 is without an end
+    #[arg(long, value_name = "SECONDS", env = "WELLSPRING_KEEP_RUNS_SECONDS", help_heading = LIMITS)]
+    keep_runs_seconds: Option<u64>,
     /// Recordings of runs kept for each account; 0 records nothing
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_KEEP_RECORDINGS", help_heading = LIMITS)]
     keep_recordings: Option<usize>,
@@ -225,6 +228,7 @@ pub(crate) struct Settings {
     keep_events: usize,
     keep_logs: usize,
     keep_runs: usize,
+    keep_runs_seconds: u64,
     keep_recordings: usize,
     recording_bytes: usize,
     keep_audit: u32,
@@ -300,6 +304,7 @@ impl Settings {
             events_kept: self.keep_events,
             logs_kept: self.keep_logs,
             runs_kept: self.keep_runs,
+            runs_kept_seconds: self.keep_runs_seconds,
             recordings_kept: self.keep_recordings,
             recording_bytes: self.recording_bytes,
             delivery_timeout_ms: self.delivery_timeout_ms,
@@ -358,6 +363,7 @@ impl Default for Settings {
             keep_events: limits.events_kept,
             keep_logs: limits.logs_kept,
             keep_runs: limits.runs_kept,
+            keep_runs_seconds: limits.runs_kept_seconds,
             keep_recordings: limits.recordings_kept,
             recording_bytes: limits.recording_bytes,
             keep_audit: AuditLimits::default().entries_per_account,
@@ -404,7 +410,8 @@ fn decided(mut table: Table) -> Result<Settings> {
             bail!("`{name}` must be at most {maximum}");
         }
     }
-    let may_be_zero = |name: &str| name.ends_with("_quota") || ["keep_runs", "keep_recordings"].contains(&name);
+    let may_be_zero =
+        |name: &str| name.ends_with("_quota") || ["keep_runs", "keep_runs_seconds", "keep_recordings"].contains(&name);
     for (name, value) in &table {
         if value.as_integer().is_some_and(|number| number < 1 && !(number == 0 && may_be_zero(name))) {
             bail!("`{name}` must be at least {}", if may_be_zero(name) { 0 } else { 1 });

@@ -68,6 +68,8 @@ pub struct Limits {
     pub logs_kept: usize,
     /// Records of runs kept for each source, component and workflow; none when 0.
     pub runs_kept: usize,
+    /// How long those are kept; without an end when 0.
+    pub runs_kept_seconds: u64,
     /// Largest recording of a run, before it is compressed.
     pub recording_bytes: usize,
     /// Recordings kept for each account; the oldest are deleted first.
@@ -109,6 +111,7 @@ impl Default for Limits {
             events_kept: 100,
             logs_kept: 1000,
             runs_kept: 200,
+            runs_kept_seconds: 0,
             recording_bytes: 256 * KIB,
             recordings_kept: 200,
             delivery_timeout_ms: 15_000,

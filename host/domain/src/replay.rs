@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::outcome::{Fault, Outcome};
+use crate::redact::{Hidden, REDACTED, Redaction};
 use crate::runs::{RunError, cut};
 
 /// Of one side of a difference that is shown.
@@ -86,6 +87,60 @@ impl Deeds {
             was_cut_off: matches!(outcome.fault, Some(Fault::Deadline { .. })),
         }
     }
+}
+
+impl Deeds {
+    /// Hides what the paths of a redaction name, each from the root of an event, a written or returned value, or a reply.
+    pub fn redact(&mut self, redaction: &Redaction, hidden: &mut Hidden) {
+        // Each is a list of the value and something else.
+        let emitted = self.emits.iter_mut().filter_map(|emit| emit.get_mut(0));
+        let sent = self.effects.iter_mut().filter_map(|effect| effect.get_mut(1));
+        for value in emitted.chain(sent).chain([&mut self.returned]).chain(&mut self.reply) {
+            redaction.apply(value, hidden);
+        }
+        let written = self.writes.iter_mut().filter_map(|(_, text)| text.as_mut());
+        let replied = self.reply.as_mut().and_then(|reply| reply.get_mut("body"));
+        for text in written {
+            redact_json(text, redaction, hidden);
+        }
+        if let Some(Value::String(text)) = replied {
+            redact_json(text, redaction, hidden);
+        }
+    }
+
+    /// Masks what was hidden wherever it occurs.
+    pub fn mask(&mut self, hidden: &Hidden) {
+        let values = self.emits.iter_mut().chain(&mut self.effects).chain([&mut self.returned]).chain(&mut self.reply);
+        values.for_each(|value| hidden.mask(value));
+        for (key, text) in &mut self.writes {
+            hidden.mask_text(key);
+            text.iter_mut().for_each(|text| hidden.mask_text(text));
+        }
+        let logged = self.logs.iter_mut().map(|(_, text)| text);
+        logged.chain(&mut self.requests).for_each(|text| hidden.mask_text(text));
+        if let Some(error) = &mut self.error {
+            error.mask(hidden);
+        }
+    }
+}
+
+fn redact_json(text: &mut String, redaction: &Redaction, hidden: &mut Hidden) {
+    if let Ok(mut value) = serde_json::from_str::<Value>(text) {
+        let before = value.clone();
+        redaction.apply(&mut value, hidden);
+        if value != before {
+            *text = value.to_string();
+        }
+    }
+}
+
+/// The differences as they may be shown: found in what is redacted. One that redaction hides is told without its values.
+pub fn shown_differences(verdict: Verdict, recorded: &Deeds, replayed: &Deeds) -> Vec<Difference> {
+    let mut found = compare(recorded, replayed).1;
+    if verdict == Verdict::Different && found.iter().all(|difference| difference.what == "fuel") {
+        found.push(difference("redacted", &json!(REDACTED), &json!(REDACTED)));
+    }
+    found
 }
 
 fn level(level: crate::outcome::Level) -> String {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::RunId;
 use crate::outcome::{Fault, Outcome, RequestMade, Thrown, Usage};
+use crate::redact::Hidden;
 use crate::trace::TraceId;
 
 /// Entries of each list that are kept.
@@ -187,6 +188,23 @@ impl RunError {
             message: thrown.map_or_else(|| fault.to_string(), |thrown| cut(&thrown.message, TEXT_BYTES_MAXIMUM)),
             stack: cut(fault.stack(), 2 * TEXT_BYTES_MAXIMUM),
             cause: thrown.and_then(|thrown| thrown.cause.as_deref()).map(|cause| Box::new(shortened(cause, 3))),
+        }
+    }
+}
+
+impl RunError {
+    /// Masks what a redaction has hidden.
+    pub fn mask(&mut self, hidden: &Hidden) {
+        for text in [&mut self.message, &mut self.stack] {
+            hidden.mask_text(text);
+        }
+        let mut cause = self.cause.as_deref_mut();
+        while let Some(thrown) = cause {
+            for text in [&mut thrown.message, &mut thrown.stack] {
+                hidden.mask_text(text);
+            }
+            thrown.code.iter_mut().for_each(|code| hidden.mask(code));
+            cause = thrown.cause.as_deref_mut();
         }
     }
 }

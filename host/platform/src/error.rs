@@ -13,6 +13,7 @@ use domain::ids::{IdError, UserId};
 use domain::keys::{Scope, ScopeError};
 use domain::paging::PagingError;
 use domain::problem::Problem;
+use domain::redact::RedactionError;
 use domain::subscriptions::SubscriptionError;
 use domain::users::QuotaError;
 use domain::webhooks::UrlError;
@@ -126,6 +127,8 @@ pub enum ParameterError {
     Url(#[from] UrlError),
     #[error(transparent)]
     Channel(#[from] ChannelError),
+    #[error(transparent)]
+    Redaction(#[from] RedactionError),
     #[error(transparent)]
     EventId(#[from] EventIdError),
     #[error(transparent)]

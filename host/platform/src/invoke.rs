@@ -36,7 +36,7 @@ pub(crate) use invocation::{Invocation, Owner, Target, Values};
 pub(crate) use key_queues::KeyQueues;
 pub(crate) use listeners::Listeners;
 pub(crate) use listeners::{Deliveries, Outgoing, Room, Sender, deliveries, missing_deliveries};
-pub(crate) use record::append_record;
+pub(crate) use record::{append_record, expire_records};
 pub(crate) use recording::{
     Content, append as append_recording, context as recording_context, read as read_recording, shown_reply,
 };

@@ -33,6 +33,7 @@ mod keeping;
 mod key_uses;
 mod numbers;
 mod platform;
+mod posting;
 mod programs;
 mod rate;
 mod sealed_props;

@@ -35,7 +35,7 @@ pub use source::{Origin, Phase, Revision, Source};
 pub use subscription::{AutoSubscription, Subscription};
 pub use table::Kept;
 pub use user::{ApiKey, Installation, User};
-pub use webhook::{PreviousSecret, Webhook};
+pub use webhook::{PreviousSecret, Webhook, WebhookHealth};
 pub(crate) use work::{Acceptance, Delivery, Sending, Work};
 pub use workflow::{Step, Workflow};
 

@@ -123,7 +123,7 @@ impl Error {
             Self::MissingProps { examples, .. } => format!("add {}", examples.join(" ")),
             Self::NotDeployed { name } => format!("`wellspring deploy {name}` makes a source of it"),
             Self::NotConfirmed { .. } => "add --yes".to_owned(),
-            Self::Regressed { .. } => "nothing was changed; with --yes the source is updated all the same".to_owned(),
+            Self::Regressed { .. } => "nothing was changed; with --yes it is done all the same".to_owned(),
             Self::Differs { .. } => {
                 "after an upgrade of the server only fuel may differ; anything else is a fault to report".to_owned()
             }

@@ -104,6 +104,8 @@ pub(crate) enum ParameterKind {
     /// An object of strings.
     Texts,
     OneOf(&'static [&'static str]),
+    /// A list of texts, or one with commas between them.
+    List,
     /// A list of scopes of keys, or their names separated by commas.
     Scopes,
 }

@@ -132,7 +132,7 @@ fn runs_routes() -> Vec<Route> {
             .says("Runs", "Run the last recorded runs of a source on new code, before anything changes").body_with(CODE_NAMES, &SHADOW).answers(One("Shadow")).refuses(&[404, 422, 429])
             .example(json!({"component_code": "module.exports = {name: \"a\", version: \"2\", run() {}}", "runs": 20})),
         route(PUT, "/v1/sources/{id}/recording", DEPLOY, runs::set_recording).after(sources::find)
-            .says("Runs", "Say which runs of a source are recorded").body(&RECORDING).answers(One("Source")).refuses(&[404])
+            .says("Runs", "Say which runs of a source are recorded, how long records are kept, and what is not shown of them; what is absent stays").body(&RECORDING).answers(One("Source")).refuses(&[404])
             .example(json!({"mode": "all"})),
     ]
 }
@@ -171,6 +171,8 @@ fn subscriptions_routes() -> Vec<Route> {
             .says("Subscriptions", "List your subscriptions").answers(List("Subscription")),
         route(GET, "/v1/users/me/dead_letters", READ, subscriptions::list_dead_letters)
             .says("Subscriptions", "List deliveries that were given up").query(&PAGING).answers(Page("DeadLetter")),
+        route(GET, "/v1/users/me/pending_deliveries", READ, webhooks::pending)
+            .says("Subscriptions", "List deliveries in the queue, the next first: new ones, those that are tried again, and those of paused webhooks; of what waits in line the first").query(&PENDING).answers(List("PendingDelivery")),
         route(POST, "/v1/dead_letters/{id}/replay", WRITE, subscriptions::replay_dead_letter)
             .says("Subscriptions", "Deliver again what was given up").answers(One("Replayed")).refuses(&[404, 409]),
         route(POST, "/v1/auto_subscriptions", WRITE, subscriptions::create_auto)
@@ -193,12 +195,18 @@ fn webhooks_routes() -> Vec<Route> {
         route(GET, "/v1/users/me/webhooks", READ, webhooks::list)
             .says("Webhooks", "List your webhooks, newest first").query(&PAGING).answers(Page("Webhook")),
         route(GET, "/v1/webhooks/{id}", READ, webhooks::find)
-            .says("Webhooks", "Read a webhook").answers(One("Webhook")).refuses(&[404]),
+            .says("Webhooks", "Read a webhook and how deliveries to it go").answers(One("Webhook")).refuses(&[404]),
         route(PUT, "/v1/webhooks/{id}", WRITE, webhooks::update)
             .says("Webhooks", "Change a webhook, or activate it again after its receiver answered 410; its signing secret stays").body(&CHANGED_WEBHOOK).answers(One("Webhook")).refuses(&[404, 409, 422])
             .example(json!({"active": true})),
         route(GET, "/v1/webhooks/{id}/deliveries", READ, webhooks::deliveries)
             .says("Webhooks", "List the last attempts to deliver to a webhook, newest first, also while they fail").query(&EVENT_PAGING).answers(Page("DeliveryAttempt")).refuses(&[404]),
+        route(POST, "/v1/webhooks/{id}/test", WRITE, webhooks::test)
+            .says("Webhooks", "Post a signed test event to a webhook now, once, and say what it answered; also while it is paused or inactive").answers(One("DeliveryAttempt")).refuses(&[404]),
+        route(POST, "/v1/webhooks/{id}/pause", WRITE, webhooks::pause)
+            .says("Webhooks", "Hold deliveries to a webhook in the queue, in their order").answers(One("Webhook")).refuses(&[404, 409]),
+        route(POST, "/v1/webhooks/{id}/resume", WRITE, webhooks::resume)
+            .says("Webhooks", "Go on with the deliveries to a webhook that was paused").answers(One("Webhook")).refuses(&[404, 409]),
         route(POST, "/v1/webhooks/{id}/rotate_secret", WRITE, webhooks::rotate_secret)
             .says("Webhooks", "Make a new signing secret, shown this once; for the time of the overlap deliveries are signed with the one before as well").body(&ROTATED_SECRET).answers(One("Webhook")).refuses(&[404, 409])
             .example(json!({"overlap_seconds": 3600})),

@@ -157,6 +157,8 @@ macro_rules! contract {
             jobs::a_lane_runs_in_order_of_arrival,
             jobs::a_retry_keeps_or_leaves_its_lane,
             jobs::a_tenant_is_given_no_more_than_its_share,
+            jobs::a_tenant_without_a_share_is_no_reason_to_ask_again_when_its_job_is_held_longer,
+            jobs::what_waits_is_shown_by_its_time_with_how_many_wait_behind_it,
             jobs::a_queue_is_filled_to_its_bound_and_not_beyond,
             jobs::a_tenant_without_a_share_is_not_waited_for,
             jobs::the_load_tells_what_waits_and_since_when,

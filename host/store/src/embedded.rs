@@ -43,9 +43,9 @@ use crate::feed::{Bounds, Feed};
 use crate::numbers::Numbers;
 use crate::pulse::makes_work;
 use crate::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobLease, Keys,
-    Lease, LeaseRequest, Leased, Live, Load, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares, Store,
-    StreamInfo, Tenant, Tick, TimerLease, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Head, Job, JobLease,
+    Keys, Lease, LeaseRequest, Leased, Live, Load, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares,
+    Store, StreamInfo, Tenant, Tick, TimerLease, Values, Work,
 };
 
 pub use self::copies::{Inspection, back_up, inspect, is_in_use, restore, verify};
@@ -290,6 +290,12 @@ impl Work for Embedded {
         let path = self.path.clone();
         let size_bytes = tokio::task::spawn_blocking(move || size_bytes(&path)).await?;
         Ok(Load { size_bytes: Some(size_bytes), ..load })
+    }
+
+    async fn heads(&self, tenant: &Tenant, skip: u32, limit: u32) -> Result<Vec<Head>, Error> {
+        let tenant = tenant.clone();
+        let heads = self.ask(|reply| Request::Heads(tenant, skip, limit, reply)).await??;
+        self.readers.read(move |reader| reading::heads(reader, &heads)).await
     }
 
     fn pulse(&self) -> &Pulse {

@@ -15,11 +15,11 @@ use bytes::Bytes;
 use crate::feed::{Bounds, Feed};
 use crate::locks::Locks;
 use crate::pulse::makes_work;
-use crate::queue::index::Index;
+use crate::queue::{WaitingHead, index::Index};
 use crate::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, JobId, KeyInfo,
-    Keys, Lease, LeaseRequest, Leased, Live, Load, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads, Record,
-    Records, Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Head, Job, JobId,
+    KeyInfo, Keys, Lease, LeaseRequest, Leased, Live, Load, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads,
+    Record, Records, Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
 };
 
 pub struct Memory {
@@ -254,6 +254,16 @@ impl Work for Memory {
 
     async fn load(&self, now_ms: u64) -> Result<Load, Error> {
         Ok(self.state().index.load(now_ms))
+    }
+
+    async fn heads(&self, tenant: &Tenant, skip: u32, limit: u32) -> Result<Vec<Head>, Error> {
+        let state = self.state();
+        let Some(owned) = state.tenants.get(tenant) else { return Ok(Vec::new()) };
+        let head = |WaitingHead { job, available_ms, behind }| {
+            let StoredJob { attempt, payload, .. } = owned.jobs.get(&job)?.clone();
+            Some(Head { available_ms, attempt, behind, payload })
+        };
+        Ok(state.index.heads(tenant, skip, limit).into_iter().filter_map(head).collect())
     }
 
     fn pulse(&self) -> &Pulse {

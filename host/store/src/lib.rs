@@ -49,4 +49,6 @@ pub use crate::reads::{
 };
 pub use crate::store::Store;
 pub use crate::tenant::{InvalidTenant, PARTITIONS, Partition, Tenant};
-pub use crate::work::{Job, JobId, JobLease, Lease, LeaseRequest, Leased, MAX_LEASES, Shares, Tick, TimerLease, Work};
+pub use crate::work::{
+    Head, Job, JobId, JobLease, Lease, LeaseRequest, Leased, MAX_LEASES, Shares, Tick, TimerLease, Work,
+};

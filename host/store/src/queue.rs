@@ -34,6 +34,14 @@ struct Slot {
     bytes: u64,
 }
 
+/// A [`crate::Head`] without what is in its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WaitingHead {
+    pub(crate) job: JobId,
+    pub(crate) available_ms: u64,
+    pub(crate) behind: u64,
+}
+
 #[derive(Debug, Default, Clone)]
 struct Backlog {
     heads: BTreeSet<(u64, JobId)>,
@@ -68,6 +76,20 @@ impl Queue {
     /// All jobs of a tenant, due or not.
     pub(crate) fn queued(&self, tenant: &Tenant) -> Queued {
         self.tenants.get(tenant).map(|backlog| backlog.queued).unwrap_or_default()
+    }
+
+    /// The heads of a tenant by the time they are available from, each with how many of its lane wait for it.
+    pub(crate) fn heads(&self, tenant: &Tenant, skip: usize, limit: usize) -> Vec<WaitingHead> {
+        let Some(backlog) = self.tenants.get(tenant) else { return Vec::new() };
+        let behind = |job: JobId| {
+            let lane = self.jobs.get(&job).and_then(|slot| slot.lane.as_deref());
+            let line = lane.and_then(|lane| backlog.lanes.get(lane));
+            line.map_or(0, |line| line.len().saturating_sub(1) as u64)
+        };
+        let heads = backlog.heads.iter().skip(skip).take(limit);
+        heads
+            .map(|(available_ms, job)| WaitingHead { job: *job, available_ms: *available_ms, behind: behind(*job) })
+            .collect()
     }
 
     pub(crate) fn holds(&self, tenant: &Tenant, lease: JobLease) -> bool {

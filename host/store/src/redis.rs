@@ -65,9 +65,9 @@ use self::live::Lives;
 use crate::batch::MAX_MS;
 use crate::numbers::Numbers;
 use crate::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, KeyInfo, Keys,
-    Lease, LeaseRequest, Leased, Live, Load, Lookup, MAX_LEASES, MAX_PAGE, Order, PARTITIONS, Page, Partition, Pulse,
-    Reads, Record, Records, Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Head, Job, KeyInfo,
+    Keys, Lease, LeaseRequest, Leased, Live, Load, Lookup, MAX_LEASES, MAX_PAGE, Order, PARTITIONS, Page, Partition,
+    Pulse, Reads, Record, Records, Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
 };
 
 /// The namespace of an installation that has the server to itself.
@@ -347,6 +347,14 @@ impl Work for Redis {
             load = load.plus(Load { jobs, oldest_job_ms, timers, oldest_tick_ms, size_bytes: None });
         }
         Ok(load)
+    }
+
+    async fn heads(&self, tenant: &Tenant, skip: u32, limit: u32) -> Result<Vec<Head>, Error> {
+        let Some(last) = skip.saturating_add(limit.min(MAX_LEASES)).checked_sub(1) else { return Ok(Vec::new()) };
+        let mut arguments = Arguments::default();
+        arguments.text(tenant.as_str()).number(skip).number(last);
+        let rows: Vec<Row> = self.link.run(&scripts::HEADS, &[&self.prefix_of(tenant)], &arguments).await?;
+        rows.into_iter().map(Row::head).collect()
     }
 
     fn pulse(&self) -> &Pulse {

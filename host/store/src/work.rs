@@ -40,6 +40,10 @@ pub trait Work: Send + Sync {
     /// it for long.
     async fn load(&self, now_ms: u64) -> Result<Load, Error>;
 
+    /// What waits of a tenant: the jobs without a lane and the first of each lane, by the time they are available from,
+    /// `limit` of them after the first `skip`. For looking at, while it changes.
+    async fn heads(&self, tenant: &Tenant, skip: u32, limit: u32) -> Result<Vec<Head>, Error>;
+
     /// Wakes tasks that wait for work or events.
     fn pulse(&self) -> &Pulse;
 }
@@ -83,6 +87,18 @@ pub struct Job {
     pub attempt: u32,
     pub payload: Bytes,
     pub entry: Option<EntryId>,
+}
+
+/// A job that may be the next of its lane to run, or has no lane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// When it is due; while it is leased, when the lease ends.
+    pub available_ms: u64,
+    /// How often the job was rescheduled before.
+    pub attempt: u32,
+    /// Jobs of its lane that wait for it.
+    pub behind: u64,
+    pub payload: Bytes,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

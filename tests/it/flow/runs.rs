@@ -3,6 +3,8 @@
 use rig::receiver::{Answer, Receiver};
 use serde_json::{Value, json};
 
+use crate::cli::Developer;
+
 use super::{Deployed, World, on_both_stores, text};
 
 on_both_stores! {
@@ -107,6 +109,49 @@ async fn a_regression_is_found_before_anything_changes(world: World) {
     );
     let read = world.client.get(&format!("/v1/sources/{}", source.id)).await.unwrap().data();
     assert_eq!(text(&read["id"]), source.id);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_line_says_what_is_kept_and_shown_and_tests_code_before_it_is_deployed() {
+    let world = World::on_sqlite().await;
+    let developer = Developer::logged_in(&world.served);
+    let source = world.endpoint("run({body}) { console.log(body.pin); this.$emit({pin: body.pin, n: body.n}); }").await;
+    let file = |name: &str, emit: &str| {
+        let props = "{http: '$.interface.http', db: '$.service.db'}";
+        let run = format!("run({{body}}) {{ console.log(body.pin); this.$emit({emit}); }}");
+        developer.file(name, &format!("module.exports = {{name: 'next', version: '2', props: {props}, {run}}};"));
+    };
+    file("same.js", "{pin: body.pin, n: body.n}");
+    file("other.js", "{pin: body.pin, n: body.n + 1}");
+
+    let redact = ["--redact", "body.pin", "--redact", "pin", "--keep-runs", "2", "--keep-runs-for", "7d"];
+    let set = developer.json(&[&["update", &source.id, "--record", "all"], &redact[..]].concat());
+    let mut run = String::new();
+    for n in 0..3 {
+        run = trigger(&world, &source, &json!({"pin": "p1n-s3cret", "n": n})).await;
+    }
+    world.wait_for_events(&source, "default", 3).await;
+
+    assert_eq!((&set["keep_runs"], &set["keep_runs_for_seconds"]), (&json!(2), &json!(604_800)));
+    assert_eq!(set["redact"], json!(["body.pin", "pin"]));
+    assert_eq!(developer.json(&["runs", &source.id]).as_array().unwrap().len(), 2);
+    let replayed = developer.json(&["replay", &run]);
+    assert_eq!(replayed["verdict"], "identical", "{replayed}");
+    let shown = [developer.run(&["runs", "show", &run]), find(&world, &run).await.to_string(), replayed.to_string()];
+    for text in shown {
+        assert!(!text.contains("p1n-s3cret"), "{text}");
+    }
+    assert_eq!(find(&world, &run).await["input"]["body"], json!({"pin": "********", "n": 2}));
+    let like = ["--shadow", "3", "--like", &source.id];
+    let (code, said) = developer.fail(&[&["deploy", "other.js"], &like[..]].concat());
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("3 changed") && !said.contains("p1n-s3cret"), "{said}");
+    assert_eq!(developer.json(&["list"]).as_array().unwrap().len(), 1, "nothing was made");
+    developer.run(&[&["deploy", "same.js"], &like[..]].concat());
+    developer.run(&[&["deploy", "other.js", "--name", "other", "--yes"], &like[..]].concat());
+    assert_eq!(developer.json(&["list"]).as_array().unwrap().len(), 3);
+    developer.run(&["update", &source.id, "--no-redact", "--keep-runs", "0"]);
+    assert_eq!(developer.json(&["runs", &source.id]), json!([]));
 }
 
 async fn a_recording_holds_no_secret_that_is_shown(world: World) {

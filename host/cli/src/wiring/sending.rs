@@ -1,10 +1,15 @@
 //! The platform's own requests: code behind a `component_url`, and deliveries to webhooks.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
-use bytes::Bytes;
-use outbound::{Body, Outbound, Redirect, Request};
+use bytes::{Bytes, BytesMut};
+use outbound::{Body, Outbound, Redirect, Request, ResponseBody};
 use platform::ports::{self, Fetched, OutboundError, Posted, Posting};
 use store::Tenant;
+
+/// A receiver that has answered must not hold up the next delivery with a body that is only looked at.
+const EXCERPT_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(crate) struct Sending(pub(crate) Outbound);
 
@@ -35,14 +40,33 @@ impl ports::Outbound for Sending {
         request.body = Body::from(posting.body);
         request.redirect = Redirect::Manual;
         request.total_timeout = Some(posting.timeout);
+        // Of a body of any length the beginning is read.
+        request.max_response_bytes = Some(u64::MAX);
+        let excerpt_bytes = posting.excerpt_bytes;
         let outbound = self.0.of_tenant(tenant.as_str());
         let response = outbound.send(request).await.map_err(|error| fail(&error, 0))?;
         let headers = response
             .headers
             .iter()
             .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(value).into_owned()));
-        Ok(Posted { status: response.status.as_u16(), headers: headers.collect() })
+        let (status, headers) = (response.status.as_u16(), headers.collect());
+        Ok(Posted { status, headers, excerpt: excerpt(response.body, excerpt_bytes).await })
     }
+}
+
+/// What came of a body before it was enough, over, broken off or late.
+async fn excerpt(mut body: ResponseBody, most_bytes: usize) -> Bytes {
+    let mut read = BytesMut::new();
+    let reading = async {
+        while read.len() < most_bytes
+            && let Some(Ok(bytes)) = body.chunk().await
+        {
+            read.extend_from_slice(bytes.get(..most_bytes - read.len()).unwrap_or(&bytes));
+        }
+    };
+    // What was read until then counts.
+    let _ = tokio::time::timeout(EXCERPT_TIMEOUT, reading).await;
+    read.freeze()
 }
 
 fn fail(error: &outbound::Error, limit_bytes: usize) -> OutboundError {

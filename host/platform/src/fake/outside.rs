@@ -21,6 +21,7 @@ pub struct PlainLinker;
 pub struct StaticOutbound {
     texts: Mutex<HashMap<String, String>>,
     statuses: Mutex<HashMap<String, u16>>,
+    bodies: Mutex<HashMap<String, String>>,
     posted: Mutex<Vec<Posting>>,
     refused: Mutex<HashSet<String>>,
 }
@@ -81,6 +82,11 @@ impl StaticOutbound {
         lock(&self.statuses).insert(url.to_owned(), status);
     }
 
+    /// The body of those answers; empty unless told.
+    pub fn answer_text(&self, url: &str, body: &str) {
+        lock(&self.bodies).insert(url.to_owned(), body.to_owned());
+    }
+
     /// An address that may not be reached from here.
     pub fn refuse(&self, url: &str) {
         lock(&self.refused).insert(url.to_owned());
@@ -110,8 +116,10 @@ impl Outbound for StaticOutbound {
 
     async fn post(&self, _tenant: &Tenant, posting: Posting) -> Result<Posted, OutboundError> {
         let status = lock(&self.statuses).get(&posting.url).copied().unwrap_or(200);
+        let body = lock(&self.bodies).get(&posting.url).cloned().unwrap_or_default().into_bytes();
+        let excerpt = body.into_iter().take(posting.excerpt_bytes).collect();
         lock(&self.posted).push(posting);
-        Ok(Posted { status, headers: Vec::new() })
+        Ok(Posted { status, headers: Vec::new(), excerpt })
     }
 }
 

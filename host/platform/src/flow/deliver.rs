@@ -1,6 +1,7 @@
 //! Brings events to their listeners, and what actions send to its receivers.
 
 mod dead_letters;
+mod outage;
 mod report;
 mod send;
 mod webhook;

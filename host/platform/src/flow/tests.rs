@@ -7,11 +7,13 @@ mod keeping;
 mod numbers;
 mod recordings;
 mod recover;
+mod retention;
 mod runs;
 mod schedule;
 mod spans;
 mod transaction;
 mod trigger;
+mod webhooks;
 mod work;
 mod workflow;
 
@@ -29,7 +31,7 @@ use crate::fake::{World, component};
 use crate::manage::components::CodeRequest;
 use crate::manage::sources::{CreateSource, create};
 use crate::manage::subscriptions::{self, Wanted};
-use crate::manage::webhooks::{self, Created, NewWebhook};
+use crate::manage::webhooks::{Created, NewWebhook, create as create_webhook};
 use crate::ports::Clock;
 use crate::records::{Event, Source, StreamEntry};
 
@@ -113,7 +115,7 @@ impl Stage {
     /// A webhook at `url`, listening to the default stream of everything.
     async fn webhook(&self, url: &str) -> Created {
         let new = NewWebhook { url: url.to_owned(), ..NewWebhook::default() };
-        let created = webhooks::create(&self.caller, &self.world.platform, new).await.unwrap();
+        let created = create_webhook(&self.caller, &self.world.platform, new).await.unwrap();
         self.subscribe("dc_*", created.webhook.id.as_str(), "default").await;
         created
     }

@@ -15,7 +15,7 @@ use store::{At, Batch, CommitError, Committed, EntryId, Invalid, Op, Preconditio
 use super::dedupe::Dedupe;
 use super::execute::{Executed, execute, over_cap, over_operations};
 use super::listeners::{Deliveries, Outgoing, Room, Sender, deliveries};
-use super::record::record_operation;
+use super::record::{expire_records, record_operation};
 use super::recording::{self, Keeping};
 use super::services::write_operations;
 use super::transaction::{Transaction, Waited};
@@ -118,6 +118,9 @@ async fn commit_outcome(
     frame: &Frame,
 ) -> Result<(Plan, Committed), Unsettled> {
     let keeping = recording::keep(platform, invocation, executed)?;
+    let (tenant, target) = (invocation.owner.tenant, &invocation.target);
+    let expired = expire_records(platform, tenant, target.id, target.retention()).await?;
+    let keeping = Keeping { expired, ..keeping };
     let Executed { transaction, outcome, .. } = executed;
     let mut waited = Waited::default();
     loop {
@@ -175,6 +178,7 @@ async fn commit(
             frame,
         )?);
         batch.operations.extend(keeping.operation.clone());
+        batch.operations.extend_from_slice(&keeping.expired);
         batch.operations.extend_from_slice(&frame.operations);
         let is_counted = invocation.counts_as_invocation();
         batch.operations.extend(usage_operations(platform, invocation.owner, &outcome.usage, is_counted));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use domain::component::Description;
 use domain::ids::RunId;
+use domain::retention::RunRetention;
 use domain::runs::Trigger;
 use domain::users::Plan;
 use serde_json::{Map, Value};
@@ -84,6 +85,14 @@ impl Invocation<'_> {
 // === impl Target ===
 
 impl<'a> Target<'a> {
+    /// How long records of its runs are kept, as far as it says so itself.
+    pub(crate) fn retention(&self) -> RunRetention {
+        match &self.values {
+            Values::Stored(source) => source.retention,
+            Values::Given(_) => RunRetention::default(),
+        }
+    }
+
     pub(crate) fn of_source(source: &'a Source) -> Self {
         let revision = &source.revision;
         Self {

@@ -1,15 +1,20 @@
 //! The record of a run, written in the batch that the run commits anyway.
 
 use domain::plan::Plan;
+use domain::retention::RunRetention;
 use domain::runs::{Facts, Recording};
-use store::Op;
+use store::{EntryId, EntryQuery, Op, Order, Tenant};
 
 use super::Invocation;
 use super::commit::Frame;
+use super::recording::delete_of_run;
 use super::transaction::Transaction;
 use crate::ports::Outcome;
 use crate::records::{RunRecord, StreamEntry, names};
 use crate::{Error, Platform};
+
+/// Expired records that go with one run: more than it adds, so that they come to an end.
+const EXPIRED_AT_ONCE: u32 = 4;
 
 pub(super) fn record_operation(
     platform: &Platform,
@@ -30,15 +35,48 @@ pub(super) fn record_operation(
         recording,
     };
     let emit_ids = plan.events.iter().map(|planned| planned.event.metadata.emit_id.clone());
-    append_record(platform, &RunRecord::new(facts, outcome, emit_ids))
+    append_record(platform, invocation.target.retention(), &RunRecord::new(facts, outcome, emit_ids))
 }
 
 /// None when records of runs are switched off.
-pub(crate) fn append_record(platform: &Platform, record: &RunRecord) -> Result<Option<Op>, Error> {
-    let keep = u32::try_from(platform.config.limits.runs_kept).unwrap_or(u32::MAX);
+pub(crate) fn append_record(
+    platform: &Platform,
+    retention: RunRetention,
+    record: &RunRecord,
+) -> Result<Option<Op>, Error> {
+    let keep = retention.kept(platform.config.limits.runs_kept);
     if keep == 0 {
         return Ok(None);
     }
     let (emitter, stream) = (record.emitter_id.clone(), names::RUNS.to_owned());
     Ok(Some(Op::Append { emitter, stream, value: record.encode()?, keep }))
+}
+
+/// Deletes the oldest records that are older than they may be, with their recordings. Where age does not matter, nothing
+/// is read.
+pub(crate) async fn expire_records(
+    platform: &Platform,
+    tenant: &Tenant,
+    emitter: &str,
+    retention: RunRetention,
+) -> Result<Vec<Op>, Error> {
+    let limits = &platform.config.limits;
+    let oldest_ms = retention.oldest_ms(limits.runs_kept_seconds, platform.clock.now_ms());
+    let Some(last_ms) = oldest_ms.and_then(|oldest_ms| oldest_ms.checked_sub(1)) else {
+        return Ok(Vec::new());
+    };
+    let last = Some(EntryId::new(last_ms, u32::MAX));
+    let query = EntryQuery { first: None, last, order: Order::OldestFirst, limit: EXPIRED_AT_ONCE };
+    let expired = platform.store.entries(tenant, emitter, names::RUNS, query).await?;
+    let Some(newest) = expired.last() else { return Ok(Vec::new()) };
+    let (emitter, stream) = (emitter.to_owned(), names::RUNS.to_owned());
+    let mut operations =
+        vec![Op::DeleteEntries { emitter, stream, first: None, last: Some(newest.id), max: EXPIRED_AT_ONCE }];
+    for entry in &expired {
+        let record = RunRecord::decode(&entry.value)?;
+        if record.recording == Recording::Kept {
+            operations.extend(delete_of_run(platform, tenant, &record.id).await?);
+        }
+    }
+    Ok(operations)
 }

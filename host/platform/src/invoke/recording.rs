@@ -1,11 +1,12 @@
 //! Keeps what a run can be repeated from: its call, the host's answers, and what it did, compressed and sealed.
 
+use domain::ids::RunId;
 use domain::outcome::Recorded;
 use domain::replay::Deeds;
 use domain::runs::{Recording as Kept, RecordingMode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use store::{Op, Tenant};
+use store::{EntryId, EntryQuery, Op, Order, Tenant};
 
 use super::execute::Executed;
 use super::{Invocation, Values};
@@ -17,6 +18,8 @@ use crate::{Error, Platform};
 pub(crate) const FIELD: &str = "tape";
 /// Against content that is damaged; far above what is recorded.
 const UNPACKED_MAXIMUM: usize = 256 << 20;
+/// A recording may be some hundred kilobytes.
+const READ_AT_ONCE: u32 = 20;
 
 /// The content of a recording.
 pub(crate) struct Content {
@@ -44,6 +47,8 @@ struct Packed<'a> {
 #[derive(Default)]
 pub(super) struct Keeping {
     pub(super) operation: Option<Op>,
+    /// Deletes what is older than it may be.
+    pub(super) expired: Vec<Op>,
     pub(super) state: Kept,
 }
 
@@ -60,13 +65,16 @@ pub(super) fn limit_bytes(platform: &Platform, invocation: &Invocation<'_>) -> u
     let limits = &platform.config.limits;
     match mode(invocation) {
         RecordingMode::Off => 0,
-        _ if limits.recordings_kept == 0 || limits.runs_kept == 0 => 0,
+        _ if limits.recordings_kept == 0 || invocation.target.retention().kept(limits.runs_kept) == 0 => 0,
         _ => limits.recording_bytes,
     }
 }
 
 /// Decides whether the run's recording is kept, and how.
 pub(super) fn keep(platform: &Platform, invocation: &Invocation<'_>, executed: &Executed) -> Result<Keeping, Error> {
+    if limit_bytes(platform, invocation) == 0 {
+        return Ok(Keeping::default());
+    }
     let has_failed = executed.outcome.fault.is_some();
     let is_wanted = match mode(invocation) {
         RecordingMode::Off => false,
@@ -77,10 +85,10 @@ pub(super) fn keep(platform: &Platform, invocation: &Invocation<'_>, executed: &
         }
     };
     match (&executed.outcome.recording, &executed.call) {
-        (Some(Recorded::Truncated), _) if is_wanted => Ok(Keeping { operation: None, state: Kept::Truncated }),
+        (Some(Recorded::Truncated), _) if is_wanted => Ok(Keeping { state: Kept::Truncated, ..Keeping::default() }),
         (Some(Recorded::Kept(answers)), Some(call)) if is_wanted => {
             let operation = write(platform, invocation, executed, answers, call)?;
-            Ok(Keeping { operation: Some(operation), state: Kept::Kept })
+            Ok(Keeping { operation: Some(operation), state: Kept::Kept, expired: Vec::new() })
         }
         _ => Ok(Keeping::default()),
     }
@@ -118,6 +126,21 @@ pub(crate) fn append(platform: &Platform, recording: &Recording) -> Result<Op, E
     let (emitter, stream) = (names::RECORDINGS.to_owned(), names::DEFAULT.to_owned());
     let keep = u32::try_from(platform.config.limits.recordings_kept).unwrap_or(u32::MAX);
     Ok(Op::Append { emitter, stream, value: recording.encode()?, keep })
+}
+
+/// Deletes the recording of a run, which was committed after the run began and is mostly found with this one read. One that
+/// moved since, when keys were rotated, goes when newer ones take its place.
+pub(super) async fn delete_of_run(platform: &Platform, tenant: &Tenant, run_id: &RunId) -> Result<Option<Op>, Error> {
+    let began = EntryId::new(u64::try_from(run_id.started_at_ms()).unwrap_or_default(), 0);
+    let query = EntryQuery { first: Some(began), last: None, order: Order::OldestFirst, limit: READ_AT_ONCE };
+    let (emitter, stream) = (names::RECORDINGS.to_owned(), names::DEFAULT.to_owned());
+    for entry in platform.store.entries(tenant, &emitter, &stream, query).await? {
+        if Recording::decode(&entry.value)?.run_id == run_id.as_str() {
+            let id = Some(entry.id);
+            return Ok(Some(Op::DeleteEntries { emitter, stream, first: id, last: id, max: 1 }));
+        }
+    }
+    Ok(None)
 }
 
 pub(crate) fn read(platform: &Platform, tenant: &Tenant, recording: &Recording) -> Result<Content, Error> {

@@ -5,10 +5,13 @@
 
 use std::sync::Arc;
 
-use domain::replay::{Deeds, Difference, Verdict, compare};
+use domain::ids::RunId;
+use domain::redact::{Hidden, Redaction};
+use domain::replay::{Deeds, Difference, Verdict, compare, shown_differences};
 use domain::runs::{Trigger, TriggerKind};
 use serde::Serialize;
 use serde_json::Value;
+use store::Lookup;
 
 use super::code::{self, CodeRequest};
 use super::recordings;
@@ -16,7 +19,7 @@ use super::sources::{self, SourceRun};
 use super::users::check_quota;
 use crate::invoke::{Content, Offline, Owner, ReplySlot, read_recording, shown_reply, usage_operations};
 use crate::ports::{Priority, Program, Replay, ReplayMode, RunLimits, Task};
-use crate::records::Recording;
+use crate::records::{Recording, Source, table};
 use crate::{Caller, Error, Noun, Platform};
 
 /// Recordings that one shadow run goes through.
@@ -82,7 +85,9 @@ pub async fn shadow(
 ) -> Result<ShadowView, Error> {
     let source = sources::find(caller, platform, source_id).await?;
     let runs = runs.min(SHADOW_MAXIMUM);
-    let recordings = recordings::of_emitter(platform, &caller.tenant, source.id.as_str(), runs).await?;
+    let oldest_ms = settings_of(caller, platform, source.id.as_str()).await?.oldest_ms;
+    let mut recordings = recordings::of_emitter(platform, &caller.tenant, source.id.as_str(), runs).await?;
+    recordings.retain(|recording| is_kept(recording, oldest_ms));
     let (_, program) = code::compile(caller, platform, code).await?;
     let mut view = ShadowView {
         runs: recordings.len(),
@@ -119,23 +124,65 @@ pub async fn retry(caller: &Caller, platform: &Platform, run_id: &str) -> Result
     sources::run_triggered(caller, platform, &recording.emitter_id, input, trigger).await
 }
 
-/// What a recorded run was given; none when it was not recorded.
-pub(super) async fn input(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Option<Value>, Error> {
-    match recordings::find(platform, &caller.tenant, run_id).await? {
-        Some(recording) => Ok(Some(content(caller, platform, &recording)?.input())),
-        None => Ok(None),
-    }
+/// How runs of an emitter are kept and shown, as of its source; of what is no source, nothing is said.
+#[derive(Default)]
+pub(super) struct Settings {
+    pub(super) redaction: Redaction,
+    /// What was committed before is gone.
+    pub(super) oldest_ms: Option<u64>,
+}
+
+pub(super) async fn settings_of(caller: &Caller, platform: &Platform, emitter: &str) -> Result<Settings, Error> {
+    let source = match emitter.starts_with(domain::ids::SourceId::PREFIX) {
+        true => table::find::<Source>(&*platform.store, &caller.tenant, Lookup::Id(emitter)).await?,
+        false => None,
+    };
+    Ok(settings(platform, source.map(|kept| kept.record)))
+}
+
+pub(super) fn settings(platform: &Platform, source: Option<Source>) -> Settings {
+    let (retention, redaction) = source.map(|source| (source.retention, source.redaction)).unwrap_or_default();
+    let seconds = platform.config.limits.runs_kept_seconds;
+    Settings { redaction, oldest_ms: retention.oldest_ms(seconds, platform.clock.now_ms()) }
+}
+
+/// What a recorded run was given, as far as it may be shown, and what is hidden of it; none when it was not recorded.
+pub(super) async fn input(
+    caller: &Caller,
+    platform: &Platform,
+    run_id: &str,
+    redaction: &Redaction,
+) -> Result<Option<(Value, Hidden)>, Error> {
+    let Some(recording) = recordings::find(platform, &caller.tenant, run_id).await? else {
+        return Ok(None);
+    };
+    let (mut input, mut hidden) = (content(caller, platform, &recording)?.input(), Hidden::default());
+    redaction.apply(&mut input, &mut hidden);
+    hidden.mask(&mut input);
+    Ok(Some((input, hidden)))
 }
 
 async fn find(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Recording, Error> {
     match recordings::find(platform, &caller.tenant, run_id).await? {
-        Some(recording) => Ok(recording),
+        Some(recording) => {
+            let oldest_ms = settings_of(caller, platform, &recording.emitter_id).await?.oldest_ms;
+            match is_kept(&recording, oldest_ms) {
+                true => Ok(recording),
+                false => Err(Error::not_found(Noun::Run, run_id)),
+            }
+        }
         // Tells apart what never was and what was not recorded.
         None => match super::runs::find(caller, platform, run_id).await {
             Ok(_) => Err(Error::not_found(Noun::Recording, run_id)),
             Err(error) => Err(error),
         },
     }
+}
+
+/// By when its run began.
+fn is_kept(recording: &Recording, oldest_ms: Option<u64>) -> bool {
+    let began_ms = RunId::parse(&recording.run_id).ok().and_then(|id| u64::try_from(id.started_at_ms()).ok());
+    oldest_ms.is_none_or(|oldest_ms| began_ms.is_some_and(|began_ms| began_ms >= oldest_ms))
 }
 
 fn content(caller: &Caller, platform: &Platform, recording: &Recording) -> Result<Content, Error> {
@@ -154,7 +201,7 @@ async fn run_again(
     program: &Arc<Program>,
     mode: ReplayMode,
 ) -> Result<ReplayView, Error> {
-    let content = content(caller, platform, recording)?;
+    let mut content = content(caller, platform, recording)?;
     let limits = RunLimits {
         fuel: content.fuel_limit,
         memory_bytes: content.memory_bytes,
@@ -169,8 +216,18 @@ async fn run_again(
     let mut batch = platform.batch(&caller.tenant);
     batch.operations = usage_operations(platform, owner, &outcome.usage, false);
     platform.store.commit(batch).await?;
-    let replayed = Deeds::of(&outcome, reply.take().as_ref().map(shown_reply));
-    let (verdict, differences) = compare(&content.deeds, &replayed);
+    let mut replayed = Deeds::of(&outcome, reply.take().as_ref().map(shown_reply));
+    let (verdict, mut differences) = compare(&content.deeds, &replayed);
+    let redaction = settings_of(caller, platform, &recording.emitter_id).await?.redaction;
+    if !redaction.is_empty() {
+        let mut hidden = Hidden::default();
+        redaction.apply(&mut content.input(), &mut hidden);
+        content.deeds.redact(&redaction, &mut hidden);
+        replayed.redact(&redaction, &mut hidden);
+        content.deeds.mask(&hidden);
+        replayed.mask(&hidden);
+        differences = shown_differences(verdict, &content.deeds, &replayed);
+    }
     Ok(ReplayView { run_id: recording.run_id.clone(), verdict, differences, replayed })
 }
 

@@ -13,7 +13,7 @@ use store::{Entry, EntryQuery, Page, Tenant};
 
 use super::{replays, sources};
 use crate::paging::PageOf;
-use crate::records::{Component, RunRecord, Source, Stored, StreamEntry, Workflow, names};
+use crate::records::{Component, RunRecord, Source, Stored, StreamEntry, Workflow, decode, names};
 use crate::{Caller, Error, Noun, Platform};
 
 /// Emitters of one kind whose runs are listed together, the newest ones. Beyond them runs are listed by source.
@@ -53,7 +53,9 @@ pub async fn of_source(
 ) -> Result<PageOf<RunView>, Error> {
     let source = sources::find(caller, platform, id).await?;
     let mut found = Vec::new();
-    read(platform, &caller.tenant, source.id.as_str(), query, &mut found).await?;
+    let id = source.id.to_string();
+    let oldest_ms = replays::settings(platform, Some(source)).oldest_ms;
+    read(platform, &caller.tenant, (&id, oldest_ms), query, &mut found).await?;
     Ok(page(found, query))
 }
 
@@ -63,7 +65,9 @@ pub async fn of_all(caller: &Caller, platform: &Platform, query: &RunQuery) -> R
     for kind in [Source::KIND, Workflow::KIND, Component::KIND] {
         let listed = platform.store.records(&caller.tenant, kind, Page::newest(EMITTERS_MERGED)).await?;
         for record in listed.items {
-            read(platform, &caller.tenant, &record.id, query, &mut found).await?;
+            let source = (kind == Source::KIND).then(|| decode::<Source>(&record.value)).transpose()?;
+            let oldest_ms = replays::settings(platform, source).oldest_ms;
+            read(platform, &caller.tenant, (&record.id, oldest_ms), query, &mut found).await?;
             keep_newest(&mut found, query.limit.get() + 1);
         }
     }
@@ -73,7 +77,14 @@ pub async fn of_all(caller: &Caller, platform: &Platform, query: &RunQuery) -> R
 /// With its input, when it was recorded.
 pub async fn show(caller: &Caller, platform: &Platform, id: &str) -> Result<RunView, Error> {
     let mut view = find(caller, platform, id).await?;
-    view.input = replays::input(caller, platform, id).await?;
+    let redaction = replays::settings_of(caller, platform, &view.record.emitter_id).await?.redaction;
+    if let Some((input, hidden)) = replays::input(caller, platform, id, &redaction).await? {
+        view.input = Some(input);
+        if let Some(error) = &mut view.record.error {
+            error.mask(&hidden);
+        }
+        view.record.writes.first.iter_mut().for_each(|key| hidden.mask_text(key));
+    }
     Ok(view)
 }
 
@@ -81,13 +92,14 @@ pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<RunV
     let unknown = || Error::not_found(Noun::Run, id);
     let run_id = RunId::parse(id).map_err(|_| unknown())?;
     let emitter = run_id.emitter().ok_or_else(unknown)?;
+    let oldest_ms = replays::settings_of(caller, platform, &emitter).await?.oldest_ms.unwrap_or_default();
     let mut last = None;
     loop {
         let query = EntryQuery { last, ..EntryQuery::newest(READ_AT_ONCE) };
         let entries = platform.store.entries(&caller.tenant, &emitter, names::RUNS, query).await?;
         for entry in &entries {
             let view = view(entry)?;
-            if view.record.id == run_id {
+            if view.record.id == run_id && view.committed_at_ms >= oldest_ms {
                 return Ok(view);
             }
         }
@@ -103,7 +115,7 @@ pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<RunV
 async fn read(
     platform: &Platform,
     tenant: &Tenant,
-    emitter: &str,
+    (emitter, oldest_ms): (&str, Option<u64>),
     query: &RunQuery,
     found: &mut Vec<RunView>,
 ) -> Result<(), Error> {
@@ -113,7 +125,7 @@ async fn read(
         let entries = platform.store.entries(tenant, emitter, names::RUNS, entries).await?;
         for entry in &entries {
             let view = view(entry)?;
-            if query.wants(&view.record) && missing > 0 {
+            if query.wants(&view.record) && view.committed_at_ms >= oldest_ms.unwrap_or_default() && missing > 0 {
                 missing -= 1;
                 found.push(view);
             }

@@ -11,6 +11,7 @@ mod update;
 
 use domain::ids::{ComponentId, SourceId, UserId};
 use domain::paging::PageQuery;
+use domain::redact::Redaction;
 use domain::runs::RecordingMode;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -24,7 +25,7 @@ use crate::{Caller, Error, Noun, Platform};
 pub(super) use create::change_ms;
 pub use create::{CreateSource, create};
 pub use delete::delete;
-pub use recording::set_recording;
+pub use recording::{RunSettings, set_recording};
 pub(crate) use run::run_triggered;
 pub use run::{SourceRun, run};
 pub use update::{UpdateSource, update};
@@ -41,6 +42,14 @@ pub struct SourceView {
     pub active: bool,
     /// Which of its runs are recorded.
     pub recording: RecordingMode,
+    /// Records of its runs that are kept; what the server keeps when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_runs: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_runs_for_seconds: Option<u64>,
+    /// Paths that are not shown of the input and output of its runs.
+    #[serde(skip_serializing_if = "Redaction::is_empty")]
+    pub redact: Redaction,
     pub created_at: u64,
     pub updated_at: u64,
     pub name: String,
@@ -70,6 +79,9 @@ pub fn view(caller: &Caller, platform: &Platform, source: Source) -> SourceView 
         configured_props,
         active: source.is_active,
         recording: source.recording,
+        keep_runs: source.retention.count,
+        keep_runs_for_seconds: source.retention.seconds,
+        redact: source.redaction,
         created_at: source.created_at,
         updated_at: source.updated_at,
         name: source.name,

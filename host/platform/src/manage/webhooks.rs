@@ -6,9 +6,10 @@ use domain::webhooks::{SigningSecret, WebhookUrl};
 use serde::Serialize;
 use store::{Lookup, Op};
 
+use super::deliveries::{self, HealthView};
 use super::subscriptions;
 use crate::paging::{PageOf, count, page};
-use crate::records::{PreviousSecret, Webhook, table};
+use crate::records::{PreviousSecret, Webhook, WebhookHealth, table};
 use crate::vault::Context;
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
 
@@ -28,6 +29,11 @@ pub struct WebhookView {
     pub active: bool,
     /// Why deliveries switched it off; null when it is active, or was switched off by hand.
     pub inactive_reason: Option<String>,
+    /// Since when deliveries wait; null when they do not.
+    pub paused_at_ms: Option<u64>,
+    /// How deliveries go; only where one webhook is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<HealthView>,
     /// In the create response only: it is not shown again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signing_secret: Option<String>,
@@ -80,6 +86,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewWebhook) -> Re
         url,
         is_active: true,
         inactive_reason: None,
+        paused_at_ms: None,
         signing_secret: sealed,
         previous_secret: None,
         created_at: now,
@@ -96,6 +103,27 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
 pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<Webhook, Error> {
     let found = table::find::<Webhook>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     Ok(found.ok_or_else(|| Error::not_found(Noun::Webhook, id))?.record)
+}
+
+/// With how deliveries to it go.
+pub async fn read(caller: &Caller, platform: &Platform, id: &str) -> Result<WebhookView, Error> {
+    let webhook = find(caller, platform, id).await?;
+    let health = deliveries::health(caller, platform, &webhook).await?;
+    Ok(WebhookView { health: Some(health), ..WebhookView::from(webhook) })
+}
+
+/// While it is paused deliveries wait in the queue, in their order; what comes first stays first.
+pub async fn set_paused(caller: &Caller, platform: &Platform, id: &str, is_paused: bool) -> Result<Webhook, Error> {
+    let found = table::find::<Webhook>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+    let mut kept = found.ok_or_else(|| Error::not_found(Noun::Webhook, id))?;
+    if kept.record.paused_at_ms.is_some() == is_paused {
+        return Ok(kept.record);
+    }
+    let unchanged = table::unchanged(&kept);
+    kept.record.paused_at_ms = is_paused.then(|| platform.clock.now_ms());
+    kept.record.updated_at = platform.clock.now_seconds();
+    platform.store.commit(platform.batch(&caller.tenant).require(unchanged).then(table::put(&kept.record)?)).await?;
+    Ok(kept.record)
 }
 
 /// Its subscriptions and its signing secret stay.
@@ -154,6 +182,7 @@ pub async fn delete(caller: &Caller, platform: &Platform, id: &str) -> Result<()
     // The attempts that are kept fit into one batch.
     let drop_attempts = Op::DropEmitter { emitter: webhook.id.to_string(), max: 1000 };
     let mut batch = platform.batch(&caller.tenant).then(table::delete(&webhook)).then(drop_attempts);
+    batch.operations.push(table::delete(&WebhookHealth::new(webhook.id.clone())));
     batch.operations.extend(subscriptions::unsubscribe_operations(&caller.tenant, platform, id).await?);
     platform.store.commit(batch).await?;
     Ok(())
@@ -202,6 +231,8 @@ impl From<Webhook> for WebhookView {
             url: webhook.url,
             active: webhook.is_active,
             inactive_reason: webhook.inactive_reason,
+            paused_at_ms: webhook.paused_at_ms,
+            health: None,
             signing_secret: None,
             previous_secret_expires_at: webhook.previous_secret.map(|previous| previous.expires_at),
             created_at: webhook.created_at,

@@ -23,14 +23,18 @@ pub struct Posting {
     pub body: Bytes,
     /// From the first byte of the connection to the last byte of the answer's head.
     pub timeout: Duration,
+    /// How much of the answer's body is read at most.
+    pub excerpt_bytes: usize,
 }
 
-/// The head of the answer to a posting; the body is not read.
+/// The answer to a posting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
     pub status: u16,
     /// Names in lower case.
     pub headers: Vec<(String, String)>,
+    /// The beginning of the body, as far as it was asked for and came soon after the head.
+    pub excerpt: Bytes,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -60,6 +64,7 @@ pub trait Outbound: Send + Sync {
     /// The body of a 2xx answer to a GET; redirects are followed.
     async fn fetch_text(&self, tenant: &Tenant, url: &str, limit_bytes: usize) -> Result<Fetched, OutboundError>;
 
-    /// Sends, and reads the head of the answer, whatever its status; redirects are not followed.
+    /// Sends, and reads the head of the answer, whatever its status, and of its body no more than was asked for;
+    /// redirects are not followed. A body that stays away or breaks off is no failure.
     async fn post(&self, tenant: &Tenant, posting: Posting) -> Result<Posted, OutboundError>;
 }

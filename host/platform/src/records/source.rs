@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use domain::component::Description;
 use domain::ids::{AccountId, ComponentId, EndpointKey, SourceId};
 use domain::props::{PropDefinition, PropType};
+use domain::redact::Redaction;
+use domain::retention::RunRetention;
 use domain::runs::RecordingMode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -30,6 +32,12 @@ pub struct Source {
     /// Which of its runs are recorded.
     #[serde(default)]
     pub recording: RecordingMode,
+    /// How long records of its runs are kept.
+    #[serde(default)]
+    pub retention: RunRetention,
+    /// What is not shown of the input and output of its runs.
+    #[serde(default, skip_serializing_if = "Redaction::is_empty")]
+    pub redaction: Redaction,
     pub phase: Phase,
     pub revision: Revision,
     pub created_at: u64,

@@ -1,4 +1,4 @@
-//! `deliveries`: what could not be delivered, and once more.
+//! `deliveries`: what waits, what was tried, what could not be delivered, and once more.
 
 use serde_json::{Value, json};
 
@@ -18,6 +18,9 @@ pub struct Arguments {
     /// The last attempts to deliver to this webhook, by its id or name, also while they fail
     #[arg(long, value_name = "WEBHOOK")]
     webhook: Option<String>,
+    /// What waits in the queue, the next first: new, tried again, or paused; with --webhook only what goes to it
+    #[arg(long)]
+    pending: bool,
     #[command(flatten)]
     pub(super) connection: Connection,
 }
@@ -39,6 +42,9 @@ enum Command {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
+    if arguments.pending {
+        return show_pending(&session, arguments.webhook.as_deref()).await;
+    }
     if let Some(webhook) = &arguments.webhook {
         return show_attempts(&session, webhook).await;
     }
@@ -63,6 +69,56 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     }
 }
 
+/// Of what waits in line the first is a row, which says how many are behind it.
+async fn show_pending(session: &Session, webhook: Option<&str>) -> Result<(), Error> {
+    let mut path = "users/me/pending_deliveries".to_owned();
+    if let Some(webhook) = webhook {
+        path = format!("{path}?listener_id={}", find::webhook(&session.client, webhook).await?.id);
+    }
+    let waiting: Vec<Value> = session.client.get(&path).await?;
+    let mut table = Table::new([
+        whole("NEXT"),
+        whole("STATE"),
+        whole("ATTEMPTS"),
+        whole("BEHIND"),
+        whole("LISTENER"),
+        whole("EMITTER"),
+        text("STREAM"),
+        whole("EVENT"),
+    ]);
+    for delivery in &waiting {
+        let field = |name: &str| shown(delivery.get(name));
+        table.row([
+            delivery.get("next_attempt_ms").and_then(Value::as_i64).map_or_else(String::new, clock_time),
+            field("state"),
+            field("attempts"),
+            field("behind"),
+            field("listener_id"),
+            field("emitter_id"),
+            field("event_name"),
+            field("emit_id"),
+        ]);
+    }
+    list::print(&session.output, &waiting, &table, "nothing waits")
+}
+
+fn shown(value: Option<&Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    }
+}
+
+/// What a receiver answered: its status and the beginning of what it said, or why there was no answer.
+pub(super) fn answer(attempt: &Value) -> String {
+    match (attempt.get("status"), attempt.get("excerpt")) {
+        (None, _) => shown(attempt.get("error")),
+        (status, None) => shown(status),
+        (status, excerpt) => format!("{} {}", shown(status), shown(excerpt)),
+    }
+}
+
 async fn show_attempts(session: &Session, webhook: &str) -> Result<(), Error> {
     const SHOWN: usize = 50;
     let webhook = find::webhook(&session.client, webhook).await?;
@@ -77,18 +133,13 @@ async fn show_attempts(session: &Session, webhook: &str) -> Result<(), Error> {
         whole("NEXT"),
     ]);
     for attempt in &page.data {
-        let field = |name: &str| match attempt.get(name) {
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-            None => String::new(),
-        };
+        let field = |name: &str| shown(attempt.get(name));
         let time = |name: &str| attempt.get(name).and_then(Value::as_i64).map_or_else(String::new, clock_time);
-        let answer = if attempt.get("status").is_some() { field("status") } else { field("error") };
         table.row([
             time("at_ms"),
             field("state"),
             field("attempt"),
-            answer,
+            answer(attempt),
             field("ms"),
             field("emit_id"),
             time("next_attempt_ms"),

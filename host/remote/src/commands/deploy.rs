@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::describe;
+use super::{describe, update};
 use crate::ask::{self, Ask};
 use crate::error::Error;
 use crate::files;
@@ -26,6 +26,15 @@ pub struct Arguments {
     name: Option<String>,
     #[command(flatten)]
     props: PropArguments,
+    /// First run so many recorded runs of the source that --like names on this code, and show what would be different
+    #[arg(long, value_name = "COUNT", requires = "like", value_parser = clap::value_parser!(u64).range(1..=200))]
+    shadow: Option<u64>,
+    /// The id, slug or name of a source whose recorded runs are a test of this code
+    #[arg(long, value_name = "SOURCE", requires = "shadow")]
+    like: Option<String>,
+    /// Deploy also when recorded runs go differently
+    #[arg(long, requires = "shadow")]
+    yes: bool,
     /// Ask nothing, not even on a terminal
     #[arg(long)]
     no_input: bool,
@@ -38,6 +47,10 @@ pub struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
+    if let (Some(runs), Some(like)) = (arguments.shadow, &arguments.like) {
+        let source = find::source(&session.client, like).await?;
+        update::shadow(&session, &arguments.component, &source, (runs, arguments.yes)).await?;
+    }
     let component = component_to_deploy(&session, &arguments.component).await?;
     let deployed = deploy(&session, arguments, &component).await;
     let source = keep_or_discard(&session, &arguments.component, &component, deployed).await?;

@@ -51,7 +51,7 @@ async fn find_any(session: &Session, wanted: &str) -> Result<Found, Error> {
         return find::component(client, wanted).await.map(Found::Component);
     }
     if is_id(wanted, "wh_") {
-        return find::webhook(client, wanted).await.map(Found::Webhook);
+        return find_webhook(session, wanted).await;
     }
     if is_id(wanted, "sub_") {
         return find::subscription(client, wanted).await.map(Found::Subscription);
@@ -60,14 +60,20 @@ async fn find_any(session: &Session, wanted: &str) -> Result<Found, Error> {
         Err(error @ Error::NotFound { .. }) if !is_id(wanted, "dc_") => error,
         found => return found.map(Found::Source),
     };
-    match find::webhook(client, wanted).await {
+    match find_webhook(session, wanted).await {
         Err(Error::NotFound { .. }) => {}
-        found => return found.map(Found::Webhook),
+        found => return found,
     }
     match find::component(client, wanted).await {
         Err(Error::NotFound { .. }) => Err(missing),
         found => found.map(Found::Component),
     }
+}
+
+/// With its health, which a list does not have.
+async fn find_webhook(session: &Session, wanted: &str) -> Result<Found, Error> {
+    let found = find::webhook(&session.client, wanted).await?;
+    session.client.get(&format!("webhooks/{}", found.id)).await.map(Found::Webhook)
 }
 
 // === impl Found ===
@@ -178,9 +184,34 @@ pub(super) fn print_webhook(session: &Session, webhook: &Webhook) -> Result<(), 
         .field_if("name", webhook.name.as_deref())
         .field("url", &webhook.url)
         .field("active", activity(webhook))
+        .field_if("paused", millis(webhook.rest.get("paused_at_ms")).map(|since| format!("yes: since {since}")))
+        .field_if("failing", health(webhook, "failing_since_ms").map(|since| format!("since {since}")))
+        .field_if("last success", health(webhook, "last_success_ms"))
+        .field_if("last failure", last_failure(webhook))
+        .field_if("pending", pending(webhook))
         .field_if("secret", webhook.signing_secret.as_deref())
         .field("created", when(webhook.created_at))
         .print(&session.output)
+}
+
+fn health(webhook: &Webhook, name: &str) -> Option<String> {
+    millis(webhook.rest.get("health")?.get(name))
+}
+
+fn last_failure(webhook: &Webhook) -> Option<String> {
+    let failure = webhook.rest.get("health")?.get("last_failure")?;
+    let reason = failure.get("status").or_else(|| failure.get("error")).map_or_else(String::new, shown);
+    Some(format!("{}: {reason}", millis(failure.get("at_ms"))?))
+}
+
+fn pending(webhook: &Webhook) -> Option<String> {
+    let health = webhook.rest.get("health")?;
+    let more = if health.get("pending_is_partial") == Some(&Value::Bool(true)) { " or more" } else { "" };
+    Some(format!("{}{more}", health.get("pending")?))
+}
+
+fn millis(epoch_ms: Option<&Value>) -> Option<String> {
+    epoch_ms?.as_i64().map(|epoch_ms| when(epoch_ms / 1000))
 }
 
 fn print_subscription(session: &Session, subscription: &Subscription) -> Result<(), Error> {

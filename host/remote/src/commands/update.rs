@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::models::{Component, Difference, Shadow, Source};
 use crate::props::{Filler, PropArguments};
 use crate::session::{Connection, Session};
+use crate::spans::Span;
 use crate::{files, find};
 
 #[derive(Debug, clap::Args)]
@@ -30,6 +31,18 @@ pub struct Arguments {
     /// Which of its runs are recorded: `off`, `errors`, `all`, or one in many: `1/100`
     #[arg(long, value_name = "MODE")]
     record: Option<String>,
+    /// How many records of its runs are kept; 0 keeps none and deletes those there are
+    #[arg(long, value_name = "COUNT")]
+    keep_runs: Option<u64>,
+    /// How long they are kept: `12h`, `7d`, or 0 for no end
+    #[arg(long, value_name = "TIME")]
+    keep_runs_for: Option<Span>,
+    /// Do not show this of the input and output of its runs, as `body.password`; repeat it for all paths
+    #[arg(long, value_name = "PATH")]
+    redact: Vec<String>,
+    /// Show everything again
+    #[arg(long, conflicts_with = "redact")]
+    no_redact: bool,
     /// First run so many recorded runs on the new code, and show what would be different
     #[arg(long, value_name = "COUNT", requires = "code", value_parser = clap::value_parser!(u64).range(1..=200))]
     shadow: Option<u64>,
@@ -49,18 +62,23 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
     if arguments.changes_nothing() {
         return Err(Error::NothingToDo {
-            hint: "give --code, --name, --activate, --deactivate, --record, --prop or --props",
+            hint: "give --code, --name, --activate, --deactivate, --record, --keep-runs, --keep-runs-for, --redact, --prop or --props",
         });
     }
     let mut source = find::source(&session.client, &arguments.source).await?;
-    if let Some(mode) = &arguments.record {
-        source = session.client.put(&format!("sources/{}/recording", source.id), &json!({"mode": mode})).await?;
+    if let Some(settings) = arguments.run_settings() {
+        source = session.client.put(&format!("sources/{}/recording", source.id), &settings).await?;
         if arguments.only_records() {
-            session.output.say(&format!("runs of {} are recorded: {mode}", source.name_slug));
+            match &arguments.record {
+                Some(mode) => session.output.say(&format!("runs of {} are recorded: {mode}", source.name_slug)),
+                None => session.output.say(&format!("updated {}", source.name_slug)),
+            }
             return if session.output.is_json { session.output.json(&source) } else { Ok(()) };
         }
     }
-    shadow(&session, arguments, &source).await?;
+    if let (Some(runs), Some(code)) = (arguments.shadow, &arguments.code) {
+        shadow(&session, code, &source, (runs, arguments.yes)).await?;
+    }
     let component = match &arguments.code {
         Some(code) => Some(deploy::component_to_deploy(&session, code).await?),
         None => None,
@@ -78,10 +96,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
 }
 
 /// Shows how recorded runs go on the new code, before anything changes.
-async fn shadow(session: &Session, arguments: &Arguments, source: &Source) -> Result<(), Error> {
-    let (Some(runs), Some(code)) = (arguments.shadow, &arguments.code) else {
-        return Ok(());
-    };
+pub(super) async fn shadow(
+    session: &Session,
+    code: &str,
+    source: &Source,
+    (runs, is_agreed): (u64, bool),
+) -> Result<(), Error> {
     let mut body = files::collect(Path::new(code))?.to_fields();
     body.insert("runs".to_owned(), json!(runs));
     let progress = session.output.progress("running recorded runs on the new code");
@@ -98,7 +118,7 @@ async fn shadow(session: &Session, arguments: &Arguments, source: &Source) -> Re
             session.output.say(&format!("  {what}\n    - {recorded}\n    + {replayed}"));
         }
     }
-    if changed == 0 || arguments.yes {
+    if changed == 0 || is_agreed {
         return Ok(());
     }
     Err(Error::Regressed { changed, runs: shadow.runs })
@@ -119,7 +139,20 @@ async fn update(
 
 impl Arguments {
     fn changes_nothing(&self) -> bool {
-        self.record.is_none() && self.only_records()
+        self.run_settings().is_none() && self.only_records()
+    }
+
+    /// What of the source's runs is recorded, kept and shown, as far as it is to change.
+    fn run_settings(&self) -> Option<Value> {
+        let redact = (!self.redact.is_empty() || self.no_redact).then_some(&self.redact);
+        let settings = json!({
+            "mode": self.record,
+            "keep_runs": self.keep_runs,
+            "keep_runs_for_seconds": self.keep_runs_for.map(Span::seconds),
+            "redact": redact,
+        });
+        let has_any = settings.as_object().is_some_and(|fields| fields.values().any(|value| !value.is_null()));
+        has_any.then_some(settings)
     }
 
     fn only_records(&self) -> bool {

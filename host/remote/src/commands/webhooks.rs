@@ -6,7 +6,7 @@ use super::{describe, list};
 use crate::error::Error;
 use crate::find;
 use crate::models::Webhook;
-use crate::output::get_field;
+use crate::output::{Fields, get_field};
 use crate::session::{Connection, Session};
 use crate::spans::Span;
 
@@ -57,6 +57,21 @@ enum Command {
         #[arg(long)]
         description: Option<String>,
     },
+    /// Post a signed test event now, and show what the receiver answers; it is not tried again
+    Test {
+        /// The id, name or address of a webhook
+        webhook: String,
+    },
+    /// Let deliveries wait in the queue, in their order
+    Pause {
+        /// The id, name or address of a webhook
+        webhook: String,
+    },
+    /// Go on with deliveries that wait
+    Resume {
+        /// The id, name or address of a webhook
+        webhook: String,
+    },
     /// Make a new signing secret and print it; it is shown this once
     RotateSecret {
         /// The id, name or address of a webhook
@@ -95,6 +110,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             session.output.hint(&format!("wellspring subscribe SOURCE {}", webhook.id));
             Ok(())
         }
+        Some(Command::Test { webhook }) => test(&session, webhook).await,
+        Some(Command::Pause { webhook }) => set_paused(&session, webhook, true).await,
+        Some(Command::Resume { webhook }) => set_paused(&session, webhook, false).await,
         Some(Command::RotateSecret { webhook, overlap }) => rotate_secret(&session, webhook, *overlap).await,
         Some(Command::Delete { webhook }) => {
             let webhook = find::webhook(&session.client, webhook).await?;
@@ -102,6 +120,39 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             session.output.deleted(&webhook.id, &webhook.url)
         }
     }
+}
+
+async fn test(session: &Session, wanted: &str) -> Result<(), Error> {
+    let webhook = find::webhook(&session.client, wanted).await?;
+    let attempt: Value = session.client.post(&format!("webhooks/{}/test", webhook.id), &json!({})).await?;
+    if session.output.is_json {
+        return session.output.json(&attempt);
+    }
+    let text =
+        |name: &str| attempt.get(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    Fields::default()
+        .field("to", &webhook.url)
+        .field("state", text("state").unwrap_or_default())
+        .field_if("status", text("status"))
+        .field_if("answer", text("excerpt"))
+        .field_if("error", text("error"))
+        .field("ms", text("ms").unwrap_or_default())
+        .field("event", text("emit_id").unwrap_or_default())
+        .print(&session.output)
+}
+
+async fn set_paused(session: &Session, wanted: &str, is_paused: bool) -> Result<(), Error> {
+    let webhook = find::webhook(&session.client, wanted).await?;
+    let verb = if is_paused { "pause" } else { "resume" };
+    let changed: Webhook = session.client.post(&format!("webhooks/{}/{verb}", webhook.id), &json!({})).await?;
+    if session.output.is_json {
+        return session.output.json(&changed);
+    }
+    session.output.say(match is_paused {
+        true => "paused: deliveries wait in the queue until `webhooks resume`",
+        false => "resumed: what waits is delivered within seconds",
+    });
+    Ok(())
 }
 
 /// The secret alone is data, as with a new key.

@@ -2,7 +2,7 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 40] = [
+const COMMANDS: [&[&str]; 43] = [
     &[],
     &["init"],
     &["login"],
@@ -37,6 +37,9 @@ const COMMANDS: [&[&str]; 40] = [
     &["webhooks"],
     &["webhooks", "create"],
     &["webhooks", "update"],
+    &["webhooks", "test"],
+    &["webhooks", "pause"],
+    &["webhooks", "resume"],
     &["webhooks", "rotate-secret"],
     &["webhooks", "delete"],
     &["deliveries"],

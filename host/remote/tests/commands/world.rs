@@ -64,6 +64,7 @@ pub(crate) fn account() -> Fake {
     fake.data("GET /v1/users/me/subscriptions", json!([subscription("sub_Ab0000000001", HELLO, "")]));
     fake.data("GET /v1/users/me/auto_subscriptions", json!([subscription("sub_Ab0000000002", "*", "$errors")]));
     fake.page("GET /v1/users/me/webhooks", &[webhook()]);
+    fake.data(&format!("GET /v1/webhooks/{WEBHOOK}"), webhook_with_health());
     fake.page("GET /v1/users/me/dead_letters", &[dead_letter()]);
     let events = [
         event("1589486981597-0", json!({"hello": "moon"}), Some("second")),
@@ -92,6 +93,17 @@ pub(crate) fn webhook() -> Value {
         "id": WEBHOOK, "name": "My hook", "description": null, "url": "https://example.com/hook", "active": true,
         "created_at": 1_588_866_900, "updated_at": 1_588_866_900,
     })
+}
+
+/// As one webhook is read.
+fn webhook_with_health() -> Value {
+    let mut webhook = webhook();
+    webhook["paused_at_ms"] = json!(1_588_866_900_000_u64);
+    webhook["health"] = json!({
+        "last_success_ms": 1_588_866_900_000_u64, "failing_since_ms": 1_588_866_960_000_u64,
+        "last_failure": {"at_ms": 1_588_867_000_000_u64, "status": 503}, "pending": 7, "pending_is_partial": true,
+    });
+    webhook
 }
 
 pub(crate) fn connected_account() -> Value {

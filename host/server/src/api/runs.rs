@@ -1,12 +1,13 @@
 //! Records of runs.
 
 use domain::ids::RunId;
+use domain::redact::Redaction;
 use domain::runs::{RecordingMode, State};
 use domain::trace::TraceId;
 use platform::Error;
 use platform::manage::replays::{self, ReplayRequest};
 use platform::manage::runs::{self, RunQuery};
-use platform::manage::sources;
+use platform::manage::sources::{self, RunSettings};
 
 use super::components::code_request;
 use super::{Answer, Context, Parameters};
@@ -44,9 +45,17 @@ pub(crate) async fn shadow(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn set_recording(context: Context) -> Result<Answer, Error> {
     let (caller, platform) = (context.caller()?, context.platform());
-    let mode = RecordingMode::parse(&context.parameters.required_text("mode")?);
+    let mode = context.parameters.filled_text("mode")?.map(|mode| RecordingMode::parse(&mode)).transpose();
     let mode = mode.map_err(|_| Error::expected("mode", "`off`, `errors`, `all`, or one in many: `1/100`"))?;
-    let source = sources::set_recording(caller, platform, context.path("id"), mode).await?;
+    let paths = context.parameters.list("redact")?;
+    let redact = paths.map(|paths| Redaction::parse(paths.iter().map(String::as_str))).transpose();
+    let settings = RunSettings {
+        recording: mode,
+        keep_runs: context.parameters.whole_number("keep_runs")?,
+        keep_runs_for_seconds: context.parameters.whole_number("keep_runs_for_seconds")?,
+        redact: redact.map_err(|error| Error::parameter("redact", error))?,
+    };
+    let source = sources::set_recording(caller, platform, context.path("id"), settings).await?;
     Ok(Answer::data(sources::view(caller, platform, source)))
 }
 

@@ -1,5 +1,6 @@
-//! Webhooks: create, read, list, change, delete.
+//! Webhooks: create, read, list, change, test, pause, delete; and deliveries to them.
 
+use domain::ids::ListenerId;
 use platform::Error;
 use platform::manage::deliveries;
 use platform::manage::webhooks::{self, NewWebhook, UpdateWebhook, WebhookView};
@@ -19,8 +20,7 @@ pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
-    let webhook = webhooks::find(context.caller()?, context.platform(), context.path("id")).await?;
-    Ok(Answer::data(WebhookView::from(webhook)))
+    Ok(Answer::data(webhooks::read(context.caller()?, context.platform(), context.path("id")).await?))
 }
 
 pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
@@ -42,6 +42,31 @@ pub(crate) async fn update(context: Context) -> Result<Answer, Error> {
 pub(crate) async fn deliveries(context: Context) -> Result<Answer, Error> {
     let query = event_query(&context.parameters)?;
     Ok(Answer::page(&deliveries::of_webhook(context.caller()?, context.platform(), context.path("id"), &query).await?))
+}
+
+pub(crate) async fn pending(context: Context) -> Result<Answer, Error> {
+    let listener = context.parameters.filled_text("listener_id")?;
+    let parsed = listener.as_deref().map(ListenerId::parse).transpose();
+    let listener = parsed.map_err(|error| Error::parameter("listener_id", error))?;
+    let listener = listener.as_ref().map(ListenerId::as_str);
+    Ok(Answer::data(deliveries::pending(context.caller()?, context.platform(), listener).await?))
+}
+
+pub(crate) async fn test(context: Context) -> Result<Answer, Error> {
+    Ok(Answer::data(deliveries::test(context.caller()?, context.platform(), context.path("id")).await?))
+}
+
+pub(crate) async fn pause(context: Context) -> Result<Answer, Error> {
+    set_paused(context, true).await
+}
+
+pub(crate) async fn resume(context: Context) -> Result<Answer, Error> {
+    set_paused(context, false).await
+}
+
+async fn set_paused(context: Context, is_paused: bool) -> Result<Answer, Error> {
+    let webhook = webhooks::set_paused(context.caller()?, context.platform(), context.path("id"), is_paused).await?;
+    Ok(Answer::data(WebhookView::from(webhook)))
 }
 
 /// A day, for receivers that are changed by hand.

@@ -1,6 +1,6 @@
 //! The parameters that routes share.
 
-use crate::route::ParameterKind::{Any, Boolean, Integer, Limit, Object, OneOf, Pattern, Scopes, Text, Texts};
+use crate::route::ParameterKind::{Any, Boolean, Integer, Limit, List, Object, OneOf, Pattern, Scopes, Text, Texts};
 use crate::route::{Parameter, optional, required};
 
 const COMPONENT_ID: &str = "^sc_[0-9A-Za-z]{12}$";
@@ -55,11 +55,24 @@ pub(super) const REPLAY: [Parameter; 5] = [
 ];
 pub(super) const SHADOW: [Parameter; 5] =
     [CODE_TEXT, CODE_URL, FILES, FILENAME, optional("runs", Integer, "How many, 200 at most; 20 when absent")];
-pub(super) const RECORDING: [Parameter; 1] = [required(
-    "mode",
-    Pattern("^(off|errors|all|1/[1-9][0-9]{0,8})$"),
-    "`off`, `errors`, `all`, or errors and one in many of the others: `1/100`",
-)];
+pub(super) const RECORDING: [Parameter; 4] = [
+    optional(
+        "mode",
+        Pattern("^(off|errors|all|1/[1-9][0-9]{0,8})$"),
+        "`off`, `errors`, `all`, or errors and one in many of the others: `1/100`",
+    ),
+    optional(
+        "keep_runs",
+        Integer,
+        "How many records of runs are kept, at most 10000; 0 keeps none and deletes those there are",
+    ),
+    optional("keep_runs_for_seconds", Integer, "How long they are kept; 0 is without an end"),
+    optional(
+        "redact",
+        List,
+        "Paths that are not shown of the input and output of runs, as `body.password`; all of them, at most 32",
+    ),
+];
 pub(super) const RUNS: [Parameter; 6] = [
     PAGE_SIZE,
     optional("after", Pattern("^[0-9A-Za-z]{27}$"), "The id of a run: runs that began before it"),
@@ -147,6 +160,8 @@ pub(super) const CHANGED_WEBHOOK: [Parameter; 4] = [
     optional("active", Boolean, "Whether events are delivered"),
 ];
 
+pub(super) const PENDING: [Parameter; 1] =
+    [optional("listener_id", Text, "Only deliveries to this webhook, source or workflow")];
 pub(super) const ROTATED_SECRET: [Parameter; 1] =
     [optional("overlap_seconds", Integer, "At most 2592000, 0 for none; 86400 when absent")];
 

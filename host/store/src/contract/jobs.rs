@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::{World, job, job_about, leases, payloads, text};
 use crate::{
-    Batch, CommitError, Enqueue, EntryId, EntryRef, JobLease, LanePosition, Lease, LeaseRequest, Load, MAX_LEASES, Op,
-    Partition, Precondition, Shares, Tenant,
+    Batch, CommitError, Enqueue, EntryId, EntryRef, Head, JobLease, LanePosition, Lease, LeaseRequest, Load,
+    MAX_LEASES, Op, Partition, Precondition, Shares, Tenant,
 };
 
 fn reschedule(lease: JobLease, due_ms: u64, payload: Option<&str>, lane_position: LanePosition) -> Op {
@@ -69,6 +69,48 @@ pub(crate) async fn a_tenant_is_given_no_more_than_its_share(world: World) {
     assert_eq!((full.items, full.next_due_ms), (vec![], Some(150)));
     assert_eq!((payloads(&more), more.next_due_ms), (vec!["2".to_owned()], Some(52)));
     assert_eq!((payloads(&all), all.next_due_ms), (vec!["3".to_owned()], Some(70)));
+}
+
+pub(crate) async fn a_tenant_without_a_share_is_no_reason_to_ask_again_when_its_job_is_held_longer(world: World) {
+    let full = || Shares { each: 1, under_way: HashMap::from([(world.tenant.clone(), 1)]) };
+    world.commit(vec![job(None, 0, "a")]).await;
+    let leased = world.lease(10, 1).await;
+    // The lease has ended, so the tenant has its turn, and no share.
+    assert_eq!(world.lease_shares(110, 1, full()).await.next_due_ms, None);
+
+    world.store.extend(&world.tenant, &Lease::from(leased.items[0].lease), 500).await.unwrap();
+
+    let asked = world.lease_shares(120, 1, full()).await;
+    assert_eq!((asked.items, asked.next_due_ms), (vec![], None));
+    assert_eq!(payloads(&world.lease(500, 1).await), ["a"], "it is not forgotten");
+}
+
+pub(crate) async fn what_waits_is_shown_by_its_time_with_how_many_wait_behind_it(world: World) {
+    let shown = async |skip, limit| {
+        let heads = world.store.heads(&world.tenant, skip, limit).await.unwrap();
+        let text = |head: Head| {
+            let payload = String::from_utf8(head.payload.to_vec()).unwrap();
+            (payload, head.available_ms, head.attempt, head.behind)
+        };
+        heads.into_iter().map(text).collect::<Vec<_>>()
+    };
+    let head = |payload: &str, at_ms, attempt, behind| (payload.to_owned(), at_ms, attempt, behind);
+    assert_eq!(shown(0, 9).await, []);
+    world.commit(vec![job(Some("a"), 10, "a1"), job(Some("a"), 10, "a2"), job(Some("a"), 10, "a3")]).await;
+    world.commit(vec![job(None, 5, "free"), job(Some("b"), 20, "b1")]).await;
+    world.store.commit(Batch::new(&world.neighbour, 1).then(job(None, 0, "other"))).await.unwrap();
+
+    assert_eq!(shown(0, 9).await, [head("free", 5, 0, 0), head("a1", 10, 0, 2), head("b1", 20, 0, 0)]);
+    assert_eq!(shown(1, 1).await, [head("a1", 10, 0, 2)]);
+    assert_eq!((shown(3, 9).await, shown(0, 0).await), (vec![], vec![]));
+
+    // A lease of 100 ms; then the first of the lane leaves it for a retry.
+    let leased = world.lease(10, 9).await;
+    assert_eq!(shown(0, 9).await, [head("b1", 20, 0, 0), head("a1", 110, 0, 2), head("free", 110, 0, 0)]);
+    let retried = leased.items.iter().find(|job| job.payload == "a1").unwrap().lease;
+    world.commit(vec![reschedule(retried, 500, None, LanePosition::Leave)]).await;
+    let after = [head("a2", 10, 0, 1), head("b1", 20, 0, 0), head("free", 110, 0, 0), head("a1", 500, 1, 0)];
+    assert_eq!(shown(0, 9).await, after);
 }
 
 pub(crate) async fn a_queue_is_filled_to_its_bound_and_not_beyond(world: World) {

@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use crate::queue::WaitingHead;
 use crate::{
-    Entry, EntryId, EntryQuery, Job, JobLease, KeyInfo, Keys, Leased, MAX_PAGE, Order, Page, Record, Records,
+    Entry, EntryId, EntryQuery, Head, Job, JobLease, KeyInfo, Keys, Leased, MAX_PAGE, Order, Page, Record, Records,
     StreamInfo, Tenant, Tick, TimerLease, Values,
 };
 
@@ -155,6 +156,21 @@ pub(super) fn jobs(reader: &Connection, leased: Leased<(Tenant, JobLease)>) -> R
         items.extend(job.optional()?);
     }
     Ok(Leased { items, next_due_ms: leased.next_due_ms })
+}
+
+pub(super) fn heads(reader: &Connection, waiting: &[WaitingHead]) -> Read<Vec<Head>> {
+    let mut statement = reader.prepare_cached("SELECT attempt, payload FROM jobs WHERE job = ?1")?;
+    let mut heads = Vec::with_capacity(waiting.len());
+    for WaitingHead { job, available_ms, behind } in waiting {
+        let row = statement.query_row([job.0], |row| Ok((row.get(0)?, blob(row, 1)?))).optional()?;
+        heads.extend(row.map(|(attempt, payload)| Head {
+            available_ms: *available_ms,
+            attempt,
+            behind: *behind,
+            payload,
+        }));
+    }
+    Ok(heads)
 }
 
 pub(super) fn ticks(reader: &Connection, leased: Leased<(Tenant, TimerLease)>) -> Read<Leased<Tick>> {

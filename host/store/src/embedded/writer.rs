@@ -20,7 +20,7 @@ use super::schema::Opened;
 use super::streams::Known;
 use crate::feed::{Appended, Feed};
 use crate::numbers::Numbers;
-use crate::queue::index::Index;
+use crate::queue::{WaitingHead, index::Index};
 use crate::{
     Batch, CommitError, Committed, DirectoryWrite, Error, JobLease, Lease, LeaseRequest, Leased, Load, Partition,
     Shares, Tenant, TimerLease,
@@ -47,6 +47,8 @@ pub(super) enum Request {
     LeaseJobs(Vec<Partition>, LeaseRequest, Shares, Reply<Result<Leased<(Tenant, JobLease)>, Error>>),
     LeaseTimers(Vec<Partition>, LeaseRequest, Reply<Result<Leased<(Tenant, TimerLease)>, Error>>),
     Extend(Tenant, Lease, u64, Reply<Result<(), CommitError>>),
+    /// How many to skip, and the most to answer.
+    Heads(Tenant, u32, u32, Reply<Result<Vec<WaitingHead>, Error>>),
     Directory(DirectoryWrite, Reply<Result<bool, Error>>),
     /// The last entry of an emitter, when the writer has it in memory. Answered after everything that came before it.
     LastEntry(Tenant, String, Reply<Result<Known, Error>>),
@@ -57,7 +59,7 @@ impl Weighed for Request {
     fn tenant(&self) -> Option<&str> {
         match self {
             Self::Commit(batch, _) => Some(batch.tenant.as_str()),
-            Self::Extend(tenant, ..) | Self::LastEntry(tenant, ..) => Some(tenant.as_str()),
+            Self::Extend(tenant, ..) | Self::LastEntry(tenant, ..) | Self::Heads(tenant, ..) => Some(tenant.as_str()),
             Self::LeaseJobs(..) | Self::LeaseTimers(..) | Self::Directory(..) | Self::Load(..) => None,
         }
     }
@@ -151,8 +153,9 @@ impl Writer {
 
     /// Leases are refused as well: what they are for could not be committed.
     fn refuse_writes(&self, group: &mut VecDeque<Request>) {
-        let is_read =
-            |request: &Request| matches!(request, Request::LastEntry(..) | Request::Extend(..) | Request::Load(..));
+        let is_read = |request: &Request| {
+            matches!(request, Request::LastEntry(..) | Request::Heads(..) | Request::Extend(..) | Request::Load(..))
+        };
         let (reads, writes): (VecDeque<Request>, VecDeque<Request>) = group.drain(..).partition(is_read);
         *group = reads;
         for request in writes {
@@ -246,6 +249,9 @@ impl Writer {
                 let held = index.extend(&tenant, &lease, until_ms);
                 answers.push(answer(reply, if held { Ok(()) } else { Err(CommitError::LeaseLost) }));
             }
+            Request::Heads(tenant, skip, limit, reply) => {
+                answers.push(answer(reply, Ok(index.heads(&tenant, skip, limit))));
+            }
             Request::Directory(write, reply) => {
                 let (outcome, failure) = match write_directory(&self.connection, &write) {
                     Ok(written) => (Ok(written), Ok(())),
@@ -286,6 +292,7 @@ impl Request {
             Self::LeaseJobs(_, _, _, reply) => answer(reply, Err(Error::Closed)),
             Self::LeaseTimers(_, _, reply) => answer(reply, Err(Error::Closed)),
             Self::Extend(_, _, _, reply) => answer(reply, Err(Error::Closed.into())),
+            Self::Heads(_, _, _, reply) => answer(reply, Err(Error::Closed)),
             Self::Directory(_, reply) => answer(reply, Err(Error::Closed)),
             Self::LastEntry(_, _, reply) => answer(reply, Err(Error::Closed)),
             Self::Load(_, reply) => answer(reply, Err(Error::Closed)),

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Queue, timers::Timers};
+use super::{Queue, WaitingHead, timers::Timers};
 use crate::batch::MAX_MS;
 use crate::{
     Batch, JobId, JobLease, LanePosition, Lease, LeaseRequest, Leased, Load, MAX_LEASES, Op, Partition, Shares, Tenant,
@@ -95,6 +95,12 @@ impl Index {
         let waiting = self.waiting.get(&batch.tenant.partition(self.partitions));
         let queued = waiting.map(|waiting| waiting.queue.queued(&batch.tenant)).unwrap_or_default();
         queued.jobs <= room.jobs && queued.bytes <= room.bytes
+    }
+
+    pub(crate) fn heads(&self, tenant: &Tenant, skip: u32, limit: u32) -> Vec<WaitingHead> {
+        let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let waiting = self.waiting.get(&tenant.partition(self.partitions));
+        waiting.map(|waiting| waiting.queue.heads(tenant, size(skip), size(limit.min(MAX_LEASES)))).unwrap_or_default()
     }
 
     fn holds_job(&self, tenant: &Tenant, lease: JobLease) -> bool {

@@ -3,7 +3,7 @@
 use ::redis::{ErrorKind, FromRedisValue, RedisError, Value, from_redis_value};
 use bytes::Bytes;
 
-use crate::{At, CommitError, Committed, Error, Job, JobId, JobLease, Op, Record, Tenant, Tick, TimerLease};
+use crate::{At, CommitError, Committed, Error, Head, Job, JobId, JobLease, Op, Record, Tenant, Tick, TimerLease};
 
 const FAILED: &str = "a step of the commit failed";
 
@@ -47,6 +47,10 @@ impl Row {
         let entry: String = self.take()?;
         let entry = if entry.is_empty() { None } else { Some(parse(&entry)?) };
         Ok(Job { tenant, lease, lane, due_ms, attempt, entry, payload: self.bytes()? })
+    }
+
+    pub(super) fn head(mut self) -> Result<Head, Error> {
+        Ok(Head { available_ms: self.take()?, attempt: self.take()?, behind: self.take()?, payload: self.bytes()? })
     }
 
     pub(super) fn tick(mut self) -> Result<Tick, Error> {

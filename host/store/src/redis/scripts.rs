@@ -27,6 +27,7 @@ pub(super) static COMMIT: LazyLock<Library> = LazyLock::new(|| {
 });
 script!(LEASE_JOBS, "script.lua", "queue.lua", "lease_jobs.lua");
 script!(LEASE_TIMERS, "script.lua", "queue.lua", "lease_timers.lua");
+script!(HEADS, "script.lua", "queue.lua", "heads.lua");
 script!(EXTEND, "script.lua", "queue.lua", "extend.lua");
 script!(RECORDS, "records.lua");
 script!(STREAMS, "streams.lua");

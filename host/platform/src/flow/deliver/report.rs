@@ -10,10 +10,9 @@ use crate::Error;
 use crate::flow::admit::reports_of_today;
 use crate::flow::handle::Flow;
 use crate::keeping::STORED_BYTES;
-use crate::records::{Source, StreamEntry, names};
+use crate::records::{Event, Source, StreamEntry, names};
 
-/// An event of `$errors` that no run threw. It is not delivered to listeners: what it tells of is that deliveries
-/// stopped.
+/// An event of `$errors` that no run threw.
 pub(crate) struct Report<'a> {
     pub(crate) code: &'a str,
     pub(crate) message: &'a str,
@@ -26,10 +25,17 @@ pub(crate) struct Report<'a> {
 impl Flow {
     /// The operation that puts a report into the stream of a source.
     pub(crate) fn report(&self, source: &Source, report: Report<'_>) -> Result<Op, Error> {
+        let event = self.report_event(source.id.as_str(), report);
+        let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
+        let (emitter, stream) = (source.id.to_string(), names::ERRORS.to_owned());
+        Ok(Op::Append { emitter, stream, value: event.encode()?, keep })
+    }
+
+    pub(crate) fn report_event(&self, emitter_id: &str, report: Report<'_>) -> Event {
         let Report { code, message, original_event } = report;
         let platform = &self.platform;
         let context = Context {
-            emitter_id: source.id.as_str(),
+            emitter_id,
             dedupe: None,
             limits: &platform.config.limits,
             run_id: "",
@@ -37,10 +43,7 @@ impl Flow {
             now_ms: platform.clock.instant_ms(),
             emit_id: &|| EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()),
         };
-        let event = context.report(code, "Error", message, message);
-        let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
-        let (emitter, stream) = (source.id.to_string(), names::ERRORS.to_owned());
-        Ok(Op::Append { emitter, stream, value: event.encode()?, keep })
+        context.report(code, "Error", message, message)
     }
 
     /// Design: "over quota … one `$errors` event says so". Best effort: the refusal does not depend on it.

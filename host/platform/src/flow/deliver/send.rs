@@ -81,6 +81,7 @@ impl Flow {
             url: sending.url.clone(),
             headers: sending.headers.clone(),
             body,
+            excerpt_bytes: 0,
             timeout: std::time::Duration::from_millis(self.platform.config.limits.delivery_timeout_ms),
         }
     }

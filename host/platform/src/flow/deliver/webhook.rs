@@ -3,8 +3,6 @@
 use domain::deliveries::{DeliveryAttempt, DeliveryState};
 use domain::ids::WebhookId;
 use domain::retry::{Attempt, Verdict, classify};
-use domain::runs::{NAME_BYTES_MAXIMUM, cut};
-use domain::webhooks::SigningSecret;
 use store::{Job, LanePosition, Lookup, Op};
 
 use super::dead_letters::GivenUp;
@@ -12,12 +10,12 @@ use crate::Error;
 use crate::flow::handle::Flow;
 use crate::flow::work::Completion;
 use crate::numbers::Destination;
-use crate::ports::{OutboundError, Posted, Posting};
-use crate::records::{Delivery, Kept, RecordError, StreamEntry, Webhook, names, table};
-use crate::vault::Context;
+use crate::ports::{OutboundError, Posted};
+use crate::posting::{Message, answer_of, append_attempt, posting};
+use crate::records::{Delivery, Kept, Webhook, table};
 
-/// Attempts that are kept for each webhook, newest first.
-const ATTEMPTS_KEPT: u32 = 200;
+/// The shortest and the longest time until a delivery looks again whether its webhook was resumed.
+const RESUME_LOOK_MS: (u64, u64) = (500, 10_000);
 
 // === impl Flow ===
 
@@ -32,11 +30,14 @@ impl Flow {
         let Some(kept) = found.filter(|kept| kept.record.is_active || delivery.is_replay) else {
             return self.acknowledge(job, Vec::new()).await;
         };
+        if let Some(paused_at_ms) = kept.record.paused_at_ms {
+            return Ok(self.wait_for_resume(paused_at_ms));
+        }
         let permit = match self.destination_gate.enter(id.as_str(), self.platform.clock.now_ms()) {
             Ok(permit) => permit,
             Err(until_ms) => return Ok(Completion::Released { until_ms }),
         };
-        let posting = self.posting(job, delivery, &kept.record)?;
+        let posting = posting(&self.platform, &job.tenant, &kept.record, message(delivery))?;
         let begun_ms = self.platform.clock.now_ms();
         let posted = self.platform.outbound.post(&job.tenant, posting).await;
         let now_ms = self.platform.clock.now_ms();
@@ -46,38 +47,6 @@ impl Flow {
             permit.failed(now_ms);
         }
         self.judge(job, delivery, &kept, (posted, now_ms.saturating_sub(begun_ms))).await
-    }
-
-    fn posting(&self, job: &Job, delivery: &Delivery, webhook: &Webhook) -> Result<Posting, Error> {
-        let (tenant, id) = (job.tenant.as_str(), webhook.id.as_str());
-        let malformed = |error| RecordError::Malformed { kind: "webhook", source: serde::de::Error::custom(error) };
-        let body = delivery.event.event.as_str().to_owned();
-        let metadata = &delivery.event.metadata;
-        let seconds = self.platform.clock.instant_ms() / 1000;
-        // Standard Webhooks: several signatures are separated by spaces, and one that fits is enough.
-        let mut signatures = Vec::new();
-        for sealed in webhook.secrets(self.platform.clock.now_seconds()) {
-            let context = Context { tenant, record: id, field: "signing_secret" };
-            let secret = self.platform.vault.open(context, sealed)?;
-            let secret = SigningSecret::parse(&String::from_utf8_lossy(secret.expose())).map_err(malformed)?;
-            signatures.push(secret.sign(&metadata.emit_id, seconds, body.as_bytes()));
-        }
-        let headers = [
-            ("content-type", "application/json".to_owned()),
-            ("webhook-id", metadata.emit_id.clone()),
-            ("webhook-timestamp", seconds.to_string()),
-            ("webhook-signature", signatures.join(" ")),
-            ("x-emitter-id", metadata.emitter_id.clone()),
-            ("x-event-name", delivery.event_name().to_owned()),
-        ];
-        let traceparent = delivery.cause.context().to_traceparent().map(|header| ("traceparent", header));
-        Ok(Posting {
-            method: "POST".to_owned(),
-            url: webhook.url.as_str().to_owned(),
-            headers: headers.into_iter().chain(traceparent).map(|(name, value)| (name.to_owned(), value)).collect(),
-            body: body.into(),
-            timeout: std::time::Duration::from_millis(self.platform.config.limits.delivery_timeout_ms),
-        })
     }
 
     async fn judge(
@@ -100,8 +69,9 @@ impl Flow {
         };
         let verdict = classify(attempt, attempts_made, self.platform.clock.instant_ms(), random);
         self.platform.note_attempt(delivery, Destination::Webhook, Some(verdict));
-        let mut operations =
-            vec![self.record_attempt(&webhook.record, delivery, (attempts, ms), (&posted, verdict))?];
+        let made = attempt_made(delivery, (attempts, ms), (&posted, verdict));
+        let mut operations = self.note_attempt(&job.tenant, &webhook.record, &delivery.emitter, &made).await?;
+        operations.push(append_attempt(&webhook.record.id, &made)?);
         match verdict {
             Verdict::Delivered if webhook.record.is_active => self.acknowledge(job, operations).await,
             Verdict::Delivered => self.switch(job, webhook, None, operations).await,
@@ -119,33 +89,12 @@ impl Flow {
         }
     }
 
-    /// In the batch that holds what becomes of the delivery.
-    fn record_attempt(
-        &self,
-        webhook: &Webhook,
-        delivery: &Delivery,
-        (attempt, ms): (u32, u64),
-        (posted, verdict): (&Result<Posted, OutboundError>, Verdict),
-    ) -> Result<Op, Error> {
-        let (state, next_attempt_ms) = match verdict {
-            Verdict::Delivered => (DeliveryState::Delivered, None),
-            Verdict::Retry { at_ms } => (DeliveryState::Failing, u64::try_from(at_ms).ok()),
-            Verdict::Dead | Verdict::Deactivate => (DeliveryState::GivenUp, None),
-        };
-        let made = DeliveryAttempt {
-            emit_id: delivery.event.metadata.emit_id.clone(),
-            emitter_id: delivery.emitter.to_string(),
-            event_name: delivery.event_name().to_owned(),
-            trace_id: delivery.cause.trace_id,
-            attempt,
-            state,
-            status: posted.as_ref().ok().map(|posted| posted.status),
-            error: posted.as_ref().err().map(|error| cut(&error.to_string(), NAME_BYTES_MAXIMUM)),
-            ms,
-            next_attempt_ms,
-        };
-        let (emitter, stream) = (webhook.id.to_string(), names::DELIVERIES.to_owned());
-        Ok(Op::Append { emitter, stream, value: made.encode()?, keep: ATTEMPTS_KEPT })
+    /// A resumed webhook goes on soon after a short pause, and within seconds after a long one: what waits asks again after
+    /// a part of the time that it has waited.
+    fn wait_for_resume(&self, paused_at_ms: u64) -> Completion {
+        let now_ms = self.platform.clock.now_ms();
+        let wait_ms = (now_ms.saturating_sub(paused_at_ms) / 4).clamp(RESUME_LOOK_MS.0, RESUME_LOOK_MS.1);
+        Completion::Released { until_ms: now_ms.saturating_add(wait_ms) }
     }
 
     /// Ends a job in the batch that switches its webhook on, or off for a reason.
@@ -174,6 +123,40 @@ impl Flow {
         batch.operations.extend(operations);
         self.platform.store.commit(batch).await?;
         Ok(Completion::Committed)
+    }
+}
+
+fn message(delivery: &Delivery) -> Message<'_> {
+    let metadata = &delivery.event.metadata;
+    Message {
+        emit_id: &metadata.emit_id,
+        emitter_id: &metadata.emitter_id,
+        event_name: delivery.event_name(),
+        body: delivery.event.event.as_str().to_owned(),
+        trace: delivery.cause.context(),
+    }
+}
+
+fn attempt_made(
+    delivery: &Delivery,
+    (attempt, ms): (u32, u64),
+    (posted, verdict): (&Result<Posted, OutboundError>, Verdict),
+) -> DeliveryAttempt {
+    let (state, next_attempt_ms) = match verdict {
+        Verdict::Delivered => (DeliveryState::Delivered, None),
+        Verdict::Retry { at_ms } => (DeliveryState::Failing, u64::try_from(at_ms).ok()),
+        Verdict::Dead | Verdict::Deactivate => (DeliveryState::GivenUp, None),
+    };
+    DeliveryAttempt {
+        emit_id: delivery.event.metadata.emit_id.clone(),
+        emitter_id: delivery.emitter.to_string(),
+        event_name: delivery.event_name().to_owned(),
+        trace_id: delivery.cause.trace_id,
+        attempt,
+        state,
+        ms,
+        next_attempt_ms,
+        ..answer_of(posted)
     }
 }
 

@@ -9,6 +9,7 @@ use domain::fan_out::DEPTH_MAXIMUM;
 use domain::ids::{EmitId, EmitterId, RunId, WorkflowId};
 use domain::json::Json;
 use domain::plan::{Planned, iso_8601};
+use domain::retention::RunRetention;
 use domain::runs::{Facts, Recording, Trigger, TriggerKind};
 use domain::users::Plan;
 use serde_json::{Map, Value, json};
@@ -19,7 +20,7 @@ use crate::flow::handle::Flow;
 use crate::flow::work::{Completion, emitted_at_ms};
 use crate::invoke::{
     Deliveries, Executed, Invocation, Outgoing, Owner, Room, Sender, Target, Transaction, append_record, deliveries,
-    execute, missing_deliveries, new_run_id, usage_operations, write_operations,
+    execute, expire_records, missing_deliveries, new_run_id, usage_operations, write_operations,
 };
 use crate::numbers::{EndedRun, SUCCESS};
 use crate::ports::{Call, Fault, Outcome, RunLimits, Thrown, Usage};
@@ -172,7 +173,9 @@ impl Flow {
             batch.operations.push(enqueue(workflow, step, send.clone(), batch.now_ms)?);
         }
         batch.operations.extend_from_slice(&run.writes);
-        batch.operations.extend(append_record(platform, &run.record(job, delivery, workflow, platform, &planned))?);
+        let (record, retention) = (run.record(job, delivery, workflow, platform, &planned), RunRetention::default());
+        batch.operations.extend(append_record(platform, retention, &record)?);
+        batch.operations.extend(expire_records(platform, &job.tenant, workflow.id.as_str(), retention).await?);
         let owner = Owner { tenant: &job.tenant, plan };
         batch.operations.extend(usage_operations(platform, owner, &run.usage, true));
         for transaction in &run.transactions {

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use serde_json::json;
 use store::fake::Memory;
 use store::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Job, Keys, Lease,
-    LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares, Store, StreamInfo,
-    Tenant, Tick, Values, Work,
+    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Head, Job, Keys,
+    Lease, LeaseRequest, Leased, Live, Lookup, Page, Partition, Pulse, Reads, Record, Records, Shares, Store,
+    StreamInfo, Tenant, Tick, Values, Work,
 };
 
 use super::{Hold, Stage};
@@ -117,6 +117,10 @@ impl Work for DyingStore {
 
     async fn load(&self, now_ms: u64) -> Result<store::Load, Error> {
         self.memory.load(now_ms).await
+    }
+
+    async fn heads(&self, tenant: &Tenant, skip: u32, limit: u32) -> Result<Vec<Head>, Error> {
+        self.memory.heads(tenant, skip, limit).await
     }
 
     fn pulse(&self) -> &Pulse {

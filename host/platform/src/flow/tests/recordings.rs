@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Stage;
 use crate::fake::{World, returned};
+use crate::manage::sources::RunSettings;
 use crate::manage::{rotation, runs, sources};
 use crate::ports::Outcome;
 use crate::records::Source;
@@ -19,7 +20,8 @@ async fn recorded_source(stage: &Stage, name: &str) -> Source {
     stage.world.sandbox.script(name, move |_| Outcome { recording: answers(), ..returned(&json!(null)) });
     let source = stage.endpoint(name, json!({})).await;
     let (caller, platform) = (&stage.caller, &stage.world.platform);
-    sources::set_recording(caller, platform, source.id.as_str(), RecordingMode::All).await.unwrap()
+    let settings = RunSettings { recording: Some(RecordingMode::All), ..RunSettings::default() };
+    sources::set_recording(caller, platform, source.id.as_str(), settings).await.unwrap()
 }
 
 /// Posts an event each and answers the ids of the runs.

@@ -142,6 +142,7 @@ impl Flow {
                 self.platform.begin_attempt(&mut delivery);
                 self.deliver(job, &delivery).await
             }
+            Work::CheckWebhook { webhook } => watch(CHORE, Box::pin(self.check_webhook(job, &webhook))).await,
             Work::Send(sending) => watch(SEND, Box::pin(self.send(job, &sending))).await,
         }
     }

@@ -161,7 +161,8 @@ async fn send_http(tenant: &Tenant, platform: &Platform, request: HttpSend) -> S
     let HttpSend { method, url, headers, body } = request;
     let url = url.as_str().to_owned();
     let timeout = Duration::from_millis(platform.config.limits.delivery_timeout_ms);
-    let posting = Posting { method: method.clone(), url: url.clone(), headers, body: body.into(), timeout };
+    let posting =
+        Posting { method: method.clone(), url: url.clone(), headers, body: body.into(), timeout, excerpt_bytes: 0 };
     let (status, error) = match platform.outbound.post(tenant, posting).await {
         Ok(posted) if (200..300).contains(&posted.status) => (Some(posted.status), None),
         Ok(posted) => (Some(posted.status), Some(format!("the receiver answered {}", posted.status))),

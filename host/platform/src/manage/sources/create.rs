@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use domain::component::{Hook, Kind};
 use domain::ids::{EmitterId, SourceId};
+use domain::redact::Redaction;
+use domain::retention::RunRetention;
 use domain::runs::RecordingMode;
 use serde_json::{Map, Value};
 use store::{Batch, CommitError, Enqueue, Op};
@@ -85,6 +87,8 @@ fn new_source(platform: &Platform, id: SourceId, name: String, revision: Revisio
         endpoints: BTreeMap::new(),
         is_active: true,
         recording: RecordingMode::default(),
+        retention: RunRetention::default(),
+        redaction: Redaction::default(),
         phase: Phase::Deploying { until_ms },
         revision,
         created_at: now,

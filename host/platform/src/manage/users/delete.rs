@@ -14,7 +14,7 @@ use crate::manage::hooks::stop_timers;
 use crate::manage::sources::{change_ms, endpoints};
 use crate::records::{
     Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Source, Stored, Subscription, User,
-    Webhook, Workflow, decode, names, table,
+    Webhook, WebhookHealth, Workflow, decode, names, table,
 };
 use crate::{Caller, Error, Noun, Platform};
 
@@ -22,10 +22,11 @@ use crate::{Caller, Error, Noun, Platform};
 const AT_ONCE: u32 = 100;
 
 /// What an account may have besides sources and keys, which leave more behind than their record.
-const KINDS: [&str; 10] = [
+const KINDS: [&str; 11] = [
     Component::KIND,
     crate::ports::Program::KIND,
     Webhook::KIND,
+    WebhookHealth::KIND,
     Account::KIND,
     Subscription::KIND,
     AutoSubscription::KIND,
