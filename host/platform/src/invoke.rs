@@ -38,7 +38,8 @@ pub(crate) use listeners::Listeners;
 pub(crate) use listeners::{Deliveries, Outgoing, Room, Sender, deliveries, missing_deliveries};
 pub(crate) use record::{append_record, expire_records};
 pub(crate) use recording::{
-    Content, append as append_recording, context as recording_context, read as read_recording, shown_reply,
+    Content, Keeping, append as append_recording, context as recording_context, keep as keep_recording,
+    read as read_recording, shown_reply,
 };
 pub(crate) use reply::ReplySlot;
 pub(crate) use services::{Offline, shown_key, stored_key, write_operations};

@@ -45,11 +45,11 @@ struct Packed<'a> {
 
 /// What the batch of a run contains of its recording.
 #[derive(Default)]
-pub(super) struct Keeping {
-    pub(super) operation: Option<Op>,
+pub(crate) struct Keeping {
+    pub(crate) operation: Option<Op>,
     /// Deletes what is older than it may be.
     pub(super) expired: Vec<Op>,
-    pub(super) state: Kept,
+    pub(crate) state: Kept,
 }
 
 /// How runs of a target are recorded.
@@ -71,7 +71,7 @@ pub(super) fn limit_bytes(platform: &Platform, invocation: &Invocation<'_>) -> u
 }
 
 /// Decides whether the run's recording is kept, and how.
-pub(super) fn keep(platform: &Platform, invocation: &Invocation<'_>, executed: &Executed) -> Result<Keeping, Error> {
+pub(crate) fn keep(platform: &Platform, invocation: &Invocation<'_>, executed: &Executed) -> Result<Keeping, Error> {
     if limit_bytes(platform, invocation) == 0 {
         return Ok(Keeping::default());
     }

@@ -10,7 +10,7 @@ use domain::ids::{EmitId, EmitterId, RunId, WorkflowId};
 use domain::json::Json;
 use domain::plan::{Planned, iso_8601};
 use domain::retention::RunRetention;
-use domain::runs::{Facts, Recording, Trigger, TriggerKind};
+use domain::runs::{Facts, Trigger, TriggerKind};
 use domain::users::Plan;
 use serde_json::{Map, Value, json};
 use store::{At, Batch, CommitError, Invalid, Job, Lookup, Op, Tenant};
@@ -18,10 +18,7 @@ use store::{At, Batch, CommitError, Invalid, Job, Lookup, Op, Tenant};
 use super::send::enqueue;
 use crate::flow::handle::Flow;
 use crate::flow::work::{Completion, emitted_at_ms};
-use crate::invoke::{
-    Deliveries, Executed, Invocation, Outgoing, Owner, Room, Sender, Target, Transaction, append_record, deliveries,
-    execute, expire_records, missing_deliveries, new_run_id, usage_operations, write_operations,
-};
+use crate::invoke::{Deliveries, Executed, Invocation, Keeping, Outgoing, Owner, Room, Sender, Target, Transaction, append_record, deliveries, execute, expire_records, keep_recording, missing_deliveries, new_run_id, usage_operations, write_operations};
 use crate::numbers::{EndedRun, SUCCESS};
 use crate::ports::{Call, Fault, Outcome, RunLimits, Thrown, Usage};
 use crate::records::workflow::TRIGGER;
@@ -42,6 +39,8 @@ struct WorkflowRun {
     usage: Usage,
     has_ended: bool,
     failure: Option<Failure>,
+    /// Of the step that failed: a run is replayed from there.
+    recording: Keeping,
     id: Option<RunId>,
 }
 
@@ -124,6 +123,7 @@ impl Flow {
             };
             let transaction = invocation.transaction_of(platform, run_id.clone());
             let executed = execute(platform, &invocation, transaction).await?;
+            run.recording = keep_recording(platform, &invocation, &executed)?;
             run.take(step, executed, platform);
             if run.has_ended || run.failure.is_some() {
                 break;
@@ -175,6 +175,7 @@ impl Flow {
         batch.operations.extend_from_slice(&run.writes);
         let (record, retention) = (run.record(job, delivery, workflow, platform, &planned), RunRetention::default());
         batch.operations.extend(append_record(platform, retention, &record)?);
+        batch.operations.extend(run.recording.operation.clone());
         batch.operations.extend(expire_records(platform, &job.tenant, workflow.id.as_str(), retention).await?);
         let owner = Owner { tenant: &job.tenant, plan };
         batch.operations.extend(usage_operations(platform, owner, &run.usage, true));
@@ -316,7 +317,7 @@ impl WorkflowRun {
             queued_at_ms: emitted_at_ms(delivery, platform.clock.now_ms()),
             ended_at_ms: platform.clock.now_ms(),
             reply_status: None,
-            recording: Recording::None,
+            recording: self.recording.state,
         };
         let emitted = planned.iter().filter(|planned| planned.stream != names::ERRORS);
         let emit_ids: Vec<String> = emitted.map(|planned| planned.event.metadata.emit_id.clone()).collect();

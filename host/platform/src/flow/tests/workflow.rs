@@ -8,6 +8,7 @@ use super::Stage;
 use crate::fake::{component, returned, threw};
 use crate::manage::components::{self, CodeRequest};
 use crate::manage::events::EventQuery;
+use crate::manage::runs::{self, RunQuery};
 use crate::manage::users::{UserChange, update as update_user};
 use crate::manage::workflows::{self, NewStep, NewWorkflow};
 use crate::ports::{Effect, EffectKind, Outcome, Write};
@@ -216,6 +217,26 @@ async fn a_request_that_is_given_up_is_told_in_errors() {
 
     let [error] = errors(&stage, &workflow).await.try_into().unwrap();
     assert_eq!((&error["error"]["code"], &error["error"]["cellId"]), (&json!("not_sent"), &json!("sends")));
+}
+
+#[tokio::test]
+async fn the_step_that_failed_is_recorded_and_its_input_is_shown() {
+    let stage = Stage::new().await;
+    let answers = || Some(domain::outcome::Recorded::Kept(vec![1]));
+    stage.world.sandbox.script("works", move |_| Outcome { recording: answers(), ..returned(&json!(7)) });
+    stage.world.sandbox.script("fails", move |_| Outcome { recording: answers(), ..threw("no") });
+    let (source, workflow) = workflow(&stage, &["works", "fails"]).await;
+    stage.post(&source, json!({"n": 1})).await.unwrap();
+    stage.work().await;
+
+    let (caller, platform) = (&stage.caller, &stage.world.platform);
+    let listed = runs::of_all(caller, platform, &RunQuery::default()).await.unwrap().items;
+    let run = listed.iter().find(|run| run.record.emitter_id == workflow.id.as_str()).unwrap();
+    assert_eq!(run.record.recording, domain::runs::Recording::Kept);
+    let shown = runs::show(caller, platform, run.record.id.as_str()).await.unwrap();
+    let works =
+        shown.input.as_ref().and_then(|steps| steps.as_object()?.values().find(|step| step["$return_value"] == 7));
+    assert!(works.is_some(), "{:?}", shown.input);
 }
 
 #[tokio::test]

@@ -20,12 +20,15 @@ use wellspring::{LocalServices, Packages};
 mod cases;
 mod echo;
 mod fresh;
+mod replays;
 
 use cases::Case;
 
 /// What a package should do to count: these shares, in percent, of all.
 const LOADED_GOAL: usize = 95;
 const WORKING_GOAL: usize = 90;
+
+const CALL: &str = r#"{"kind":"action"}"#;
 
 struct Bench {
     sandbox_config: Config,
@@ -45,6 +48,8 @@ struct Row {
     load: Option<Duration>,
     image_bytes: usize,
     memory_bytes: usize,
+    /// Runs that were recorded and replayed.
+    replayed: usize,
     failure: Option<String>,
 }
 
@@ -62,6 +67,7 @@ async fn main() -> Result<ExitCode> {
     let working = rows.iter().filter(|row| row.failure.is_none()).count();
     let share = |count: usize| (count * 100).checked_div(rows.len()).unwrap_or(100);
     println!("\n{} packages: {loaded} load ({} %), {working} work ({} %)", rows.len(), share(loaded), share(working));
+    println!("{} recorded runs were replayed", rows.iter().map(|row| row.replayed).sum::<usize>());
     let is_enough = share(loaded) >= LOADED_GOAL && share(working) >= WORKING_GOAL;
     Ok(if is_enough { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -123,13 +129,7 @@ impl Bench {
         };
         row.load = Some(started.elapsed());
         row.image_bytes = measure::sizes(&self.sandbox, &built.image).image;
-        let task = Task {
-            tenant: "packages",
-            call: r#"{"kind":"action"}"#,
-            limits: Limits::default(),
-            is_urgent: false,
-            replay: None,
-        };
+        let task = Task { tenant: "packages", call: CALL, limits: Limits::default(), is_urgent: false, replay: None };
         let services = Arc::new(LocalServices::new(self.to_echo.clone()));
         let outcome = self.sandbox.run(&built.image, task, services).await?;
         row.memory_bytes = outcome.usage.peak_memory_bytes;
@@ -138,7 +138,11 @@ impl Bench {
             Some(Fault::Threw(thrown)) => Err(thrown.stack),
             Some(fault) => Err(fault.to_string()),
             None if returned != "true" => Err(format!("the check gave {returned}")),
-            None => Ok(()),
+            None => {
+                let replays = replays::check(&self.sandbox, &built.image, CALL, &self.to_echo).await?;
+                row.replayed = replays.runs;
+                replays.difference.map_or(Ok(()), |difference| Err(format!("a replay differs: {difference}")))
+            }
         })
     }
 
