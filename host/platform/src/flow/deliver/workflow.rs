@@ -18,7 +18,11 @@ use store::{At, Batch, CommitError, Invalid, Job, Lookup, Op, Tenant};
 use super::send::enqueue;
 use crate::flow::handle::Flow;
 use crate::flow::work::{Completion, emitted_at_ms};
-use crate::invoke::{Deliveries, Executed, Invocation, Keeping, Outgoing, Owner, Room, Sender, Target, Transaction, append_record, deliveries, execute, expire_records, keep_recording, missing_deliveries, new_run_id, usage_operations, write_operations};
+use crate::invoke::{
+    Deliveries, Executed, Invocation, Keeping, Outgoing, Owner, Room, Sender, Target, Transaction, append_record,
+    deliveries, execute, expire_records, keep_recording, missing_deliveries, new_run_id, usage_operations,
+    write_operations,
+};
 use crate::numbers::{EndedRun, SUCCESS};
 use crate::ports::{Call, Fault, Outcome, RunLimits, Thrown, Usage};
 use crate::records::workflow::TRIGGER;
