@@ -23,12 +23,11 @@ impl StreamEntry for RunRecord {
     }
 }
 
-/// The id names the emitter; times are differences; what most runs do not have is JSON, or nothing.
+/// Times are differences; what most runs do not have is JSON, or nothing.
 #[derive(Serialize, Deserialize)]
 struct StoredRun {
     id: String,
-    /// When the id does not name it.
-    emitter_id: Option<String>,
+    emitter_id: String,
     version: String,
     trigger: (TriggerKind, Option<String>),
     trace_id: [u8; 16],
@@ -54,12 +53,11 @@ struct StoredRun {
 impl StoredRun {
     fn of(record: &RunRecord) -> Result<Self, RecordError> {
         let unwritable = |source| RecordError::Unwritable { kind: KIND, source };
-        let is_named = record.id.emitter().is_some_and(|emitter| emitter == record.emitter_id);
         let requests = &record.requests.first;
         let requests = (!requests.is_empty()).then(|| serde_json::to_string(requests)).transpose();
         Ok(Self {
             id: record.id.to_string(),
-            emitter_id: (!is_named).then(|| record.emitter_id.clone()),
+            emitter_id: record.emitter_id.clone(),
             version: record.version.clone(),
             trigger: (record.trigger.kind, record.trigger.id.clone()),
             trace_id: record.trace_id.to_bytes(),
@@ -84,14 +82,13 @@ impl StoredRun {
     fn into_record(self) -> Result<RunRecord, RecordError> {
         let malformed = |source| RecordError::Malformed { kind: KIND, source };
         let id = RunId::parse(&self.id).map_err(|error| compact::malformed(KIND, error))?;
-        let emitter_id = self.emitter_id.or_else(|| id.emitter()).unwrap_or_default();
         let started_at_ms = self.queued_at_ms.saturating_add(self.started_after_ms);
         let requests: Option<Vec<RequestMade>> =
             self.requests.1.as_deref().map(serde_json::from_str).transpose().map_err(malformed)?;
         let error: Option<RunError> = self.error.as_deref().map(serde_json::from_str).transpose().map_err(malformed)?;
         Ok(RunRecord {
             id,
-            emitter_id,
+            emitter_id: self.emitter_id,
             version: self.version,
             trigger: Trigger { kind: self.trigger.0, id: self.trigger.1 },
             trace_id: TraceId::from_random(self.trace_id),
@@ -174,7 +171,7 @@ mod tests {
         for written in [record(), full] {
             assert_eq!(RunRecord::decode(&written.encode().unwrap()).unwrap(), written);
         }
-        assert!(record().encode().unwrap().len() < 130);
+        assert!(record().encode().unwrap().len() < 150);
     }
 
     #[test]
