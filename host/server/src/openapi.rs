@@ -196,7 +196,7 @@ fn schema(kind: ParameterKind) -> Value {
             let names = Scope::ALL.map(Scope::as_str);
             json!({"type": "array", "items": {"type": "string", "enum": names}, "minItems": 1})
         }
-        ParameterKind::List => json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "string"}]}),
+        ParameterKind::List => json!({"type": "array", "items": {"type": "string"}}),
         ParameterKind::OneOf(values) => json!({"type": "string", "enum": values}),
     }
 }

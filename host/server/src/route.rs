@@ -104,7 +104,7 @@ pub(crate) enum ParameterKind {
     /// An object of strings.
     Texts,
     OneOf(&'static [&'static str]),
-    /// A list of texts, or one with commas between them.
+    /// A list of texts.
     List,
     /// A list of scopes of keys, or their names separated by commas.
     Scopes,

@@ -178,12 +178,10 @@ impl Parameters {
         Scopes::parse(names).map(Some).map_err(|error| Error::parameter(name, error))
     }
 
-    /// A list of texts, or one with commas between them, as a query string has it.
+    /// A list of texts.
     pub(crate) fn list(&self, name: &'static str) -> Result<Option<Vec<String>>, Error> {
         match self.0.get(name) {
             None => Ok(None),
-            Some(Value::String(text)) if text.is_empty() => Ok(Some(Vec::new())),
-            Some(Value::String(text)) => Ok(Some(text.split(',').map(|one| one.trim().to_owned()).collect())),
             Some(Value::Array(texts)) if texts.iter().all(Value::is_string) => {
                 Ok(Some(texts.iter().filter_map(Value::as_str).map(str::to_owned).collect()))
             }
