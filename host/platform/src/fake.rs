@@ -9,3 +9,5 @@ pub use outside::{PlainLinker, StaticOutbound};
 pub use sandbox::{ScriptedSandbox, emit, emit_with, log, returned, threw};
 pub use time::{CountingEntropy, ManualClock};
 pub use world::{World, component};
+#[cfg(test)]
+pub(crate) use world::{with_keys, with_vault};

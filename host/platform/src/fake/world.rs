@@ -23,6 +23,28 @@ pub struct World {
     pub clock: Arc<ManualClock>,
 }
 
+/// The same platform with other encryption keys.
+#[cfg(test)]
+pub(crate) fn with_keys(platform: &Platform, keys: &str) -> Platform {
+    with_vault(platform, Vault::new(KeyRing::parse(keys).unwrap(), platform.entropy.clone()))
+}
+
+#[cfg(test)]
+pub(crate) fn with_vault(platform: &Platform, vault: Vault) -> Platform {
+    Platform::new(Parts {
+        store: platform.store.clone(),
+        sandbox: platform.sandbox.clone(),
+        linker: platform.linker.clone(),
+        outbound: platform.outbound.clone(),
+        clock: platform.clock.clone(),
+        entropy: platform.entropy.clone(),
+        spans: None,
+        vault,
+        programs: Programs::default(),
+        config: platform.config.clone(),
+    })
+}
+
 /// The code of a source for [`ScriptedSandbox`]: a description, with `more` laid over it.
 pub fn component(name: &str, more: Value) -> String {
     let mut description = json!({"name": name, "version": "0.0.1", "run": {"$fn": true}});

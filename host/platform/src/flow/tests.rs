@@ -27,12 +27,12 @@ use tokio::sync::Notify;
 
 use super::{Answer, Config, Flow, Handle, Refusal};
 use crate::Caller;
-use crate::fake::{World, component};
+use crate::fake::{World, component, emit, returned};
 use crate::manage::components::CodeRequest;
 use crate::manage::sources::{CreateSource, create};
 use crate::manage::subscriptions::{self, Wanted};
 use crate::manage::webhooks::{Created, NewWebhook, create as create_webhook};
-use crate::ports::Clock;
+use crate::ports::{Clock, Outcome};
 use crate::records::{Event, Source, StreamEntry};
 
 /// A platform on fakes, a caller, and the data plane.
@@ -139,6 +139,20 @@ impl Stage {
 
     fn now_ms(&self) -> u64 {
         self.world.clock.now_ms()
+    }
+
+    /// Runs of `slow` wait until they are let go on, and emit their event.
+    fn script_slow(&self) -> Hold {
+        let hold = Hold::default();
+        let inside = hold.clone();
+        self.world.sandbox.script_async("slow", move |call, _| {
+            let inside = inside.clone();
+            async move {
+                inside.pass().await;
+                Outcome { emits: vec![emit(&call["event"])], ..returned(&json!(null)) }
+            }
+        });
+        hold
     }
 
     async fn perform_job(&self, job: &Job) {

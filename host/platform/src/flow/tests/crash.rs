@@ -13,10 +13,8 @@ use store::{
     StreamInfo, Tenant, Tick, Values, Work,
 };
 
-use super::{Hold, Stage};
-use crate::fake::{emit, returned};
+use super::Stage;
 use crate::flow::{Config, Flow};
-use crate::ports::Outcome;
 use crate::{Parts, Platform, Programs};
 
 /// The memory of the world, seen by a host that dies: from commit number `dies_at` on nothing is answered any more.
@@ -161,15 +159,7 @@ fn mortal(stage: &Stage, dies_at: usize, dies_after: bool) -> Platform {
 /// its host dies at a commit, and another host finishes what was accepted.
 async fn survive(dies_at: usize, dies_after: bool) {
     let mut stage = Stage::new().await;
-    let hold = Hold::default();
-    let inside = hold.clone();
-    stage.world.sandbox.script_async("slow", move |call, _| {
-        let inside = inside.clone();
-        async move {
-            inside.pass().await;
-            Outcome { emits: vec![emit(&call["event"])], ..returned(&json!(null)) }
-        }
-    });
+    let hold = stage.script_slow();
     let (slow, listener) = (stage.endpoint("slow", json!({})).await, stage.deploy("b", json!({})).await);
     stage.subscribe(slow.id.as_str(), listener.id.as_str(), "").await;
     stage.webhook("https://example.com/hook").await;

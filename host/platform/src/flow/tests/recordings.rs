@@ -5,12 +5,11 @@ use domain::runs::RecordingMode;
 use serde_json::{Value, json};
 
 use super::Stage;
-use crate::fake::{World, returned};
+use crate::fake::{World, returned, with_keys};
 use crate::manage::sources::RunSettings;
 use crate::manage::{rotation, runs, sources};
 use crate::ports::Outcome;
 use crate::records::Source;
-use crate::vault::{KeyRing, Vault};
 
 const NEW_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 const OLD_KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
@@ -82,28 +81,11 @@ async fn recordings_open_with_the_new_key_alone_after_a_rotation() {
     let ids = post(&stage, &source, &[json!(1), json!(2)]).await;
 
     let keys = format!("{NEW_KEY} {OLD_KEY}");
-    stage.world.platform = with_keys(&stage, &keys);
+    stage.world.platform = with_keys(&stage.world.platform, &keys);
     let count = rotation::rewrap_all(&stage.world.platform).await.unwrap();
     let again = rotation::rewrap_all(&stage.world.platform).await.unwrap();
-    stage.world.platform = with_keys(&stage, NEW_KEY);
+    stage.world.platform = with_keys(&stage.world.platform, NEW_KEY);
 
     assert_eq!((count, again), (3, 0), "both and the check");
     assert_eq!(inputs(&stage, &ids).await, [Some(json!(1)), Some(json!(2))]);
-}
-
-fn with_keys(stage: &Stage, keys: &str) -> crate::Platform {
-    let platform = &stage.world.platform;
-    let vault = Vault::new(KeyRing::parse(keys).unwrap(), platform.entropy.clone());
-    crate::Platform::new(crate::Parts {
-        store: platform.store.clone(),
-        sandbox: platform.sandbox.clone(),
-        linker: platform.linker.clone(),
-        outbound: platform.outbound.clone(),
-        clock: platform.clock.clone(),
-        entropy: platform.entropy.clone(),
-        spans: None,
-        vault,
-        programs: crate::Programs::default(),
-        config: platform.config.clone(),
-    })
 }

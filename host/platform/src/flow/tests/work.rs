@@ -6,7 +6,7 @@ use domain::users::{Plan, Quotas};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{Hold, Stage};
+use super::Stage;
 use crate::fake::{World, emit, emit_with, returned};
 use crate::flow::{Config, Flow};
 use crate::manage::users::{UserChange, update as update_user};
@@ -108,15 +108,7 @@ async fn what_waits_for_a_quota_delays_no_other_and_goes_on_within_a_minute_of_a
 #[tokio::test]
 async fn a_tenant_has_a_bounded_share_and_the_rest_goes_back_into_the_queue() {
     let stage = Stage::with(World::default(), Config { work_per_tenant: 1, ..Config::default() }).await;
-    let hold = Hold::default();
-    let inside = hold.clone();
-    stage.world.sandbox.script_async("slow", move |call, _| {
-        let inside = inside.clone();
-        async move {
-            inside.pass().await;
-            Outcome { emits: vec![emit(&call["event"])], ..returned(&json!(null)) }
-        }
-    });
+    let hold = stage.script_slow();
     let (first, slow) = (stage.endpoint("a", json!({})).await, stage.deploy("slow", json!({})).await);
     let other = stage.deploy("b", json!({})).await;
     stage.subscribe(first.id.as_str(), slow.id.as_str(), "").await;
@@ -145,15 +137,7 @@ async fn a_tenant_has_a_bounded_share_and_the_rest_goes_back_into_the_queue() {
 #[tokio::test]
 async fn queued_runs_of_one_source_leave_room_for_the_others_of_its_tenant() {
     let stage = Stage::with(World::default(), Config { work_per_tenant: 4, ..Config::default() }).await;
-    let hold = Hold::default();
-    let inside = hold.clone();
-    stage.world.sandbox.script_async("slow", move |call, _| {
-        let inside = inside.clone();
-        async move {
-            inside.pass().await;
-            Outcome { emits: vec![emit(&call["event"])], ..returned(&json!(null)) }
-        }
-    });
+    let hold = stage.script_slow();
     let slow = stage.deploy("slow", json!({})).await;
     for name in ["a", "b"] {
         let emitter = stage.endpoint(name, json!({})).await;

@@ -3,33 +3,14 @@
 use serde_json::json;
 
 use super::{deploy, world};
-use crate::fake::component;
+use crate::Error;
+use crate::fake::{component, with_keys, with_vault};
 use crate::manage::webhooks::{self, NewWebhook};
 use crate::manage::{first_start, rotation, sources};
 use crate::vault::{KeyRing, Vault};
-use crate::{Error, Parts, Platform, Programs};
 
 const OLD: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
 const NEW: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
-
-fn with_keys(platform: &Platform, keys: &str) -> Platform {
-    with_vault(platform, Vault::new(KeyRing::parse(keys).unwrap(), platform.entropy.clone()))
-}
-
-fn with_vault(platform: &Platform, vault: Vault) -> Platform {
-    Platform::new(Parts {
-        store: platform.store.clone(),
-        sandbox: platform.sandbox.clone(),
-        linker: platform.linker.clone(),
-        outbound: platform.outbound.clone(),
-        clock: platform.clock.clone(),
-        entropy: platform.entropy.clone(),
-        spans: None,
-        vault,
-        programs: Programs::default(),
-        config: platform.config.clone(),
-    })
-}
 
 #[tokio::test]
 async fn after_rotation_everything_opens_with_the_new_key_alone() {
