@@ -1,14 +1,16 @@
 //! Components that do not load: each is a clear error with a position, and nothing is kept of it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use sandbox::{Fault, LimitKind, Limits, LoadError, Program, measure};
+use sandbox::{Fault, LimitKind, Limits, LoadError, Program, ReadProgram, ServiceError, Sources, Task, measure};
 
-use crate::stage::{Stage, run_image, sandbox};
+use crate::stage::{Stage, config, open, run_image, sandbox, source};
 
 async fn load_error(source: &str) -> LoadError {
     let limits = Limits { fuel: 500_000_000, wall_clock: Duration::from_secs(5), ..Limits::default() };
-    let program = std::sync::Arc::new(Program::single("component.js", source));
+    let program = Arc::new(Program::single("component.js", source));
     let first = sandbox().await.build(program.clone(), limits).await.err();
     assert!(first.is_some(), "it loads");
 
@@ -80,13 +82,13 @@ async fn a_missing_module_names_itself_and_who_wants_it() {
 }
 
 /// A component that uses a package of one file.
-fn with_package(package: &str, component: &str) -> std::sync::Arc<Program> {
+fn with_package(package: &str, component: &str) -> Arc<Program> {
     let mut program = Program::single("/component/entry.js", component);
     let path = "/node_modules/package/index.js".to_owned();
     program.modules.extend(Program::single(&path, package).modules);
     let entry = program.modules.get_mut("/component/entry.js").unwrap();
     entry.imports.insert("package".to_owned(), path);
-    std::sync::Arc::new(program)
+    Arc::new(program)
 }
 
 #[tokio::test(start_paused = true)]
@@ -96,7 +98,7 @@ module.exports = {name: 'x', version: '1', run() { const own = () => 'mine'; thi
     let program = with_package("exports.given = function given() { return 'theirs'; };", component);
 
     let image = sandbox().await.build(program, Limits::default()).await.unwrap().image;
-    let outcome = run_image(&image, Limits::default(), std::sync::Arc::new(Stage::default())).await;
+    let outcome = run_image(&image, Limits::default(), Arc::new(Stage::default())).await;
 
     let texts: Vec<String> = serde_json::from_str(outcome.emits[0].event.get()).unwrap();
     assert_eq!(texts[0], "() => 'mine'");
@@ -139,7 +141,7 @@ async fn a_module_required_in_a_run_is_compiled_then_and_modules_know_their_plac
         with_package("module.exports = [__dirname, module.parent.filename, module.id in require.cache];", component);
 
     let image = sandbox().await.build(program, Limits::default()).await.unwrap().image;
-    let outcome = run_image(&image, Limits::default(), std::sync::Arc::new(Stage::default())).await;
+    let outcome = run_image(&image, Limits::default(), Arc::new(Stage::default())).await;
 
     let expected = r#"[["/node_modules/package","/component/entry.js",true],"/component/entry.js","/node_modules/package/index.js"]"#;
     assert_eq!(outcome.emits.first().map(|emit| emit.event.get()), Some(expected), "{:?}", outcome.fault);
@@ -157,4 +159,43 @@ async fn a_component_that_takes_too_much_memory_when_it_is_loaded_is_refused() {
 
     assert!(matches!(refused, LoadError::Fault(Fault::TooMuchOutput { what: LimitKind::ImageBytes, .. })), "{refused}");
     assert!(crate::stage::load(&large(50)).await.is_ok());
+}
+
+/// Counts how often the text of a program is read.
+struct Counting {
+    program: Arc<Program>,
+    reads: AtomicUsize,
+}
+
+#[async_trait::async_trait]
+impl ReadProgram for Counting {
+    async fn read(&self) -> Result<Arc<Program>, ServiceError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        Ok(self.program.clone())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_text_of_a_program_is_read_when_a_run_requires_more_than_its_image_holds() {
+    let sandbox = open(config()).await;
+    let entry = source("if (event.lazily) this.$emit({sum: require('./first') + require('./second')});");
+    let mut program = Program::single("/component/entry.js", entry);
+    for (path, text) in
+        [("/component/first.js", "module.exports = 1;"), ("/component/second.js", "module.exports = 2;")]
+    {
+        program.modules.extend(Program::single(path, text).modules);
+    }
+    let program = Arc::new(program);
+    sandbox.build(program.clone(), Limits::default()).await.expect("it loads");
+    let counting = Arc::new(Counting { program: program.clone(), reads: AtomicUsize::new(0) });
+
+    let image = sandbox.find_image(&program.digest(), || Sources::Stored(counting.clone())).expect("it was built");
+    let mut reads = Vec::new();
+    for call in [r#"{"kind":"run","event":{}}"#, r#"{"kind":"run","event":{"lazily":true}}"#] {
+        let task = Task { tenant: "test", call, limits: Limits::default(), is_urgent: false, replay: None };
+        let outcome = sandbox.run(&image, task, Arc::new(Stage::default())).await.expect("the host does not fail");
+        reads.push((outcome.fault, outcome.emits.len(), counting.reads.load(Ordering::Relaxed)));
+    }
+
+    assert_eq!(reads, [(None, 0, 0), (None, 1, 1)]);
 }

@@ -95,7 +95,7 @@ pub enum Error {
     #[error("the encryption keys were given to the server: give it a new one in front of them, then resume")]
     KeysGiven,
     #[error("the sandbox is unavailable")]
-    Sandbox(#[from] SandboxError),
+    Sandbox(#[source] SandboxError),
     #[error("no id is free after many tries")]
     NoFreeName,
 }
@@ -198,6 +198,15 @@ impl From<store::CommitError> for Error {
             store::CommitError::Conflict { .. } => Self::Changed,
             store::CommitError::Unavailable(error) => error.into(),
             refused => Self::Batch(refused),
+        }
+    }
+}
+
+impl From<SandboxError> for Error {
+    fn from(error: SandboxError) -> Self {
+        match error {
+            SandboxError::Unread(error) => *error,
+            error => Self::Sandbox(error),
         }
     }
 }

@@ -17,7 +17,7 @@ pub use chores::{Chores, Progress};
 pub use domain::outcome::{Effect, EffectKind, Emit, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};
 pub use linker::{ComponentSource, Dependency, LinkError, Linked, Linker};
 pub use outbound::{Fetched, Outbound, OutboundError, Posted, Posting};
-pub use program::{Module, ModuleKind, Program};
+pub use program::{Module, ModuleKind, Program, ProgramHandle, ReadProgram};
 pub use sandbox::{
     Call, Load, LoadFailure, Loaded, Priority, Replay, ReplayMode, RunLimits, Sandbox, SandboxError, Task,
 };

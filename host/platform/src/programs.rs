@@ -5,13 +5,13 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use async_trait::async_trait;
 use metrics::{CacheUse, Family, of_caches};
 use store::{Lookup, Store, Tenant};
 
-use crate::Error;
-use crate::ports::Program;
-use crate::records::{Origin, RecordError};
-use crate::records::{Source, names, table};
+use crate::ports::{Program, ProgramHandle, ReadProgram, SandboxError};
+use crate::records::{Origin, RecordError, names, table};
+use crate::{Error, Platform};
 
 pub struct Programs {
     held: Mutex<ProgramCache>,
@@ -41,27 +41,13 @@ impl Programs {
         Self { held: Mutex::default(), limit_bytes, uses: CacheUse::default() }
     }
 
-    pub async fn of_source(&self, store: &dyn Store, tenant: &Tenant, source: &Source) -> Result<Arc<Program>, Error> {
-        self.find(store, tenant, source.revision.origin, &source.revision.program).await
-    }
-
-    pub async fn find(
-        &self,
-        store: &dyn Store,
-        tenant: &Tenant,
-        origin: Origin,
-        digest: &str,
-    ) -> Result<Arc<Program>, Error> {
+    async fn find(&self, store: &dyn Store, owner: &Tenant, digest: &str) -> Result<Arc<Program>, Error> {
         let held = self.lock().by_digest.get(digest).cloned();
         self.uses.note(held.is_some());
         if let Some(program) = held {
             return Ok(program);
         }
-        let owner = match origin {
-            Origin::Own => tenant.clone(),
-            Origin::Registry => names::operator(),
-        };
-        let found = table::find::<Program>(store, &owner, Lookup::Id(digest)).await?;
+        let found = table::find::<Program>(store, owner, Lookup::Id(digest)).await?;
         // A component is committed together with its program.
         let found = found.ok_or(RecordError::Gone { kind: "program" })?;
         let program = Arc::new(found.record);
@@ -79,6 +65,37 @@ impl Programs {
 
     fn lock(&self) -> MutexGuard<'_, ProgramCache> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Platform ===
+
+impl Platform {
+    /// The program of a tenant, or of the registry.
+    pub(crate) fn program(&self, tenant: &Tenant, origin: Origin, digest: &str) -> ProgramHandle {
+        let owner = match origin {
+            Origin::Own => tenant.clone(),
+            Origin::Registry => names::operator(),
+        };
+        let digest: Arc<str> = digest.into();
+        let stored = StoredProgram { platform: self.clone(), owner, digest: digest.clone() };
+        ProgramHandle { digest, stored: Arc::new(stored) }
+    }
+}
+
+/// Where a program is.
+struct StoredProgram {
+    platform: Platform,
+    owner: Tenant,
+    digest: Arc<str>,
+}
+
+#[async_trait]
+impl ReadProgram for StoredProgram {
+    async fn read(&self) -> Result<Arc<Program>, SandboxError> {
+        let Self { platform, owner, digest } = self;
+        let found = platform.programs.find(&*platform.store, owner, digest).await;
+        found.map_err(|error| SandboxError::Unread(Box::new(error)))
     }
 }
 

@@ -40,7 +40,7 @@ use crate::sandbox::{Error, Image, LoadError, Task};
 use crate::services::Services;
 use crate::snapshot::Snapshot;
 use codec::Malformed;
-use connection::{BeginError, Connection, RunStart};
+use connection::{BeginError, Connection, Conversation, RunStart};
 use group::Group;
 use processes::Supervisor;
 use protocol::{BuildResult, Frame, Hello, NO_RUN, to_host, to_worker, write_limits, write_program};
@@ -150,18 +150,20 @@ impl Workers {
     ) -> Result<Outcome, Error> {
         let group = self.group(task.tenant);
         let now_ms = services.now_ms();
-        let beginning = RunStart { image, now_ms, limits: &task.limits, call: task.call, replay: task.replay };
+        let limits = &task.limits;
+        let mut start = RunStart { image, program: None, now_ms, limits, call: task.call, replay: task.replay };
         let connection = match group.current() {
             Some(connection) => connection,
             None => group.connect(&self.shared).await?,
         };
-        let conversation = match connection.begin(&beginning) {
+        let conversation = match begin(&connection, &mut start).await? {
             // It ended since; nothing was begun.
-            Err(BeginError::Ended(_)) => group.connect(&self.shared).await?.begin(&beginning),
+            Err(BeginError::Ended(_)) => begin(&group.connect(&self.shared).await?, &mut start).await?,
             begun => begun,
         };
         let conversation = conversation.map_err(|error| match error {
             BeginError::Ended(why) => Error::Worker(why),
+            BeginError::ProgramNeeded => Error::Shim("its program was not given"),
             BeginError::Files(error) => Error::Memory(error),
             BeginError::TooLarge => Error::InWorker { reason: "the call is too large".into() },
         })?;
@@ -252,6 +254,19 @@ impl Workers {
             shared.end_if_closed(&started);
         });
     }
+}
+
+/// Begins a run. The program is read only for a worker that does not know its image.
+async fn begin(
+    connection: &Arc<Connection>,
+    start: &mut RunStart<'_>,
+) -> Result<Result<Conversation, BeginError>, Error> {
+    let begun = connection.begin(start);
+    if !matches!(begun, Err(BeginError::ProgramNeeded)) {
+        return Ok(begun);
+    }
+    start.program = start.image.sources.read().await.map_err(Error::Service)?;
+    Ok(connection.begin(start))
 }
 
 impl Drop for Workers {

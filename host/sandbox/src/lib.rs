@@ -40,7 +40,7 @@ pub mod measure;
 pub use isolated::{Ended as WorkerEnded, Layer, Probe, Processes, Report, WorkerSettings, main as worker_main};
 pub use limits::{LimitKind, Limits};
 pub use outcome::{Effect, EffectKind, Emit, EmitMetadata, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};
-pub use program::{Module, ModuleKind, Program};
+pub use program::{Module, ModuleKind, Program, ReadProgram, Sources};
 pub use sandbox::{Built, Config, Error, Image, Isolation, LoadError, Sandbox, Task};
 pub use services::{
     FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse, Reply, ServiceError, Services,

@@ -20,7 +20,7 @@ const INIT_CORE: &str = "wellspring:wall/component@0.1.0#init-core";
 pub struct Warm {
     sandbox: Sandbox,
     started: Started,
-    program: Arc<Program>,
+    sources: Sources,
 }
 
 /// Starts every run from nothing: prelude and component are evaluated each time.
@@ -49,15 +49,15 @@ pub struct Sizes {
 
 impl Warm {
     pub fn new(sandbox: &Sandbox, image: &Image) -> Result<Self, Error> {
-        let run = Run::new(offline_services(), Limits::default(), Some(Sources::Whole(image.program.clone())));
+        let run = Run::new(offline_services(), Limits::default(), Some(image.sources.clone()));
         let started = Started::new(&sandbox.inner.engine, &image.snapshot, run)?;
-        Ok(Self { sandbox: sandbox.clone(), started, program: image.program.clone() })
+        Ok(Self { sandbox: sandbox.clone(), started, sources: image.sources.clone() })
     }
 
     /// Runs one call on what the last one left.
     pub async fn run(&mut self, task: Task<'_>, services: Arc<dyn Services>) -> Result<Outcome, Error> {
         let _permit = self.sandbox.inner.gate.enter(task.tenant).await.map_err(Error::Overloaded)?;
-        self.started.begin_again(Run::new(services, task.limits, Some(Sources::Whole(self.program.clone()))))?;
+        self.started.begin_again(Run::new(services, task.limits, Some(self.sources.clone())))?;
         let result = self.started.call(INVOKE, Some(task.call)).await?;
         Ok(self.started.take_outcome(result))
     }
@@ -66,11 +66,13 @@ impl Warm {
 // === impl WithoutImage ===
 
 impl WithoutImage {
-    pub fn new(sandbox: &Sandbox, image: &Image) -> Result<Self, Error> {
+    pub async fn new(sandbox: &Sandbox, image: &Image) -> Result<Self, Error> {
         let engine = &sandbox.inner.engine;
         let first = Snapshot::unnamed(&engine.first_memory).map_err(Error::Memory)?;
-        let table = image.program.to_table()?;
-        Ok(Self { sandbox: sandbox.clone(), first, program: image.program.clone(), table })
+        let program = image.sources.read().await.map_err(Error::Service)?;
+        let program = program.ok_or(Error::Shim("its program cannot be read"))?;
+        let table = program.to_table()?;
+        Ok(Self { sandbox: sandbox.clone(), first, program, table })
     }
 
     /// Runs one call; `true` if it went well.
@@ -97,12 +99,13 @@ pub async fn core_image(sandbox: &Sandbox, program: Arc<Program>) -> Result<Imag
     let mut loading = Started::new(engine, &base, run)?;
     let loaded = loading.call(LOAD, Some(&program.to_table()?)).await?;
     loaded.map_err(|fault| Error::Start(Box::new(fault)))?.map_err(|_| Error::Shim("the core loads no component"))?;
-    Ok(Image { snapshot: Snapshot::unnamed(&loading.snapshot()?).map_err(Error::Memory)?, program })
+    let snapshot = Snapshot::unnamed(&loading.snapshot()?).map_err(Error::Memory)?;
+    Ok(Image { snapshot, sources: Sources::Whole(program) })
 }
 
 /// Runs one call and counts the machine pages whose content it changed.
 pub async fn written(sandbox: &Sandbox, image: &Image, call: &str) -> Result<Written, Error> {
-    let run = Run::new(offline_services(), Limits::default(), Some(Sources::Whole(image.program.clone())));
+    let run = Run::new(offline_services(), Limits::default(), Some(image.sources.clone()));
     let mut called = Started::new(&sandbox.inner.engine, &image.snapshot, run)?;
     // How the call ended does not matter to what it wrote.
     let _ = called.call(INVOKE, Some(call)).await?;

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::{Arc, OnceLock};
 
+use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+
+use crate::services::ServiceError;
 
 /// A component, linked: every module it can reach, by path.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -30,27 +33,41 @@ pub enum ModuleKind {
     Json,
 }
 
+/// Where the text of a program is, when it is not in memory: most runs need none of it, because their image holds what they
+/// use. An implementer reads it anew each time it is asked; a run asks once.
+#[async_trait]
+pub trait ReadProgram: Send + Sync {
+    async fn read(&self) -> Result<Arc<Program>, ServiceError>;
+}
+
 /// A program as a run has it. Cheap to clone.
 #[derive(Clone)]
-pub(crate) enum Sources {
+pub enum Sources {
     Whole(Arc<Program>),
+    Stored(Arc<dyn ReadProgram>),
+    #[doc(hidden)]
     Packed(Arc<Packed>),
 }
 
-/// A program in a file, read when it is first asked for: most runs need no source, because their image holds what they use.
-pub(crate) struct Packed {
+/// A program in a file, read when it is first asked for.
+pub struct Packed {
     file: File,
     unpack: fn(&File) -> Option<Program>,
-    unpacked: OnceLock<Option<Program>>,
+    unpacked: OnceLock<Option<Arc<Program>>>,
 }
 
 // === impl Sources ===
 
 impl Sources {
-    pub(crate) fn get(&self) -> Option<&Program> {
+    /// The program; nothing if its file cannot be read.
+    pub(crate) async fn read(&self) -> Result<Option<Arc<Program>>, ServiceError> {
         match self {
-            Self::Whole(program) => Some(program),
-            Self::Packed(packed) => packed.unpacked.get_or_init(|| (packed.unpack)(&packed.file)).as_ref(),
+            Self::Whole(program) => Ok(Some(program.clone())),
+            Self::Stored(stored) => stored.read().await.map(Some),
+            Self::Packed(packed) => {
+                let unpack = || (packed.unpack)(&packed.file).map(Arc::new);
+                Ok(packed.unpacked.get_or_init(unpack).clone())
+            }
         }
     }
 }
@@ -72,8 +89,9 @@ impl Program {
         Self { entry: path.to_owned(), modules: BTreeMap::from([(path.to_owned(), module)]) }
     }
 
-    /// Feeds everything that decides what the image will hold.
-    pub(crate) fn hash_into(&self, hasher: &mut blake3::Hasher) {
+    /// Names the program by everything that decides what its image will hold, in hex.
+    pub fn digest(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
         let mut part = |text: &str| {
             hasher.update(&(text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
@@ -89,6 +107,7 @@ impl Program {
             }
             part("");
         }
+        hasher.finalize().to_hex().to_string()
     }
 
     /// The table without source texts, as the guest's `load` takes it; it asks for each text when it needs it.

@@ -70,7 +70,7 @@ pub(crate) struct Inner {
     cache: Cache,
     pub(crate) gate: Gate,
     turns: Gate,
-    open: Mutex<LruCache<[u8; 32], Image>>,
+    open: Mutex<LruCache<[u8; 32], Arc<Snapshot>>>,
     max_image_bytes: usize,
     workers: Option<Workers>,
 }
@@ -79,7 +79,8 @@ pub(crate) struct Inner {
 #[derive(Clone)]
 pub struct Image {
     pub(crate) snapshot: Arc<Snapshot>,
-    pub(crate) program: Arc<Program>,
+    /// For what is required only while it runs.
+    pub(crate) sources: Sources,
 }
 
 /// A component that loaded.
@@ -179,20 +180,22 @@ impl Sandbox {
 
     /// Evaluates a component and keeps its image. Nothing is kept of one that does not load.
     pub async fn build(&self, program: Arc<Program>, limits: Limits) -> Result<Built, LoadError> {
-        self.build_metered("", program, limits, &mut Usage::default()).await
+        let name = program.digest();
+        self.build_metered("", &name, program, limits, &mut Usage::default()).await
     }
 
     /// The same for a tenant, whose share of the disk the image is part of. Counts what it took, also of one that does not
-    /// load.
+    /// load. `name` is the program's digest as the caller makes it: equal names must mean equal programs.
     pub async fn build_metered(
         &self,
         tenant: &str,
+        name: &str,
         program: Arc<Program>,
         limits: Limits,
         usage: &mut Usage,
     ) -> Result<Built, LoadError> {
         let inner = &self.inner;
-        let (key, owner) = (inner.image_key(&program), Owner::of(tenant));
+        let (key, owner) = (inner.image_key(name), Owner::of(tenant));
         let (snapshot, description, logs) = match &inner.workers {
             None => {
                 let (memory, logs) = load(inner, &program, limits, usage).await?;
@@ -205,34 +208,39 @@ impl Sandbox {
                 (keep(inner.draft(key, owner, memory).await?).await?, description, logs)
             }
         };
-        let image = Image { snapshot, program };
-        inner.remember(key, &image);
+        inner.remember(key, &snapshot);
+        let image = Image { snapshot, sources: Sources::Whole(program) };
         Ok(Built { image, description, logs })
     }
 
     /// The image of a program: held open, mapped from its file, or built again.
     pub async fn image(&self, program: &Arc<Program>, limits: Limits) -> Result<Image, LoadError> {
-        if let Some(image) = self.find_image(program) {
+        if let Some(image) = self.find_image(&program.digest(), || Sources::Whole(program.clone())) {
             return Ok(image);
         }
         Ok(self.build(program.clone(), limits).await?.image)
     }
 
-    /// The image of a program, if there is one: held open, or mapped from its file.
-    pub fn find_image(&self, program: &Arc<Program>) -> Option<Image> {
+    /// The image of the program of that name, if there is one: held open, or mapped from its file. Nothing of the program is
+    /// read for it; `sources` say where its text is, for runs that require more of it.
+    pub fn find_image(&self, name: &str, sources: impl FnOnce() -> Sources) -> Option<Image> {
         let inner = &self.inner;
-        let key = inner.image_key(program);
-        if let Some(image) = inner.lock_open().get(&key) {
-            return Some(image.clone());
-        }
-        let image = Image { snapshot: inner.cache.find_snapshot(IMAGES, &key)?, program: program.clone() };
-        inner.remember(key, &image);
-        Some(image)
+        let key = inner.image_key(name);
+        let open = inner.lock_open().get(&key).cloned();
+        let snapshot = match open {
+            Some(snapshot) => snapshot,
+            None => {
+                let snapshot = inner.cache.find_snapshot(IMAGES, &key)?;
+                inner.remember(key, &snapshot);
+                snapshot
+            }
+        };
+        Some(Image { snapshot, sources: sources() })
     }
 
     /// Removes the image of a program that is no longer used. Runs that have it go on.
-    pub fn discard(&self, program: &Program) -> bool {
-        let key = self.inner.image_key(program);
+    pub fn discard(&self, name: &str) -> bool {
+        let key = self.inner.image_key(name);
         self.inner.cache.remove_image(&key);
         self.inner.lock_open().pop(&key).is_some()
     }
@@ -246,7 +254,7 @@ impl Sandbox {
         if let Some(workers) = &self.inner.workers {
             return workers.run(image, &task, services).await;
         }
-        let mut run = Run::new(services, task.limits, Some(Sources::Whole(image.program.clone())));
+        let mut run = Run::new(services, task.limits, Some(image.sources.clone()));
         if let Some(replay) = task.replay {
             run.tape = Tape::replaying(replay);
         }
@@ -325,6 +333,16 @@ pub(crate) async fn describe(
     described?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)
 }
 
+// === impl Image ===
+
+impl Image {
+    /// The same image, whose runs find the program's text elsewhere: an image that is held should not hold the text.
+    #[must_use]
+    pub fn with_sources(self, sources: Sources) -> Self {
+        Self { sources, ..self }
+    }
+}
+
 // === impl Inner ===
 
 impl Inner {
@@ -353,18 +371,16 @@ impl Inner {
         Ok(written.map_err(io::Error::other).flatten().map_err(Error::Disk)?)
     }
 
-    /// BLAKE3, because the first run of a source waits for it: megabytes of packages in a fraction of a millisecond.
-    fn image_key(&self, program: &Program) -> [u8; 32] {
-        let mut hasher = blake3::Hasher::new_keyed(&self.engine.key);
-        program.hash_into(&mut hasher);
-        hasher.finalize().into()
+    /// Of a program's name, under this engine.
+    fn image_key(&self, name: &str) -> [u8; 32] {
+        blake3::keyed_hash(&self.engine.key, name.as_bytes()).into()
     }
 
-    fn remember(&self, key: [u8; 32], image: &Image) {
-        self.lock_open().put(key, image.clone());
+    fn remember(&self, key: [u8; 32], snapshot: &Arc<Snapshot>) {
+        self.lock_open().put(key, snapshot.clone());
     }
 
-    fn lock_open(&self) -> std::sync::MutexGuard<'_, LruCache<[u8; 32], Image>> {
+    fn lock_open(&self) -> std::sync::MutexGuard<'_, LruCache<[u8; 32], Arc<Snapshot>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

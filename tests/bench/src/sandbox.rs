@@ -266,7 +266,7 @@ async fn time_warm(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Vec<
 }
 
 async fn time_without_image(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<Times> {
-    let without = WithoutImage::new(sandbox, image)?;
+    let without = WithoutImage::new(sandbox, image).await?;
     let mut times = Vec::with_capacity(runs);
     for _ in 0..runs {
         let started = Instant::now();

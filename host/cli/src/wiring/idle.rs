@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use platform::ports::{Load, Outcome, Priority, Program, RunServices, Sandbox, SandboxError, Task};
+use platform::ports::{Load, Outcome, Priority, Program, ProgramHandle, RunServices, Sandbox, SandboxError, Task};
 
 pub(crate) struct NoSandbox;
 
@@ -17,11 +17,11 @@ impl Sandbox for NoSandbox {
         Err(SandboxError::Failed(NothingRuns.into()))
     }
 
-    fn discard(&self, _program: &Program) {}
+    fn discard(&self, _digest: &str) {}
 
     async fn run(
         &self,
-        _program: &Arc<Program>,
+        _program: &ProgramHandle,
         _task: &Task,
         _priority: Priority,
         _services: Arc<dyn RunServices>,

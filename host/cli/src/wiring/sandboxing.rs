@@ -10,8 +10,10 @@ use domain::outcome::Recorded;
 use lru::LruCache;
 use metrics::{CacheUse, Family, of_caches};
 use outbound::Outbound;
-use platform::ports::{self, Load, LoadFailure, Loaded, RunServices, SandboxError};
-use sandbox::{FetchError, FetchRequest, FetchResponse, Image, Limits, LoadError, Sandbox, Services};
+use platform::ports::{self, Load, LoadFailure, Loaded, ProgramHandle, RunServices, SandboxError};
+use sandbox::{
+    FetchError, FetchRequest, FetchResponse, Image, Limits, LoadError, ReadProgram, Sandbox, Services, Sources,
+};
 
 use super::fetching;
 use super::traffic::Meter;
@@ -22,8 +24,8 @@ const HELD_IMAGES: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
 pub(crate) struct Sandboxing {
     sandbox: Sandbox,
     outbound: Outbound,
-    /// By address of the program, which is held, so that a run need not hash a megabyte of packages to find its image.
-    images: Mutex<LruCache<usize, (Arc<ports::Program>, Image)>>,
+    /// By digest of the program. None holds the text of its program.
+    images: Mutex<LruCache<Arc<str>, Image>>,
     /// Images that are made again because their file is gone: a heavy piece of work that no deploy admitted.
     builds: Gate,
     image_uses: CacheUse,
@@ -52,21 +54,21 @@ impl Sandboxing {
         families
     }
 
-    fn held(&self, program: &Arc<ports::Program>) -> Option<Image> {
+    fn held(&self, program: &ProgramHandle) -> Option<Image> {
         let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
-        images.get(&(Arc::as_ptr(program) as usize)).map(|(_, image)| image.clone())
+        images.get(&program.digest).cloned()
     }
 
-    fn hold(&self, program: &Arc<ports::Program>, image: &Image) {
+    fn hold(&self, program: &ProgramHandle, image: &Image) {
         let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
-        images.put(Arc::as_ptr(program) as usize, (program.clone(), image.clone()));
+        images.put(program.digest.clone(), image.clone());
     }
 
     /// The image of a program. A missing one is built by the first run that needs it (single flight), at the cost of that run.
     async fn image(
         &self,
         tenant: &str,
-        program: &Arc<ports::Program>,
+        program: &ProgramHandle,
         usage: &mut sandbox::Usage,
     ) -> Result<Result<Image, LoadFailure>, SandboxError> {
         let held = self.held(program);
@@ -74,24 +76,29 @@ impl Sandboxing {
         if let Some(image) = held {
             return Ok(Ok(image));
         }
-        let translated = Arc::new(translate(program));
-        if let Some(image) = self.sandbox.find_image(&translated) {
-            self.hold(program, &image);
+        if let Some(image) = self.find(program) {
             return Ok(Ok(image));
         }
         let _place = self.builds.enter(tenant).await.map_err(SandboxError::Overloaded)?;
         // The one before may have made it.
-        let image = match self.sandbox.find_image(&translated) {
-            Some(image) => Ok(image),
-            None => self.sandbox.build_metered(tenant, translated, loading(), usage).await.map(|built| built.image),
-        };
-        match image {
-            Ok(image) => {
+        if let Some(image) = self.find(program) {
+            return Ok(Ok(image));
+        }
+        let translated = Arc::new(translate(&*program.stored.read().await?));
+        match self.sandbox.build_metered(tenant, &program.digest, translated, loading(), usage).await {
+            Ok(built) => {
+                let image = built.image.with_sources(sources(program));
                 self.hold(program, &image);
                 Ok(Ok(image))
             }
             Err(error) => load_failure(error).map(Err),
         }
+    }
+
+    fn find(&self, program: &ProgramHandle) -> Option<Image> {
+        let image = self.sandbox.find_image(&program.digest, || sources(program))?;
+        self.hold(program, &image);
+        Some(image)
     }
 }
 
@@ -100,9 +107,9 @@ impl ports::Sandbox for Sandboxing {
     async fn load(&self, tenant: &str, program: &Arc<ports::Program>) -> Result<Load, SandboxError> {
         let mut used = sandbox::Usage::default();
         let translated = Arc::new(translate(program));
-        let result = match self.sandbox.build_metered(tenant, translated, loading(), &mut used).await {
+        let digest = program.digest();
+        let result = match self.sandbox.build_metered(tenant, &digest, translated, loading(), &mut used).await {
             Ok(built) => {
-                self.hold(program, &built.image);
                 let logs = built.logs.iter().map(log_line).collect();
                 Ok(Loaded { description: built.description, logs })
             }
@@ -111,19 +118,14 @@ impl ports::Sandbox for Sandboxing {
         Ok(Load { result, usage: usage(used) })
     }
 
-    fn discard(&self, program: &ports::Program) {
-        self.sandbox.discard(&translate(program));
-        let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
-        let held: Vec<usize> =
-            images.iter().filter(|(_, (held, _))| **held == *program).map(|(address, _)| *address).collect();
-        for address in held {
-            images.pop(&address);
-        }
+    fn discard(&self, digest: &str) {
+        self.sandbox.discard(digest);
+        self.images.lock().unwrap_or_else(PoisonError::into_inner).pop(digest);
     }
 
     async fn run(
         &self,
-        program: &Arc<ports::Program>,
+        program: &ProgramHandle,
         task: &ports::Task,
         priority: ports::Priority,
         services: Arc<dyn RunServices>,
@@ -196,6 +198,21 @@ impl Services for Bridge {
     async fn fetch(&self, request: FetchRequest) -> Result<FetchResponse, FetchError> {
         let metered = self.meter.start(&request);
         metered.finish(fetching::fetch(&self.outbound, request).await)
+    }
+}
+
+/// The text of a stored program, for runs that require more of it than their image holds.
+struct Stored(ProgramHandle);
+
+fn sources(program: &ProgramHandle) -> Sources {
+    Sources::Stored(Arc::new(Stored(program.clone())))
+}
+
+#[async_trait]
+impl ReadProgram for Stored {
+    async fn read(&self) -> Result<Arc<sandbox::Program>, sandbox::ServiceError> {
+        let program = self.0.stored.read().await.map_err(|error| sandbox::ServiceError(error.into()))?;
+        Ok(Arc::new(translate(&program)))
     }
 }
 

@@ -12,8 +12,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ports::{
-    Emit, Fault, Level, Load, LoadFailure, Loaded, LogLine, Outcome, Priority, Program, RunServices, Sandbox,
-    SandboxError, Task, Thrown, Usage,
+    Emit, Fault, Level, Load, LoadFailure, Loaded, LogLine, Outcome, Priority, Program, ProgramHandle, RunServices,
+    Sandbox, SandboxError, Task, Thrown, Usage,
 };
 
 type Behaviour = Arc<dyn Fn(Value, Arc<dyn RunServices>) -> BoxFuture<'static, Outcome> + Send + Sync>;
@@ -86,19 +86,20 @@ impl Sandbox for ScriptedSandbox {
         Ok(Load { result, usage: used() })
     }
 
-    fn discard(&self, program: &Program) {
-        lock(&self.discarded).push(program.digest());
+    fn discard(&self, digest: &str) {
+        lock(&self.discarded).push(digest.to_owned());
     }
 
     async fn run(
         &self,
-        program: &Arc<Program>,
+        program: &ProgramHandle,
         task: &Task,
         _priority: Priority,
         services: Arc<dyn RunServices>,
     ) -> Result<Outcome, SandboxError> {
         let call: Value = serde_json::from_str(&task.call).map_err(|error| SandboxError::Failed(Box::new(error)))?;
         lock(&self.calls).push(call.clone());
+        let program = program.stored.read().await?;
         let description: Value = serde_json::from_str(program.entry_source()).unwrap_or_default();
         let name = description.get("name").and_then(Value::as_str).unwrap_or_default();
         let behaviour = lock(&self.behaviours).get(name).cloned();

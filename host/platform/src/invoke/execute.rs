@@ -14,7 +14,7 @@ use super::recording;
 use super::reply::ReplySlot;
 use super::services::{RunContext, Services};
 use super::transaction::{READ_KEYS_MAXIMUM, Refusal, Transaction};
-use crate::ports::{Call, Emit, Fault, Outcome, Priority, Program, RunLimits, RunServices, Task};
+use crate::ports::{Call, Emit, Fault, Outcome, Priority, ProgramHandle, RunLimits, RunServices, Task};
 use crate::{Error, Platform, Secret};
 
 /// A run that ended, and is not committed yet.
@@ -27,7 +27,7 @@ pub(crate) struct Executed {
 
 /// What every attempt needs.
 struct Prepared {
-    program: Arc<Program>,
+    program: ProgramHandle,
     task: Task,
     credentials: Arc<HashMap<String, Secret<String>>>,
     reply: Option<Arc<ReplySlot>>,
@@ -69,7 +69,7 @@ async fn prepare(
     transaction: Arc<Transaction>,
 ) -> Result<Result<Prepared, Fault>, Error> {
     let Invocation { owner, target, call, limits, reply, .. } = invocation;
-    let program = platform.programs.find(&*platform.store, owner.tenant, target.origin, target.program).await?;
+    let program = platform.program(owner.tenant, target.origin, target.program);
     let instance = match Instance::new(platform, owner.tenant, target).await? {
         Ok(instance) => instance,
         Err(fault) => return Ok(Err(fault)),

@@ -18,7 +18,7 @@ use super::recordings;
 use super::sources::{self, SourceRun};
 use super::users::check_quota;
 use crate::invoke::{Content, Offline, Owner, ReplySlot, read_recording, shown_reply, usage_operations};
-use crate::ports::{Priority, Program, Replay, ReplayMode, RunLimits, Task};
+use crate::ports::{Priority, ProgramHandle, Replay, ReplayMode, RunLimits, Task};
 use crate::records::{Recording, Source, table};
 use crate::{Caller, Error, Noun, Platform};
 
@@ -68,8 +68,11 @@ pub async fn replay(
     let recording = find(caller, platform, run_id).await?;
     check_quota(caller, platform).await?;
     let (program, mode) = match request.code.is_empty() {
-        true => (program_of(caller, platform, &recording).await?, ReplayMode::Exact),
-        false => (code::compile(caller, platform, request.code).await?.1, ReplayMode::ByQuestion),
+        true => (program_of(caller, platform, &recording), ReplayMode::Exact),
+        false => {
+            let (_, program) = code::compile(caller, platform, request.code).await?;
+            (ProgramHandle::of(program), ReplayMode::ByQuestion)
+        }
     };
     let mode = if request.is_live { ReplayMode::Live } else { mode };
     run_again(caller, platform, &recording, &program, mode).await
@@ -89,6 +92,7 @@ pub async fn shadow(
     let mut recordings = recordings::of_emitter(platform, &caller.tenant, source.id.as_str(), runs).await?;
     recordings.retain(|recording| is_kept(recording, oldest_ms));
     let (_, program) = code::compile(caller, platform, code).await?;
+    let program = ProgramHandle::of(program);
     let mut view = ShadowView {
         runs: recordings.len(),
         unchanged: 0,
@@ -189,16 +193,15 @@ fn content(caller: &Caller, platform: &Platform, recording: &Recording) -> Resul
     read_recording(platform, &caller.tenant, recording)
 }
 
-async fn program_of(caller: &Caller, platform: &Platform, recording: &Recording) -> Result<Arc<Program>, Error> {
-    let Recording { origin, program, .. } = recording;
-    platform.programs.find(&*platform.store, &caller.tenant, *origin, program).await
+fn program_of(caller: &Caller, platform: &Platform, recording: &Recording) -> ProgramHandle {
+    platform.program(&caller.tenant, recording.origin, &recording.program)
 }
 
 async fn run_again(
     caller: &Caller,
     platform: &Platform,
     recording: &Recording,
-    program: &Arc<Program>,
+    program: &ProgramHandle,
     mode: ReplayMode,
 ) -> Result<ReplayView, Error> {
     let mut content = content(caller, platform, recording)?;

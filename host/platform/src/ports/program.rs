@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+
+use super::SandboxError;
 
 /// Stored with the deploy; the same program gives the same image anywhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +15,20 @@ pub struct Program {
     /// Path of the module whose exports are the component.
     pub entry: String,
     pub modules: BTreeMap<String, Module>,
+}
+
+/// A program by its digest. A run whose image is at hand needs none of the text, so it is read only when it is asked for.
+#[derive(Clone)]
+pub struct ProgramHandle {
+    pub digest: Arc<str>,
+    pub stored: Arc<dyn ReadProgram>,
+}
+
+/// Obligations: what is read has the digest of the handle; it is read anew each time, so callers hold it no longer than
+/// they need it.
+#[async_trait]
+pub trait ReadProgram: Send + Sync {
+    async fn read(&self) -> Result<Arc<Program>, SandboxError>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +45,22 @@ pub struct Module {
 pub enum ModuleKind {
     CommonJs,
     Json,
+}
+
+// === impl ProgramHandle ===
+
+impl ProgramHandle {
+    /// Of a program that is not stored.
+    pub fn of(program: Arc<Program>) -> Self {
+        struct Held(Arc<Program>);
+        #[async_trait]
+        impl ReadProgram for Held {
+            async fn read(&self) -> Result<Arc<Program>, SandboxError> {
+                Ok(self.0.clone())
+            }
+        }
+        Self { digest: program.digest().into(), stored: Arc::new(Held(program)) }
+    }
 }
 
 // === impl Program ===

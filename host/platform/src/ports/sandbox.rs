@@ -12,7 +12,7 @@ use domain::outcome::{LogLine, Outcome, Thrown, Usage};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Program, RunServices};
+use super::{Program, ProgramHandle, RunServices};
 
 /// Obligations: nothing survives from one run to the next; what a component does wrong is in the [`Outcome`] (or in
 /// the [`LoadFailure`]), `Err` means that the host failed; tenants take turns, so none delays another without bound.
@@ -21,12 +21,13 @@ pub trait Sandbox: Send + Sync {
     /// Evaluates a program and describes it. Bounded in time and memory like a run. What is kept of it counts for the tenant.
     async fn load(&self, tenant: &str, program: &Arc<Program>) -> Result<Load, SandboxError>;
 
-    /// A program that nothing uses any more: what was kept of it may go.
-    fn discard(&self, program: &Program);
+    /// A program that nothing uses any more, by its digest: what was kept of it may go.
+    fn discard(&self, digest: &str);
 
+    /// Reads the program only when nothing is kept of it, or when the run requires more of it than is kept.
     async fn run(
         &self,
-        program: &Arc<Program>,
+        program: &ProgramHandle,
         task: &Task,
         priority: Priority,
         services: Arc<dyn RunServices>,
@@ -132,6 +133,9 @@ pub struct RunLimits {
 pub enum SandboxError {
     #[error("{0}")]
     Overloaded(Full),
+    /// What was to run could not be read.
+    #[error(transparent)]
+    Unread(Box<crate::Error>),
     #[error("the sandbox failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -18,6 +18,7 @@ use super::outbox::Outbox;
 use super::processes::{Process, Supervisor};
 use super::protocol::{Frame, Install, NO_RUN, Start, to_worker, write_program};
 use super::wire::{self, Inbox, Received};
+use crate::program::Program;
 use crate::sandbox::Image;
 use crate::tape::Replay;
 
@@ -84,6 +85,8 @@ pub(super) struct Conversation {
 /// What begins a run.
 pub(super) struct RunStart<'a> {
     pub(super) image: &'a Image,
+    /// Read when the worker does not know the image yet.
+    pub(super) program: Option<Arc<Program>>,
     pub(super) now_ms: f64,
     pub(super) limits: &'a crate::limits::Limits,
     pub(super) call: &'a str,
@@ -147,13 +150,22 @@ impl Connection {
     pub(super) fn begin(self: &Arc<Self>, beginning: &RunStart<'_>) -> Result<Conversation, BeginError> {
         let image = beginning.image.snapshot.id();
         let is_known = self.lock().images.get(&image).is_some();
-        let files = if is_known { Vec::new() } else { image_files(beginning.image).map_err(BeginError::Files)? };
+        let files = match &beginning.program {
+            _ if is_known => Vec::new(),
+            None => return Err(BeginError::ProgramNeeded),
+            Some(program) => image_files(beginning.image, program).map_err(BeginError::Files)?,
+        };
         let mut state = self.lock();
+        // It may have been evicted since.
+        let is_known = state.images.get(&image).is_some();
+        if !is_known && files.is_empty() {
+            return Err(BeginError::ProgramNeeded);
+        }
         let run = state.last_run + 1;
         let conversation = state.converse(self, run, beginning.limits.wall_clock)?;
         state.last_run = run;
         // What is sent under the lock arrives in the order of the decisions.
-        if !files.is_empty() && state.images.get(&image).is_none() {
+        if !is_known {
             let install = Install { image, memory_bytes: beginning.image.snapshot.length() };
             self.outbox.add_with_files(to_worker::INSTALL, NO_RUN, files, |to| install.write(to));
             if let Some((forgotten, ())) = state.images.push(image, ()) {
@@ -214,6 +226,8 @@ impl Connection {
 /// Why a run was not begun.
 pub(super) enum BeginError {
     Ended(Ended),
+    /// The worker does not know the image: nothing was begun, and the program is to be given.
+    ProgramNeeded,
     /// The image could not be opened once more.
     Files(io::Error),
     TooLarge,
@@ -226,8 +240,8 @@ impl From<Ended> for BeginError {
 }
 
 /// Memory and program of an image, for a worker to read.
-fn image_files(image: &Image) -> io::Result<Vec<OwnedFd>> {
-    let program = wire::memory_file_of("program", &write_program(&image.program))?;
+fn image_files(image: &Image, program: &Program) -> io::Result<Vec<OwnedFd>> {
+    let program = wire::memory_file_of("program", &write_program(program))?;
     Ok(vec![wire::read_only(image.snapshot.file())?.into(), program.into()])
 }
 

@@ -183,7 +183,7 @@ fn tell(error: &Error, now_ms: u64) -> ErrorBody {
         }
         Error::Link(link) if link.is_unavailable => unavailable(link.code),
         Error::Full(full) | Error::Sandbox(SandboxError::Overloaded(full)) => told_full(*full),
-        Error::Sandbox(SandboxError::Failed(_)) => unavailable("sandbox_unavailable"),
+        Error::Sandbox(SandboxError::Failed(_) | SandboxError::Unread(_)) => unavailable("sandbox_unavailable"),
         Error::DiskFull(_) => unavailable("disk_full"),
         Error::Store(_) => unavailable("store_unavailable"),
         Error::Batch(_) | Error::Record(_) | Error::Vault(_) | Error::KeyFile(_) => unavailable("unavailable"),

@@ -153,7 +153,7 @@ pub(in crate::manage) async fn collect(
         Err(CommitError::Conflict { .. }) => Ok(true),
         Ok(_) => {
             // Another tenant may have the same code: its image is then made again when it is next needed.
-            platform.sandbox.discard(&program.record);
+            platform.sandbox.discard(digest);
             Ok(true)
         }
         Err(error) => Err(error.into()),

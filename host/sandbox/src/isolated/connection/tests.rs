@@ -12,7 +12,7 @@ use crate::isolated::wire::{self, Inbox};
 use crate::limits::Limits;
 use crate::measure::offline_services;
 use crate::outcome::{Outcome, Usage};
-use crate::program::Program;
+use crate::program::{Program, Sources};
 use crate::sandbox::{Error, Image};
 use crate::snapshot::Snapshot;
 
@@ -28,7 +28,7 @@ impl Played {
         let (host, socket) = wire::pair().unwrap();
         let image = Image {
             snapshot: Snapshot::unnamed(&vec![0; 64 << 10]).unwrap(),
-            program: Arc::new(Program::single("a.js", "")),
+            sources: Sources::Whole(Arc::new(Program::single("a.js", ""))),
         };
         let connection = Connection::open(host, None, Duration::from_secs(1)).unwrap();
         Self { connection, socket, inbox: Inbox::default(), image }
@@ -36,7 +36,8 @@ impl Played {
 
     fn begin(&self) -> Conversation {
         let (image, limits) = (&self.image, &Limits::default());
-        let begun = self.connection.begin(&RunStart { image, now_ms: 0.0, limits, call: "{}", replay: None });
+        let program = Some(Arc::new(Program::single("a.js", "")));
+        let begun = self.connection.begin(&RunStart { image, program, now_ms: 0.0, limits, call: "{}", replay: None });
         begun.unwrap_or_else(|_| panic!("it begins"))
     }
 
