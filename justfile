@@ -8,14 +8,22 @@ default:
 test *arguments:
     ./tests/run.sh {{arguments}}
 
-# Measure: `just bench sandbox`, `flow`, `store` or `sources`
+# Measure: `just bench sandbox`, `flow`, `store`, `sources` or `console`
 bench what *arguments:
     cargo build --release --quiet -p wellspring -p wellspring-bench
-    ${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring-bench {{what}} {{arguments}}
+    {{ if what == "console" { "./tests/console/bench.sh" } else { "${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring-bench " + what } }} {{arguments}}
 
 # Rebuild guest-shim/shim.wasm from its sources (installs Debian's WebAssembly toolchain where it can)
 shim *arguments:
     ./guest-shim/build.sh {{arguments}}
+
+# Build the console's files from their sources: `just console --check` compares them with what is committed
+console *arguments:
+    ./host/console/build.sh {{arguments}}
+
+# Drive the console with a browser: `just browse keyboard` runs the tests whose name holds the word
+browse *arguments:
+    ./tests/console/run.sh {{arguments}}
 
 # Write the schemas, the references, THIRD-PARTY.md and the snapshots of the command line anew
 generate:

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them. Arguments go to `cargo test`.
 #
-# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy), and asks first where it can. With CI=true it
-# also lints, rebuilds the committed shim to compare it byte for byte, and fuzzes.
+# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy, chromium), and asks first where it can. With CI=true it
+# also lints, rebuilds the committed shim and console to compare them byte for byte, and fuzzes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { printf '\n== %s\n' "$*" >&2; }
@@ -15,6 +15,7 @@ command -v nginx >/dev/null || missing+=(nginx-light)
 command -v haproxy >/dev/null || missing+=(haproxy)
 command -v node >/dev/null || missing+=(nodejs)
 command -v npm >/dev/null || missing+=(npm)
+command -v chromium >/dev/null || missing+=(chromium)
 command -v cc >/dev/null || missing+=(gcc libc6-dev)
 [ "${CI:-}" != true ] || python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
 command -v curl >/dev/null || missing+=(curl)
@@ -46,6 +47,8 @@ if [ "${CI:-}" = true ]; then
   if command -v cargo-deny >/dev/null; then cargo deny check; fi
   say "the committed shim is what its sources give"
   SHIM_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/shim ./guest-shim/build.sh --check
+  say "the committed console is what its sources give"
+  ./host/console/build.sh --check
 fi
 
 # One build of the server for everything below, with the features of the workspace: built alone it would have other
@@ -56,6 +59,11 @@ export WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/debug/wellspring
 
 say "tests"
 cargo test --workspace --no-fail-fast "$@"
+
+if [ $# = 0 ]; then
+  say "the console in a browser"
+  ./tests/console/run.sh
+fi
 
 # What the sandbox does, once more where runs are made in worker processes. Time is real there, so this takes a minute or two.
 if [ $# = 0 ] && [ "$(uname)" = Linux ]; then

@@ -57,6 +57,21 @@ fn embedded(manifest: &str, package: &str, target: &str) -> BTreeMap<String, Str
         .collect()
 }
 
+/// Name and version → licence, of what is bundled into the console; its build tools are not.
+fn bundled() -> BTreeMap<String, String> {
+    let lock = std::fs::read_to_string(root().join("host/console/package-lock.json")).unwrap();
+    let lock: Value = serde_json::from_str(&lock).unwrap();
+    let packages = lock["packages"].as_object().unwrap().iter();
+    packages
+        .filter(|(path, package)| !path.is_empty() && package.get("dev").is_none())
+        .map(|(path, package)| {
+            let name = path.trim_start_matches("node_modules/");
+            let text = |field: &str| package[field].as_str().unwrap_or("see its repository").to_owned();
+            (format!("{name} {}", text("version")), text("license"))
+        })
+        .collect()
+}
+
 fn table(out: &mut String, title: &str, rows: &BTreeMap<String, String>) {
     writeln!(out, "\n## {title}\n\n| what | licence |\n|---|---|").unwrap();
     for (name, licence) in rows {
@@ -67,7 +82,7 @@ fn table(out: &mut String, title: &str, rows: &BTreeMap<String, String>) {
 #[test]
 fn generated_licences_are_those_of_what_is_embedded() {
     let mut out = String::from(
-        "# Third-party licences\n\nWhat the `wellspring` binary and the shim inside of it contain. Written by `just generate`.\n",
+        "# Third-party licences\n\nWhat the `wellspring` binary, the shim and the console inside of it contain. Written by `just generate`.\n",
     );
     table(&mut out, "The binary", &embedded("Cargo.toml", "wellspring", "x86_64-unknown-linux-gnu"));
     table(&mut out, "The shim", &embedded("guest-shim/Cargo.toml", "guest-shim", "wasm32-wasip1"));
@@ -80,6 +95,7 @@ fn generated_licences_are_those_of_what_is_embedded() {
     ];
     let beside = beside.iter().map(|(name, licence)| ((*name).to_owned(), (*licence).to_owned())).collect();
     table(&mut out, "C code and runtimes", &beside);
+    table(&mut out, "The console", &bundled());
     if let Ok(npm) = std::fs::read_to_string(root().join("guest-shim/prelude/npm/LICENCES.md")) {
         writeln!(out, "\n{}", npm.trim_end().replace("# ", "## ")).unwrap();
     }

@@ -12,10 +12,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use platform::flow::{self, Flow, Worker};
 use platform::manage::chores::ChoreRunner;
-use platform::manage::first_start;
+use platform::manage::first_start::{self, Started};
 use platform::manage::keys::run_record_uses;
 use platform::ports::Spans;
 use platform::{Platform, Secret};
+use server::console::Console;
 use server::front;
 use server::ingress::{self, Ingress, TrustedProxy};
 use server::stream::{self, Streams};
@@ -119,14 +120,28 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     server::watchdog::start(metrics.clone()).context("the watchdog did not start")?;
     let app = App::new(server::Parts {
         platform: platform.clone(),
-        plugins: vec![streams, Arc::new(Ingress::new(platform.clone(), handle, ingress))],
+        plugins: vec![streams, Arc::new(Ingress::new(platform.clone(), handle, ingress)), Arc::new(Console)],
         metrics: metrics.clone(),
         limits: ApiLimits::default(),
         trusted_proxies,
     });
     let socket = socket::open(&settings.data).await;
-    banner::print(&url, &started, options.api_key.is_some(), shows_example);
+    let link = sign_in_link(&platform, &started, &url).await;
+    banner::print(&url, &started, options.api_key.is_some(), shows_example, &link);
     Ok(Server { platform, listener, socket, app, worker, exporter, stop, _folder_lock: folder_lock })
+}
+
+/// Where the console is: on the first start with a token that signs in, once. It is in the fragment of the address,
+/// which browsers send to no server and write into no log.
+async fn sign_in_link(platform: &Platform, started: &Started, url: &str) -> String {
+    let token = match started {
+        Started::First(key) => first_start::link(platform, key).await.ok(),
+        Started::Again => None,
+    };
+    match token {
+        Some(token) => format!("{url}/console/sign-in#{}   (signs in once, within 15 minutes)", token.expose()),
+        None => format!("{url}/console/"),
+    }
 }
 
 async fn listen(settings: &Settings) -> Result<TcpListener> {

@@ -17,6 +17,8 @@ pub struct Caller {
     pub presented_key: Secret<String>,
     /// None for the operator, who needs no key.
     pub key: Option<UsedKey>,
+    /// The session of the console that the request belongs to.
+    pub session: Option<String>,
 }
 
 /// What is known of the key that a request was made with.
@@ -34,7 +36,7 @@ pub struct UsedKey {
 impl Caller {
     pub fn new(user: User, presented_key: Secret<String>, key: Option<UsedKey>) -> Self {
         let tenant = names::tenant(&user.id);
-        Self { user, tenant, presented_key, key }
+        Self { user, tenant, presented_key, key, session: None }
     }
 
     /// The process that may open the data folder: it needs no account.

@@ -8,6 +8,7 @@ pub mod first_start;
 pub mod health;
 pub mod keys;
 pub mod rotation;
+pub mod sessions;
 pub mod users;
 
 pub mod accounts;

@@ -11,6 +11,7 @@ pub(crate) mod components;
 pub(crate) mod events;
 pub(crate) mod operations;
 pub(crate) mod runs;
+pub(crate) mod sessions;
 pub(crate) mod sources;
 pub(crate) mod state;
 pub(crate) mod subscriptions;

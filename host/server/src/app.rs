@@ -14,7 +14,7 @@ use hyper::header::{
 use hyper::http::{HeaderName, request};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
 use platform::manage;
-use platform::manage::keys::authenticate;
+use platform::manage::{keys, sessions};
 use platform::spans::{Answered, within};
 use platform::watching::{Doing, watch};
 use platform::{Caller, Error, KeyProblem, Platform, Secret};
@@ -32,6 +32,7 @@ use crate::metrics::Metrics;
 use crate::operator_socket::Trusted;
 use crate::plugin::Plugin;
 use crate::route::{Access, RequestBody, Route};
+use crate::session;
 use crate::{docs, openapi, progress, reading, routes};
 
 /// What an application is made of.
@@ -276,7 +277,7 @@ impl App {
         let Access::Key(scope) = access else {
             return Ok(None);
         };
-        let (caller, error) = match self.authenticate(head).await {
+        let (caller, error) = match self.authenticate(head, template).await {
             Ok(caller) => match caller.require(scope) {
                 Ok(()) => return Ok(Some(caller)),
                 Err(error) => (Some(caller), error),
@@ -320,13 +321,21 @@ impl App {
         Ok((body, Some([memory, place])))
     }
 
-    async fn authenticate(&self, head: &request::Parts) -> Result<Caller, Error> {
-        match head.extensions.get() {
-            Some(Trusted(caller)) => Ok(caller.clone()),
-            None => {
-                let key = presented_key(&head.headers).ok_or(KeyProblem::Unknown)?;
-                authenticate(self.platform(), &key).await
-            }
+    /// By the operator's socket, a key, a one-time link where sessions begin, or the cookie of a session, in this order.
+    async fn authenticate(&self, head: &request::Parts, template: &str) -> Result<Caller, Error> {
+        if let Some(Trusted(caller)) = head.extensions.get() {
+            return Ok(caller.clone());
+        }
+        if let Some(key) = presented_key(&head.headers) {
+            let is_link = key.expose().starts_with(sessions::LINK_PREFIX) && template == routes::SESSIONS;
+            return match is_link && head.method == Method::POST {
+                true => sessions::redeem(self.platform(), &key).await,
+                false => keys::authenticate(self.platform(), &key).await,
+            };
+        }
+        match session::presented(head, self.platform()) {
+            Some(token) => sessions::authenticate(self.platform(), &token).await,
+            None => Err(KeyProblem::Unknown.into()),
         }
     }
 

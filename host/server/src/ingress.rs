@@ -6,6 +6,7 @@
 mod answer;
 mod client;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -13,7 +14,7 @@ use domain::http_event;
 use domain::json::Json;
 use domain::respond::Origin;
 use domain::trace::TraceContext;
-use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST};
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, COOKIE, HOST};
 use hyper::http::request;
 use hyper::{Method, Request, Response};
 use platform::flow::{Admitted, Handle};
@@ -24,6 +25,7 @@ use crate::body::{Body, Peer};
 use crate::plugin::Plugin;
 use crate::reading::{self, Coding};
 use crate::route::Access;
+use crate::session;
 
 pub(crate) use client::client_ip;
 pub use client::{ProxyError, TrustedProxy};
@@ -156,7 +158,14 @@ impl Ingress {
             content.undone.is_none() || !(name == CONTENT_ENCODING.as_str() || name == CONTENT_LENGTH.as_str())
         };
         let headers = head.headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-        let headers: Vec<(&str, &[u8])> = headers.filter(|(name, _)| is_true(name)).collect();
+        let headers = headers.filter(|(name, _)| is_true(name)).filter_map(|(name, value)| {
+            let is_cookie = name == COOKIE.as_str();
+            // A console that is signed in sends its session to the whole origin.
+            let value = if is_cookie { session::without_session(value)?.into() } else { Cow::Borrowed(value) };
+            Some((name, value))
+        });
+        let headers: Vec<(&str, Cow<'_, [u8]>)> = headers.collect();
+        let headers: Vec<(&str, &[u8])> = headers.iter().map(|(name, value)| (*name, value.as_ref())).collect();
         let peer = head.extensions.get::<Peer>().map(|Peer(address)| address.ip());
         let client = peer.map(|peer| client_ip(peer, &head.headers, &self.config.trusted_proxies).to_string());
         http_event::event(&http_event::Request {

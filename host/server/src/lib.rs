@@ -26,9 +26,11 @@ mod metrics;
 mod plugin;
 mod progress;
 mod reading;
+mod session;
 mod stall;
 pub mod watchdog;
 
+pub mod console;
 pub mod ingress;
 pub mod stream;
 

@@ -8,13 +8,13 @@ use hyper::Method;
 use serde_json::json;
 
 use crate::api::{
-    accounts, admin, audit, components, events, operations, runs, sources, state, subscriptions, users, webhooks,
-    workflows,
+    accounts, admin, audit, components, events, operations, runs, sessions, sources, state, subscriptions, users,
+    webhooks, workflows,
 };
 use crate::route::Access::{self, Public};
 use crate::route::Documented::{Accepted, Anything, Events, List, NoContent, One, Page};
 use crate::route::{Route, plugged, route};
-use crate::{docs, ingress, stream};
+use crate::{console, docs, ingress, stream};
 use parameters::*;
 
 /// What a route needs of a key: `domain::keys::Scope` says what each is for.
@@ -22,6 +22,9 @@ const READ: Access = Access::Key(Scope::Read);
 const WRITE: Access = Access::Key(Scope::Write);
 const DEPLOY: Access = Access::Key(Scope::Deploy);
 const ADMIN: Access = Access::Key(Scope::Admin);
+
+/// Where sessions begin: the one route that takes a one-time link.
+pub(crate) const SESSIONS: &str = "/v1/sessions";
 
 const GET: Method = Method::GET;
 const POST: Method = Method::POST;
@@ -39,6 +42,7 @@ pub(crate) fn table() -> Vec<Route> {
         subscriptions_routes(),
         webhooks_routes(),
         users_routes(),
+        sessions_routes(),
         accounts_routes(),
         operator_routes(),
         endpoint_routes(),
@@ -238,6 +242,19 @@ fn users_routes() -> Vec<Route> {
     ]
 }
 
+/// Browsers that are signed in.
+#[rustfmt::skip]
+fn sessions_routes() -> Vec<Route> {
+    vec![
+        route(POST, SESSIONS, READ, sessions::create)
+            .says("Sessions", "Begin a session of the console with the key in use, or with a one-time link in its place. The answer sets a cookie that stands for the key from then on; with it, every request that changes something needs the header `Wellspring-Console` as well").answers(One("Session")),
+        route(GET, SESSIONS, READ, sessions::list)
+            .says("Sessions", "List the sessions of your account").answers(List("Session")),
+        route(DELETE, "/v1/sessions/{id}", READ, sessions::end)
+            .says("Sessions", "End a session; `current` is the one in use").answers(NoContent).refuses(&[403, 404]),
+    ]
+}
+
 /// Credentials for apps.
 #[rustfmt::skip]
 fn accounts_routes() -> Vec<Route> {
@@ -315,6 +332,7 @@ fn endpoint_routes() -> Vec<Route> {
 fn internal_routes() -> Vec<Route> {
     vec![
         route(GET, "/v1/openapi.json", Public, operations::openapi).internal(),
+        plugged(GET, console::ROUTE, Public).internal(),
         route(GET, docs::ROUTE, Public, operations::docs).internal(),
         route(GET, "/healthz", Public, operations::healthz).internal(),
         route(GET, "/readyz", Public, operations::readyz).internal(),

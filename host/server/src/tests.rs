@@ -11,6 +11,7 @@ mod front;
 mod logged;
 mod operator_socket;
 mod rules;
+mod sessions;
 mod sources;
 mod subscriptions;
 mod tenancy;

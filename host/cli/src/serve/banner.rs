@@ -5,10 +5,11 @@ use platform::manage::first_start::Started;
 use crate::logging;
 
 /// Talk goes to standard error; a key that was made is shown on the first start and never again, one that was given never.
-pub(crate) fn print(url: &str, started: &Started, is_key_given: bool, shows_example: bool) {
+pub(crate) fn print(url: &str, started: &Started, is_key_given: bool, shows_example: bool, console: &str) {
     // An example is for people, and of no use in a log.
     let shows_example = shows_example && !logging::is_json();
     logging::say(&format!("Wellspring is at {url}"));
+    logging::say(&format!("  Console        {console}"));
     logging::say(&format!("  API reference  {url}/docs"));
     match started {
         Started::First(_) if is_key_given => {

@@ -5,6 +5,7 @@ use domain::users::Role;
 use store::Lookup;
 
 use super::keys::{self, KeyRequest, NewKey};
+use super::sessions;
 use super::users::{self, NewUser};
 use crate::records::{Installation, RecordError, Stored, names, table};
 use crate::vault::Context;
@@ -43,6 +44,11 @@ pub async fn start(platform: &Platform, chosen_key: Option<&Secret<String>>) -> 
     let batch = platform.batch(&operator).require(table::absent(&installation)).then(table::put(&installation)?);
     platform.store.commit(batch).await?;
     Ok(Started::First(key))
+}
+
+/// A one-time link to the console for the account that the first start made.
+pub async fn link(platform: &Platform, key: &NewKey) -> Result<Secret<String>, Error> {
+    sessions::create_link(platform, &first_user(platform).await?, &key.record).await
 }
 
 /// The account that the first start made.

@@ -52,23 +52,40 @@ pub async fn authenticate(platform: &Platform, presented: &Secret<String>) -> Re
     if !bool::from(holder.hash.as_bytes().ct_eq(hash.as_bytes())) {
         return Err(KeyProblem::Unknown.into());
     }
-    // The directory may run ahead of the record that makes the key valid, or outlive it.
-    let tenant = names::tenant(&holder.user);
-    let (key, operator) = (holder.key.as_str(), names::operator());
-    let key = table::find::<ApiKey>(&*platform.store, &tenant, Lookup::Id(key));
-    let user = table::find::<User>(&*platform.store, &operator, Lookup::Id(holder.user.as_str()));
-    let (Some(key), Some(user)) = (key.await?, user.await?) else {
-        return Err(KeyProblem::Unknown.into());
-    };
-    if !bool::from(key.record.hash.as_bytes().ct_eq(hash.as_bytes())) {
+    let (user, key) = find_holder(platform, &holder.user, &holder.key).await?;
+    if !bool::from(key.hash.as_bytes().ct_eq(hash.as_bytes())) {
         return Err(KeyProblem::Unknown.into());
     }
+    let key = check_expiry(platform, &user, key)?;
+    Ok(Caller::new(user, presented.clone(), Some(UsedKey::from(key))))
+}
+
+/// The account of a key by the key's id, without the key: what a session acts as.
+pub(super) async fn holder_of(platform: &Platform, user: &UserId, key_id: &str) -> Result<Caller, Error> {
+    let (user, key) = find_holder(platform, user, key_id).await?;
+    let key = check_expiry(platform, &user, key)?;
+    Ok(Caller::new(user, Secret::new(String::new()), Some(UsedKey::from(key))))
+}
+
+/// The directory may run ahead of the record that makes a key valid, or outlive it.
+async fn find_holder(platform: &Platform, user: &UserId, key_id: &str) -> Result<(User, ApiKey), Error> {
+    let (tenant, operator) = (names::tenant(user), names::operator());
+    let key = table::find::<ApiKey>(&*platform.store, &tenant, Lookup::Id(key_id));
+    let user = table::find::<User>(&*platform.store, &operator, Lookup::Id(user.as_str()));
+    match (key.await?, user.await?) {
+        (Some(key), Some(user)) => Ok((user.record, key.record)),
+        _ => Err(KeyProblem::Unknown.into()),
+    }
+}
+
+/// The key, noted as used.
+fn check_expiry(platform: &Platform, user: &User, key: ApiKey) -> Result<ApiKey, Error> {
     let now_seconds = platform.clock.now_seconds();
-    if key.record.is_expired(now_seconds) {
-        return Err(KeyProblem::Expired { user: user.record.id, key: key.record.id }.into());
+    if key.is_expired(now_seconds) {
+        return Err(KeyProblem::Expired { user: user.id.clone(), key: key.id }.into());
     }
-    platform.key_uses().note(&tenant, &key.record.id, now_seconds);
-    Ok(Caller::new(user.record, presented.clone(), Some(UsedKey::from(key.record))))
+    platform.key_uses().note(&names::tenant(&user.id), &key.id, now_seconds);
+    Ok(key)
 }
 
 pub async fn list(caller: &Caller, platform: &Platform) -> Result<Vec<ApiKey>, Error> {

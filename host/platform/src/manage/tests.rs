@@ -13,6 +13,7 @@ mod keys;
 mod limits;
 mod rotation;
 mod runs;
+mod sessions;
 mod sources;
 mod state;
 mod subscriptions;

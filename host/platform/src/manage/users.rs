@@ -33,7 +33,7 @@ pub struct Me {
 #[serde(untagged)]
 pub enum MyPlan {
     Free {
-        /// Not for a key with scopes: what only reads sees nothing secret.
+        /// Not for a key with scopes: what only reads sees nothing secret. Nor for a session, which has no key to show.
         #[serde(skip_serializing_if = "Option::is_none")]
         api_key: Option<String>,
         daily_compute_time_quota: u64,
@@ -82,7 +82,9 @@ pub async fn me(caller: &Caller, platform: &Platform) -> Result<Me, Error> {
         Plan::Free { quotas } => {
             let usage = usage_today(&caller.tenant, platform).await?;
             MyPlan::Free {
-                api_key: has_every_scope(caller).then(|| caller.presented_key.expose().clone()),
+                api_key: has_every_scope(caller)
+                    .then(|| caller.presented_key.expose().clone())
+                    .filter(|key| !key.is_empty()),
                 daily_compute_time_quota: quotas.daily_compute_ms,
                 daily_compute_time_used: usage.compute_ms,
                 daily_invocations_quota: quotas.daily_invocations,

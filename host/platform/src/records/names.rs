@@ -5,6 +5,7 @@
 //! | tenant | `u_…` | everything of one account |
 //! | tenant | `operator` | users, apps, the registry |
 //! | directory | `key/<sha-256 of an API key>` | whose key it is |
+//! | directory | `session/<sha-256 of a token>` | whose session or one-time link it is |
 //! | directory | `endpoint/<key>` | which source answers there |
 //! | directory | `username/<name>`, `email/<address>` | taken |
 //! | stream | a channel, `$errors`, `$logs` of an emitter | what it emitted |
@@ -43,6 +44,10 @@ pub fn tenant(user: &UserId) -> Tenant {
 
 pub fn api_key(hash: &str) -> String {
     format!("key/{hash}")
+}
+
+pub fn session(hash: &str) -> String {
+    format!("session/{hash}")
 }
 
 pub fn endpoint(key: &EndpointKey) -> String {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use domain::fields::FieldSelection;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
 use hyper::{Response, StatusCode};
 use platform::paging::PageOf;
 use serde::Serialize;
@@ -21,6 +21,11 @@ pub(crate) enum Answer {
         data: Value,
     },
     Empty(StatusCode),
+    /// With a cookie to keep, or to forget.
+    Cookie {
+        cookie: HeaderValue,
+        answer: Box<Answer>,
+    },
     /// Something that is not JSON of ours: a page, metrics, the OpenAPI document.
     Text {
         status: StatusCode,
@@ -52,10 +57,18 @@ impl Answer {
         Self::Text { status: StatusCode::OK, content_type, text: text.into() }
     }
 
+    pub(crate) fn with_cookie(self, cookie: Option<HeaderValue>) -> Self {
+        match cookie {
+            Some(cookie) => Self::Cookie { cookie, answer: Box::new(self) },
+            None => self,
+        }
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Data { status, .. } | Self::Empty(status) | Self::Text { status, .. } => *status,
             Self::Page { .. } => StatusCode::OK,
+            Self::Cookie { answer, .. } => answer.status(),
         }
     }
 
@@ -63,6 +76,7 @@ impl Answer {
     pub(crate) fn id(&self) -> Option<&str> {
         match self {
             Self::Data { data, .. } => data.get("id").and_then(Value::as_str),
+            Self::Cookie { answer, .. } => answer.id(),
             _ => None,
         }
     }
@@ -77,6 +91,11 @@ impl Answer {
             Self::Page { page_info, mut data } => {
                 fields.apply(&mut data);
                 json_response(StatusCode::OK, &json!({"page_info": page_info, "data": data}))
+            }
+            Self::Cookie { cookie, answer } => {
+                let mut response = answer.into_response(fields);
+                response.headers_mut().append(SET_COOKIE, cookie);
+                response
             }
             Self::Empty(status) => {
                 let mut response = Response::new(empty());

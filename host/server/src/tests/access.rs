@@ -113,7 +113,8 @@ async fn each_route_is_refused_to_keys_without_its_scope_and_to_no_others() {
 fn what_changes_something_needs_more_than_read() {
     for route in table().iter().filter(|route| !route.is_plugged) {
         let reads = route.access == Access::Key(Scope::Read) || route.access == Access::Public;
-        let is_safe = route.method.is_safe();
+        // A session does no more than the key that begins it, and may be ended by what may do as much.
+        let is_safe = route.method.is_safe() || route.tag == "Sessions";
         assert!(!reads || is_safe, "{} {}", route.method, route.path);
     }
 }

@@ -111,8 +111,8 @@ fn every_route_that_changes_something_is_recorded() {
             "/v1/sources/{id}/shadow",
         ]
         .contains(&route.path);
-        let changes =
-            route.access != Access::Public && route.access != Access::Key(Scope::Read) && !route.method.is_safe();
+        let is_reading = route.access == Access::Key(Scope::Read) && route.tag != "Sessions";
+        let changes = route.access != Access::Public && !is_reading && !route.method.is_safe();
         assert_eq!(route.is_audited, changes && !is_data, "{} {}", route.method, route.path);
     }
 }

@@ -22,6 +22,7 @@ struct Owned {
     dead_letter: String,
     key: String,
     run: String,
+    session: String,
 }
 
 async fn owned(wire: &Wire) -> Owned {
@@ -35,6 +36,7 @@ async fn owned(wire: &Wire) -> Owned {
     wire.post("/v1/auto_subscriptions", json!({"event_name": "$errors", "listener_id": id(&webhook)})).await.data();
     let run = wire.post(&format!("/v1/sources/{}/run", id(&source)), json!({"n": 1})).await.data();
     let keys = wire.get("/v1/users/me/keys").await.data();
+    let session = wire.post("/v1/sessions", json!({})).await.data();
     Owned {
         component: id(&saved).to_owned(),
         source: id(&source).to_owned(),
@@ -44,6 +46,7 @@ async fn owned(wire: &Wire) -> Owned {
         dead_letter: dead_letter(wire).await,
         key: id(&keys[0]).to_owned(),
         run: run["run_id"].as_str().unwrap().to_owned(),
+        session: id(&session).to_owned(),
     }
 }
 
@@ -95,6 +98,7 @@ fn foreign_path(route: &Route, owned: &Owned) -> Option<String> {
         "accounts" => route.path.replace("{id}", &owned.account),
         "runs" => route.path.replace("{id}", &owned.run),
         "dead_letters" => route.path.replace("{id}", &owned.dead_letter),
+        "sessions" => route.path.replace("{id}", &owned.session),
         "users" => route.path.replace("{id}", &owned.key),
         _ => return None,
     };
@@ -128,6 +132,7 @@ async fn snapshot(wire: &Wire, owner: &Caller, owned: &Owned) -> Vec<String> {
         "subscription",
         "auto_subscription",
         "api_key",
+        "session",
         "dedupe",
         "dead_letter",
     ] {
@@ -210,6 +215,7 @@ async fn every_route_with_an_id_is_tried_by_the_tenancy_test() {
         dead_letter: "d".into(),
         key: "k".into(),
         run: "r".into(),
+        session: "ses".into(),
     };
 
     for route in table().iter().filter(|route| is_of_tenants(route) && route.path.contains('{')) {

@@ -6,7 +6,7 @@
 use domain::ids::SourceId;
 use store::{Lookup, Tenant};
 
-use crate::records::{ApiKey, Source, Stored, User, names, table};
+use crate::records::{ApiKey, Session, Source, Stored, User, names, table};
 use crate::{Caller, Error, Platform};
 
 /// Why a stream is over.
@@ -15,6 +15,7 @@ pub enum End {
     SourceDeleted,
     KeyRevoked,
     KeyExpired,
+    SessionEnded,
     AccountDeleted,
 }
 
@@ -34,6 +35,7 @@ impl End {
             Self::SourceDeleted => "source_deleted",
             Self::KeyRevoked => "key_revoked",
             Self::KeyExpired => "key_expired",
+            Self::SessionEnded => "session_ended",
             Self::AccountDeleted => "account_deleted",
         }
     }
@@ -69,6 +71,11 @@ impl Permission {
             if kept.record.is_expired(platform.clock.now_seconds()) {
                 return Ok(Some(End::KeyExpired));
             }
+        }
+        if let Some(session) = &self.caller.session
+            && !exists::<Session>(platform, tenant, session).await?
+        {
+            return Ok(Some(End::SessionEnded));
         }
         if !exists::<Source>(platform, tenant, self.source.as_str()).await? {
             return Ok(Some(End::SourceDeleted));

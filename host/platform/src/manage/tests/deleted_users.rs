@@ -13,13 +13,13 @@ use crate::manage::subscriptions::Wanted;
 use crate::manage::users::{self, NewUser};
 use crate::manage::webhooks::{self, NewWebhook};
 use crate::manage::workflows::{self, NewStep, NewWorkflow};
-use crate::manage::{accounts, apps, components, sources, subscriptions};
+use crate::manage::{accounts, apps, components, sessions, sources, subscriptions};
 use crate::ports::{Outcome, Progress};
 use crate::records::{AuthType, Job, User, names};
 use crate::{Caller, Error, Secret};
 
 /// Every kind of record there is; a new one has to be thought of when an account is deleted.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     "source",
     "component",
     "program",
@@ -32,6 +32,7 @@ const KINDS: [&str; 13] = [
     "acceptance",
     "dedupe",
     "api_key",
+    "session",
     "user",
 ];
 
@@ -62,6 +63,7 @@ async fn furnish(world: &World, admin: &Caller, caller: &Caller) -> crate::recor
     subscriptions::create(caller, platform, wanted).await.unwrap();
     let errors = EventName::parse("$errors").unwrap();
     subscriptions::create_auto(caller, platform, listener, errors).await.unwrap();
+    sessions::create(caller, platform).await.unwrap();
     source
 }
 

@@ -11,10 +11,11 @@ use crate::invoke::Dedupe;
 use crate::manage::audit;
 use crate::manage::chores::{clear_emitter, clear_values};
 use crate::manage::hooks::stop_timers;
+use crate::manage::sessions;
 use crate::manage::sources::{change_ms, endpoints};
 use crate::records::{
-    Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Source, Stored, Subscription, User,
-    Webhook, WebhookHealth, Workflow, decode, names, table,
+    Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Session, Source, Stored, Subscription,
+    User, Webhook, WebhookHealth, Workflow, decode, names, table,
 };
 use crate::{Caller, Error, Noun, Platform};
 
@@ -65,6 +66,7 @@ pub(in crate::manage) async fn forget_step(
 ) -> Result<bool, Error> {
     let tenant = names::tenant(user);
     let mut is_done = forget_sources(platform, &tenant).await? & forget_keys(platform, &tenant).await?;
+    is_done &= forget_sessions(platform, &tenant).await?;
     for kind in KINDS {
         is_done &= forget_kind(platform, &tenant, kind).await?;
     }
@@ -102,6 +104,14 @@ async fn forget_keys(platform: &Platform, tenant: &Tenant) -> Result<bool, Error
         let key = names::api_key(&kept.record.hash);
         platform.store.write_directory(DirectoryWrite::Remove { key }).await?;
         platform.store.commit(platform.batch(tenant).then(table::delete(&kept.record))).await?;
+    }
+    Ok(listed.items.is_empty())
+}
+
+async fn forget_sessions(platform: &Platform, tenant: &Tenant) -> Result<bool, Error> {
+    let listed = table::list::<Session>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
+    for kept in &listed.items {
+        sessions::remove(tenant, platform, &kept.record).await?;
     }
     Ok(listed.items.is_empty())
 }

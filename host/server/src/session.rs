@@ -1,0 +1,100 @@
+//! The cookie of a session of the console, and when it counts.
+//!
+//! A browser sends a cookie with every request, also with those that a page of another origin makes. So a cookie lets a
+//! request in only when the browser says that it comes from this origin, and a change only with [`HEADER`], which a page
+//! of another origin cannot send: the API answers no preflight. Components never see the cookie, see `ingress`.
+
+use hyper::header::{COOKIE, HeaderMap, HeaderValue};
+use hyper::http::{HeaderName, request};
+use platform::{Platform, Secret};
+
+/// What a change needs beside the cookie; the value does not matter.
+pub(crate) const HEADER: HeaderName = HeaderName::from_static("wellspring-console");
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Over HTTPS: a browser takes it from this host alone, not from one beside it.
+const SECURE: &str = "__Host-wellspring";
+/// Over plain HTTP, where a browser keeps no secure cookies.
+const PLAIN: &str = "wellspring";
+/// As long as a session lives at most; the server ends it when it lies idle.
+const MAX_AGE_SECONDS: u64 = 7 * 86_400;
+
+/// The token of a request's cookie, when the request may be made with it.
+pub(crate) fn presented(head: &request::Parts, platform: &Platform) -> Option<Secret<String>> {
+    let is_ours = match head.headers.get(SEC_FETCH_SITE) {
+        // `none` is a user who typed the address.
+        Some(site) => site == "same-origin" || site == "none",
+        // Browsers say it over HTTPS and to the local host only.
+        None => true,
+    };
+    let is_allowed = is_ours && (head.method.is_safe() || head.headers.contains_key(HEADER));
+    let token = pairs(&head.headers).find(|(name, _)| *name == cookie_name(platform)).map(|(_, value)| value);
+    token.filter(|token| is_allowed && !token.is_empty()).map(|token| Secret::new(token.to_owned()))
+}
+
+/// For the answer that begins a session.
+pub(crate) fn cookie(platform: &Platform, token: &Secret<String>) -> Option<HeaderValue> {
+    header(platform, token.expose(), MAX_AGE_SECONDS)
+}
+
+/// For the answer that ends it.
+pub(crate) fn no_cookie(platform: &Platform) -> Option<HeaderValue> {
+    header(platform, "", 0)
+}
+
+/// A `cookie` header without the session; none when nothing else is in it.
+pub(crate) fn without_session(value: &[u8]) -> Option<Vec<u8>> {
+    let is_session = |pair: &[u8]| {
+        let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii();
+        name == SECURE.as_bytes() || name == PLAIN.as_bytes()
+    };
+    let pairs = || value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+    if !pairs().any(is_session) {
+        return Some(value.to_vec());
+    }
+    let kept: Vec<&[u8]> = pairs().filter(|pair| !pair.is_empty() && !is_session(pair)).collect();
+    (!kept.is_empty()).then(|| kept.join(&b"; "[..]))
+}
+
+fn header(platform: &Platform, value: &str, max_age_seconds: u64) -> Option<HeaderValue> {
+    let secure = if is_secure(platform) { "; Secure" } else { "" };
+    let name = cookie_name(platform);
+    let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict; Max-Age={max_age_seconds}{secure}");
+    let mut value = HeaderValue::try_from(text).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+fn cookie_name(platform: &Platform) -> &'static str {
+    if is_secure(platform) { SECURE } else { PLAIN }
+}
+
+fn is_secure(platform: &Platform) -> bool {
+    platform.config().public_url.starts_with("https://")
+}
+
+fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let values = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_session_is_taken_out_of_a_cookie_header() {
+        for (given, kept) in [
+            ("a=1; b=2", Some("a=1; b=2")),
+            ("a=1;b=2", Some("a=1;b=2")),
+            ("wellspring=t", None),
+            ("a=1; __Host-wellspring=t; b=2", Some("a=1; b=2")),
+            ("wellspring=t; wellspring=u;c", Some("c")),
+            ("not-wellspring=1", Some("not-wellspring=1")),
+            (" wellspring =t", None),
+        ] {
+            let found = without_session(given.as_bytes()).map(|bytes| String::from_utf8(bytes).unwrap());
+            assert_eq!(found.as_deref(), kept, "{given}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+// Without a mouse, and on a narrow screen.
+
+import assert from "node:assert/strict";
+import { openAs } from "./lib/browser.mjs";
+import { deploy, newUser, post } from "./lib/server.mjs";
+
+export async function everything_is_reached_with_the_keyboard(stage) {
+  const user = await newUser(stage.server, "keys-only");
+  const source = await deploy(user, "Reached by keys");
+  await post(source.endpoint, { total: 5 });
+  const page = await openAs(stage, user);
+  await page.getByText("Reached by keys").first().waitFor();
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").waitFor();
+  await page.keyboard.type("reached");
+  await page.getByRole("option", { name: /Reached by keys/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Reached by keys" }).waitFor();
+
+  await page.getByText("Order 1").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("order");
+  for (let step = 0; step < 8 && !(await focused(page)).includes("Order 1"); step += 1) await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "Open its run" }).waitFor();
+
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("g");
+  await page.keyboard.press("r");
+  await page.getByRole("heading", { name: "Runs", exact: true }).waitFor();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  const before = await page.evaluate(() => document.documentElement.dataset.theme);
+  await page.keyboard.press("t");
+  assert.notEqual(await page.evaluate(() => document.documentElement.dataset.theme), before);
+  await page.finish();
+}
+
+function focused(page) {
+  return page.evaluate(() => document.activeElement?.textContent ?? "");
+}
+
+export async function pages_fit_a_screen_of_360_pixels(stage) {
+  const user = await newUser(stage.server, "narrow");
+  const source = await deploy(user, "A source with a rather long name that has to fit somewhere");
+  await post(source.endpoint, { total: 5, text: "x".repeat(300) });
+  await post(source.endpoint, { total: 500 });
+  const [run] = await user.call("GET", `/sources/${source.id}/runs`);
+  const hook = await user.call("POST", "/webhooks", { url: "https://example.com/a/very/long/address/that/does/not/fit/on/a/narrow/screen" });
+  await user.call("POST", "/subscriptions", { emitter_id: source.id, listener_id: hook.id });
+  const page = await openAs(stage, user, { width: 360, height: 740 });
+  const views = ["events", "runs", "logs", "state", "deliveries", "code", "settings"].map((tab) => `/sources/${source.id}/${tab}`);
+  for (const path of ["/", "/sources", "/sources/new", ...views, "/runs", `/runs/${run.id}`, "/webhooks", `/webhooks/${hook.id}`, "/connections", "/keys", "/audit", "/accounts"]) {
+    await page.at(path);
+    await page.locator("h1").waitFor();
+    await page.waitForLoadState("load");
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 360, `${path} is ${wide} pixels wide`);
+  }
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("link", { name: "Sources" }).click();
+  await page.getByRole("heading", { name: "Sources", exact: true }).waitFor();
+  await page.finish();
+}

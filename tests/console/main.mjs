@@ -1,0 +1,41 @@
+// Starts a server and a browser for all tests, runs them one after the other, and tells how each went.
+
+import { browse } from "./lib/browser.mjs";
+import { serve } from "./lib/server.mjs";
+import * as accessible from "./accessible.mjs";
+import * as keyboard from "./keyboard.mjs";
+import * as newcomer from "./newcomer.mjs";
+import * as pages from "./pages.mjs";
+import * as safe from "./safe.mjs";
+import * as screenshots from "./screenshots.mjs";
+import * as signing from "./signing.mjs";
+import * as speed from "./speed.mjs";
+
+const suites = { signing, newcomer, pages, keyboard, safe, accessible, speed, ...(process.env.SCREENSHOTS ? { screenshots } : {}) };
+const wanted = process.argv.slice(2);
+const server = await serve();
+const browser = await browse();
+let failed = 0;
+let ran = 0;
+try {
+  for (const [suite, tests] of Object.entries(suites)) {
+    for (const [name, test] of Object.entries(tests)) {
+      const title = `${suite}: ${name.replaceAll("_", " ")}`;
+      if (wanted.length > 0 && !wanted.some((word) => title.includes(word))) continue;
+      const started = performance.now();
+      ran += 1;
+      try {
+        await test({ server, browser });
+        console.log(`ok    ${title} (${Math.round(performance.now() - started)} ms)`);
+      } catch (error) {
+        failed += 1;
+        console.log(`FAIL  ${title}\n${error.stack}`);
+      }
+    }
+  }
+} finally {
+  await browser.close();
+  await server.stop();
+}
+console.log(`${ran - failed} of ${ran} passed`);
+process.exitCode = failed === 0 && ran > 0 ? 0 : 1;
