@@ -13,9 +13,13 @@ bench what *arguments:
     cargo build --release --quiet -p wellspring -p wellspring-bench
     {{ if what == "console" { "./tests/console/bench.sh" } else { "${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring-bench " + what } }} {{arguments}}
 
-# Rebuild guest-shim/shim.wasm from its sources (installs Debian's WebAssembly toolchain where it can)
-shim *arguments:
+# Rebuild guest-shim/shim.wasm from its sources (installs Debian's WebAssembly toolchain where it can), and compile it
+shim *arguments: && (engine arguments)
     ./guest-shim/build.sh {{arguments}}
+
+# Compile guest-shim/shim.wasm to the machine code that the server carries; `--check` compares with the committed code
+engine *arguments:
+    cargo run --locked --quiet -p engine --features compiler --bin make-engine -- {{arguments}}
 
 # Build the console's files from their sources: `just console --check` compares them with what is committed
 console *arguments:

@@ -104,5 +104,5 @@ else
   cp "$built" shim.wasm
   cp "$WELLSPRING_PRELUDE_NPM/LICENCES.md" prelude/npm/LICENCES.md
   ./sources-hash.sh > shim.sources
-  say "wrote shim.wasm ($(stat -c %s shim.wasm) bytes)"
+  say "wrote shim.wasm ($(stat -c %s shim.wasm) bytes); \`just engine\` compiles it"
 fi

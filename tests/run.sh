@@ -2,7 +2,7 @@
 # Sets up what the tests need and runs all of them. Arguments go to `cargo test`.
 #
 # Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy, chromium), and asks first where it can. With CI=true it
-# also lints, rebuilds the committed shim and console to compare them byte for byte, and fuzzes.
+# also lints, rebuilds the committed shim, its machine code and the console to compare them byte for byte, and fuzzes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { printf '\n== %s\n' "$*" >&2; }
@@ -49,6 +49,9 @@ if [ "${CI:-}" = true ]; then
   SHIM_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/shim ./guest-shim/build.sh --check
   say "the committed console is what its sources give"
   ./host/console/build.sh --check
+  say "the committed machine code is what the shim gives"
+  cargo clippy --locked --quiet -p engine --features compiler --all-targets -- -D warnings
+  cargo run --locked --quiet -p engine --features compiler --bin make-engine -- --check
 fi
 
 # One build of the server for everything below, with the features of the workspace: built alone it would have other

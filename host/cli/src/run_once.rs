@@ -19,7 +19,7 @@ use crate::wiring::sandboxing::translate;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Keep the compiled engine here, so that the next start takes milliseconds
+    /// Keep images here, so that the next run of the same code starts sooner
     #[arg(long, value_name = "FOLDER", env = "WELLSPRING_CACHE")]
     cache: Option<PathBuf>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Compiled code and snapshots on disk, named by what they were made of.
+//! Snapshots on disk, named by what they were made of.
 //!
 //! Files are written beside their name and renamed, so a reader sees a whole file or none. Each ends in a hash keyed with a
 //! secret of the server, which is checked whenever the file is opened: one that does not match is made again. The time of
@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use admission::Share;
-use wasmtime::{Engine, Module};
 
 use crate::region::MACHINE_PAGE_BYTES;
 use crate::snapshot::{self, Snapshot};
@@ -20,8 +19,7 @@ mod disk_quota;
 
 use disk_quota::DiskQuota;
 
-/// Follows the content of a file, then whose it is and its hash. Code is an ELF object, whose readers do not mind what
-/// comes after.
+/// Follows the content of a file, then whose it is and its hash.
 const TRAILER_MAGIC: &[u8; 8] = b"wellspr\x03";
 const OWNER_BYTES: usize = 8;
 const HASH_BYTES: usize = 32;
@@ -29,7 +27,6 @@ const TRAILER_BYTES: usize = TRAILER_MAGIC.len() + OWNER_BYTES + HASH_BYTES;
 /// How names of files begin that are not whole yet.
 const UNFINISHED: &str = ".unfinished-";
 
-const CODE: &str = "engine";
 pub(crate) const IMAGES: &str = "images";
 
 /// The tenant that had a file made. It only decides which images go first, so it is not part of what is hashed.
@@ -64,36 +61,14 @@ impl Cache {
             usable.inspect_err(|error| warn(folder, error)).is_ok()
         });
         if let Some(folder) = &folder {
-            for kind in [CODE, IMAGES, "base"] {
+            for kind in [IMAGES, "base"] {
                 disk_quota::sweep(&folder.join(kind));
             }
+            // Earlier versions kept there what they had compiled.
+            let _ = fs::remove_dir_all(folder.join("engine"));
         }
         let disk_quota = Arc::new(DiskQuota::new(folder.as_ref().map(|folder| folder.join(IMAGES)), image_bytes));
         Self { folder, key, disk_quota }
-    }
-
-    /// The code under this name, if a whole file of it is there and it was compiled for this engine.
-    pub(crate) fn find_code(&self, engine: &Engine, key: &[u8; 32]) -> Option<Module> {
-        let path = self.path(CODE, key)?;
-        let file = self.open(&path)?;
-        #[expect(unsafe_code, reason = "the file is ours, and its keyed hash says it is what we wrote")]
-        // SAFETY: as the reason says; only this server and its operator can write to the folder.
-        let code = unsafe { Module::deserialize_open_file(engine, file) };
-        code.inspect_err(|error| tracing::warn!(path = %path.display(), %error, "code does not fit and is made again"))
-            .ok()
-    }
-
-    /// The file of the code under this name, as it was kept.
-    pub(crate) fn open_code(&self, key: &[u8; 32]) -> Option<File> {
-        self.open(&self.path(CODE, key)?)
-    }
-
-    /// Keeps code and returns it mapped from its file, so that its pages are the page cache's and not ours.
-    pub(crate) fn keep_code(&self, key: &[u8; 32], code: Module) -> Module {
-        let (Some(path), Ok(bytes)) = (self.path(CODE, key), code.serialize()) else { return code };
-        let written = self.write(&path, Owner::default(), &bytes, |file| file.write_all(&bytes));
-        let is_kept = written.and_then(|file| persist(file, &path)).map_err(|error| warn(&path, &error)).is_ok();
-        is_kept.then(|| self.find_code(code.engine(), key)).flatten().unwrap_or(code)
     }
 
     /// The snapshot under this name, if a whole file of it is there.
@@ -139,25 +114,6 @@ impl Cache {
     /// How many images there are on disk, and what they take.
     pub(crate) fn images_used(&self) -> (u64, u64) {
         self.disk_quota.used()
-    }
-
-    /// A whole file.
-    fn open(&self, path: &Path) -> Option<File> {
-        let mut file = File::open(path).ok()?;
-        let is_whole = self.is_whole(&mut file).unwrap_or(false);
-        if !is_whole {
-            tracing::warn!(path = %path.display(), "a file is damaged and is made again");
-        }
-        is_whole.then_some(file)
-    }
-
-    /// Whether the file is what was once written, all of it. Leaves it rewound.
-    fn is_whole(&self, file: &mut File) -> io::Result<bool> {
-        let Some((length, hash)) = trailer(file)? else { return Ok(false) };
-        let mut bytes = Vec::with_capacity(length);
-        Read::by_ref(file).take(length as u64).read_to_end(&mut bytes)?;
-        file.rewind()?;
-        Ok(self.hash(&bytes) == hash)
     }
 
     /// Of all pages that are not empty, and of where they are: most of a large image is empty.

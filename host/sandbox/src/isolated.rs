@@ -29,10 +29,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use ::engine::PAGE_BYTES;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use crate::engine::PAGE_BYTES;
 use crate::limits::Limits;
 use crate::outcome::{LogLine, Outcome, Usage};
 use crate::program::Program;
@@ -91,25 +91,18 @@ pub(crate) struct Workers {
 pub(crate) struct Shared {
     runtime: Handle,
     supervisor: Supervisor,
-    engine: EngineFiles,
+    base: Arc<Snapshot>,
+    warm_slots: usize,
     margin: Duration,
     /// The sandbox is gone: what starts now is ended at once.
     is_closed: AtomicBool,
-}
-
-/// What every worker maps.
-pub(crate) struct EngineFiles {
-    pub(crate) code: File,
-    pub(crate) base: Arc<Snapshot>,
-    pub(crate) warm_slots: usize,
-    pub(crate) meters_fuel: bool,
 }
 
 // === impl Workers ===
 
 impl Workers {
     /// Starts a first worker, to see that it can be done and what it is locked by.
-    pub(crate) async fn open(config: Processes, engine: EngineFiles) -> Result<Self, Error> {
+    pub(crate) async fn open(config: Processes, base: Arc<Snapshot>, warm_slots: usize) -> Result<Self, Error> {
         let groups = (0..config.groups.get()).map(|number| Arc::new(Group::new(format!("group {number}"))));
         let groups: Vec<Arc<Group>> = groups.collect();
         let margin = config.margin;
@@ -117,7 +110,8 @@ impl Workers {
         let shared = Arc::new(Shared {
             runtime: Handle::current(),
             supervisor,
-            engine,
+            base,
+            warm_slots,
             margin,
             is_closed: AtomicBool::new(false),
         });
@@ -326,14 +320,12 @@ impl Shared {
         name: String,
         is_builder: bool,
     ) -> Result<(Arc<Connection>, Report), Error> {
-        let EngineFiles { code, base, warm_slots, meters_fuel } = &self.engine;
-        let files = [code, base.file()].map(|file| wire::read_only(file).map(Into::into));
-        let files = files.into_iter().collect::<io::Result<Vec<_>>>().map_err(not_started)?;
+        let files = vec![wire::read_only(self.base.file()).map_err(not_started)?.into()];
         let (process, socket) = self.supervisor.start(name, is_builder).await.map_err(not_started)?;
         let worker = Some((process, self.supervisor.clone()));
         let connection = Connection::open(socket, worker, self.margin).map_err(not_started)?;
         let conversation = connection.converse(START_LIMIT).map_err(Error::Worker)?;
-        let hello = Hello { warm_slots: *warm_slots, meters_fuel: *meters_fuel, base_bytes: base.length() };
+        let hello = Hello { warm_slots: self.warm_slots, base_bytes: self.base.length() };
         connection.outbox.add_with_files(to_worker::HELLO, NO_RUN, files, |to| hello.write(to));
         connection.outbox.flush();
         let frame = conversation.next().await.map_err(Error::Worker)?;

@@ -1,6 +1,6 @@
 //! Runs components: modules → image → one fuel-limited run.
 //!
-//! The only crate that knows wasmtime, and it knows no other crate but `admission`. QuickJS is compiled once (`engine`); a
+//! The only crate that runs WebAssembly. QuickJS was compiled ahead of time and is part of the program (`engine`); a
 //! component is only memory (`snapshot`), taken after its code was evaluated, and every invocation starts from a copy-on-write
 //! mapping of it (`slots`, `run`). What a component can cause outside its memory is listed in `wall`, one file per
 //! interface of `wit/`.

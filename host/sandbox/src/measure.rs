@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::compile::Compiler;
+use crate::engine::FIRST_MEMORY;
 use crate::limits::Limits;
 use crate::offline::Offline;
 use crate::outcome::Outcome;
@@ -67,8 +68,7 @@ impl Warm {
 
 impl WithoutImage {
     pub async fn new(sandbox: &Sandbox, image: &Image) -> Result<Self, Error> {
-        let engine = &sandbox.inner.engine;
-        let first = Snapshot::unnamed(&engine.first_memory).map_err(Error::Memory)?;
+        let first = Snapshot::unnamed(FIRST_MEMORY).map_err(Error::Memory)?;
         let program = image.sources.read().await.map_err(Error::Service)?;
         let program = program.ok_or(Error::Shim("its program cannot be read"))?;
         let table = program.to_table()?;

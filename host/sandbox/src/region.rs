@@ -94,6 +94,14 @@ impl Region {
     }
 }
 
+/// Lets the processor execute whole pages of this program that hold code.
+pub(crate) fn make_executable(start: *const u8, length: usize) -> io::Result<()> {
+    #[expect(unsafe_code, reason = "pages that hold code are made executable, and stay readable and unwritable")]
+    // SAFETY: nothing that is read there changes; the caller says that it is code.
+    unsafe { mprotect(start.cast_mut().cast(), length, MprotectFlags::READ | MprotectFlags::EXEC) }?;
+    Ok(())
+}
+
 impl Drop for Region {
     fn drop(&mut self) {
         #[expect(unsafe_code, reason = "no borrow of its addresses outlives it")]

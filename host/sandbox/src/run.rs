@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::engine::{PAGE_BYTES, STACK_POINTER_EXPORT};
 use futures_util::FutureExt;
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
@@ -10,7 +11,7 @@ use tokio::time::Instant;
 use wasmtime::{Extern, Instance, Memory, Store, Trap, TypedFunc};
 
 use crate::compile::Compiler;
-use crate::engine::{Engine, PAGE_BYTES, STACK_POINTER_EXPORT};
+use crate::engine::Engine;
 use crate::limits::Limits;
 use crate::memory::MemoryUse;
 use crate::meter::{Turns, run_metered};
@@ -116,10 +117,8 @@ impl Started {
         memory.grow(&mut store, missing_pages as u64).map_err(Error::Instantiate)?;
         let realloc = instance.get_module_export(&mut store, &engine.realloc).and_then(Extern::into_func);
         let realloc = realloc.ok_or(Error::Shim("it has no allocator"))?.typed(&store).map_err(Error::Engine)?;
-        if engine.meters_fuel {
-            store.set_fuel(store.data().limits.fuel).map_err(Error::Engine)?;
-            store.fuel_async_yield_interval(Some(FUEL_PER_TURN)).map_err(Error::Engine)?;
-        }
+        store.set_fuel(store.data().limits.fuel).map_err(Error::Engine)?;
+        store.fuel_async_yield_interval(Some(FUEL_PER_TURN)).map_err(Error::Engine)?;
         store.data_mut().memory = Some(memory);
         store.data_mut().realloc = Some(realloc);
         Ok(Self { store, instance, memory, cpu: Duration::ZERO })
@@ -133,10 +132,7 @@ impl Started {
         let fuel = run.limits.fuel;
         *self.store.data_mut() = run;
         self.cpu = Duration::ZERO;
-        if self.store.get_fuel().is_ok() {
-            self.store.set_fuel(fuel).map_err(Error::Engine)?;
-        }
-        Ok(())
+        self.store.set_fuel(fuel).map_err(Error::Engine)
     }
 
     /// Calls an export without parameters or result.

@@ -11,8 +11,8 @@ use metrics::Family;
 
 use crate::cache::{Cache, Draft, IMAGES, Owner};
 use crate::compile::Compiler;
-use crate::engine::{Engine, RewriteError};
-use crate::isolated::{self, EngineFiles, Processes, Report, Workers};
+use crate::engine::{Engine, FIRST_MEMORY};
+use crate::isolated::{self, Processes, Report, Workers};
 use crate::limits::{LimitKind, Limits};
 use crate::meter::{Turns, turns};
 use crate::offline::Offline;
@@ -30,7 +30,7 @@ pub(crate) const INVOKE: &str = "wellspring:wall/component@0.1.0#invoke";
 
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where compiled code and images are kept between starts. It must be writable by this server alone.
+    /// Where images are kept between starts. It must be writable by this server alone.
     pub cache_folder: Option<PathBuf>,
     pub runs: Share,
     pub waiting_runs: Share,
@@ -38,8 +38,6 @@ pub struct Config {
     pub warm_slots: usize,
     /// Images held open at once; the others are mapped again from their files when they are needed.
     pub open_images: NonZeroUsize,
-    /// Off only to measure what metering costs.
-    pub meters_fuel: bool,
     pub isolation: Isolation,
     /// A secret of the server: files of the cache are trusted when they are hashed with it.
     pub cache_key: [u8; 32],
@@ -127,8 +125,6 @@ pub enum Error {
     Disk(#[source] io::Error),
     #[error("an instance could not be made: {0:#}")]
     Instantiate(#[source] wasmtime::Error),
-    #[error(transparent)]
-    Rewrite(#[from] RewriteError),
     #[error("the shim is broken: {0}")]
     Shim(&'static str),
     #[error("the shim failed to start: {0}")]
@@ -149,20 +145,16 @@ pub enum Error {
 // === impl Sandbox ===
 
 impl Sandbox {
-    /// Compiles the engine, or maps it from the cache, and takes the base image.
+    /// Loads the engine, and maps the base image from the cache or takes it.
     pub async fn open(config: Config) -> Result<Self, Error> {
         let cache = Cache::new(config.cache_folder.clone(), config.cache_key, config.image_bytes);
-        let engine = Engine::new(&config, &cache)?;
+        let engine = Engine::new(config.warm_slots)?;
         let base = base_image(&engine, &cache).await?;
         let gate = Gate::new("runs", Bounds { places: config.runs, waiting: config.waiting_runs });
         let open = Mutex::new(LruCache::new(config.open_images));
         let workers = match config.isolation {
             Isolation::None => None,
-            Isolation::Process(processes) => {
-                let code = engine.code_file(&cache)?;
-                let (warm_slots, meters_fuel) = (config.warm_slots, config.meters_fuel);
-                Some(Workers::open(processes, EngineFiles { code, base: base.clone(), warm_slots, meters_fuel }).await?)
-            }
+            Isolation::Process(processes) => Some(Workers::open(processes, base.clone(), config.warm_slots).await?),
         };
         Ok(Self {
             inner: Arc::new(Inner {
@@ -395,7 +387,6 @@ impl Default for Config {
             waiting_runs: Share::new(10_000, 1000),
             warm_slots: 64,
             open_images: NonZeroUsize::new(512).unwrap_or(NonZeroUsize::MIN),
-            meters_fuel: true,
             isolation: Isolation::None,
             cache_key: [0; 32],
             image_bytes: Share::new(8 << 30, 1 << 30),
@@ -418,7 +409,7 @@ async fn base_image(engine: &Engine, cache: &Cache) -> Result<Arc<Snapshot>, Err
 
 /// Memory after the prelude was evaluated, all of it or its core.
 pub(crate) async fn first_snapshot(engine: &Engine, init: &str) -> Result<Vec<u8>, Error> {
-    let first = Snapshot::unnamed(&engine.first_memory).map_err(Error::Memory)?;
+    let first = Snapshot::unnamed(FIRST_MEMORY).map_err(Error::Memory)?;
     let run = Run::new(Arc::new(Offline), Limits::default(), None);
     let mut starting = Started::new(engine, &first, run)?;
     for function in ["_initialize", init] {

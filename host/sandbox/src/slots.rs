@@ -13,11 +13,11 @@ use std::cell::Cell;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ::engine::{GUARD_BYTES, RESERVED_BYTES};
 use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 
 use crate::snapshot::Snapshot;
 use slot::Slot;
-pub(crate) use slot::{GUARD_BYTES, RESERVED_BYTES};
 
 /// Idle slots, and the way to get one. Cheap to clone.
 #[derive(Clone)]
@@ -29,7 +29,7 @@ pub(crate) struct Slots {
 
 thread_local! {
     /// The memory of the next instance that is made on this thread. wasmtime asks for a memory without saying for which instance.
-    static NEXT: Cell<Option<Slot>> = const { Cell::new(None) };
+    static NEXT: Cell<Option<LentSlot>> = const { Cell::new(None) };
 }
 
 // === impl Slots ===
@@ -46,7 +46,7 @@ impl Slots {
 
     /// Makes an instance, whose memory is `snapshot`.
     pub(crate) fn instantiate<T>(&self, snapshot: &Arc<Snapshot>, make: impl FnOnce() -> T) -> io::Result<T> {
-        NEXT.set(Some(self.take(snapshot)?));
+        NEXT.set(Some(LentSlot { slot: Some(self.take(snapshot)?), size: 0, home: self.clone() }));
         let made = make();
         NEXT.set(None);
         Ok(made)
@@ -86,12 +86,15 @@ impl Slots {
     }
 }
 
+/// Gives an instance the memory that its sandbox made ready. One for all sandboxes of the process, as the engine is.
+pub(crate) struct NextSlot;
+
 #[expect(
     unsafe_code,
     reason = "wasmtime trusts that this memory is memory, and bounded by pages that cannot be touched"
 )]
 // SAFETY: a slot is mapped, up to its size and no further, and lent to one instance at a time.
-unsafe impl MemoryCreator for Slots {
+unsafe impl MemoryCreator for NextSlot {
     fn new_memory(
         &self,
         _: MemoryType,
@@ -104,8 +107,9 @@ unsafe impl MemoryCreator for Slots {
             return Err("code was compiled for larger slots".to_owned());
         }
         match NEXT.take() {
-            Some(slot) if slot.size() >= minimum => {
-                Ok(Box::new(LentSlot { slot: Some(slot), size: minimum, home: self.clone() }))
+            Some(mut lent) if lent.slot.as_ref().is_some_and(|slot| slot.size() >= minimum) => {
+                lent.size = minimum;
+                Ok(Box::new(lent))
             }
             _ => Err("no memory was made ready".to_owned()),
         }

@@ -5,8 +5,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::engine::PAGE_BYTES;
 use crate::region::{MACHINE_PAGE_BYTES, Region};
+use ::engine::PAGE_BYTES;
 
 #[derive(Debug)]
 pub(crate) struct Snapshot {

@@ -2,6 +2,7 @@
 //! reads, and a guest has no addresses of its stack.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmtime::{StackCreator, StackMemory};
@@ -12,10 +13,10 @@ use crate::region::Region;
 const GUARD_BYTES: usize = 64 << 10;
 
 /// Idle stacks. Cheap to clone.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Stacks {
     idle: Arc<Mutex<Vec<Region>>>,
-    most_idle: usize,
+    most_idle: Arc<AtomicUsize>,
 }
 
 /// A stack while a run has it: a guard that cannot be touched, and then the stack, which grows down to it.
@@ -28,8 +29,9 @@ struct LentStack {
 // === impl Stacks ===
 
 impl Stacks {
-    pub(crate) fn new(most_idle: usize) -> Self {
-        Self { idle: Arc::default(), most_idle }
+    /// Keeps at least so many: the sandboxes of a process share their idle stacks.
+    pub(crate) fn keep(&self, most_idle: usize) {
+        self.most_idle.fetch_max(most_idle, Ordering::Relaxed);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Region>> {
@@ -88,7 +90,7 @@ unsafe impl StackMemory for LentStack {
 impl Drop for LentStack {
     fn drop(&mut self) {
         let mut idle = self.home.lock();
-        if idle.len() < self.home.most_idle {
+        if idle.len() < self.home.most_idle.load(Ordering::Relaxed) {
             idle.extend(self.region.take());
         }
     }

@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
 struct Report {
     trivial: Figures,
     deps_1mb: Figures,
-    cpu: Cpu,
+    cpu_bound_ms: f64,
     prelude: Prelude,
     images: Images,
     neighbour: Neighbour,
@@ -74,12 +74,6 @@ struct Figures {
     image_bytes: usize,
     pages_written: usize,
     page_regions_written: usize,
-}
-
-#[derive(Serialize)]
-struct Cpu {
-    fuel_on_ms: f64,
-    fuel_off_ms: f64,
 }
 
 /// A well-behaved tenant's runs, alone and beside one that spins on every core.
@@ -128,8 +122,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let image = trivial.image.clone();
     let trivial = trivial.measure(&sandbox, of_trivial, arguments.runs).await?;
     let deps_1mb = deps_1mb.measure(&sandbox, of_deps, arguments.runs).await?;
-    talk("measuring a CPU-bound component, metered and not");
-    let cpu = measure_cpu(&sandbox).await?;
+    talk("measuring a CPU-bound component");
+    let cpu_bound_ms = time_cpu(&sandbox).await?;
     talk("measuring a neighbour while an attacker spins");
     let neighbour = measure_neighbour(&sandbox, &image, arguments.runs).await?;
     talk("measuring runs in this process and in worker processes, in turns");
@@ -139,7 +133,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         base_bytes: sizes.base_image,
         trivial_beyond_base_bytes: sizes.image as i64 - sizes.base_image as i64,
     };
-    let report = Report { trivial, deps_1mb, cpu, prelude, images, neighbour, isolation };
+    let report = Report { trivial, deps_1mb, cpu_bound_ms, prelude, images, neighbour, isolation };
     if !arguments.json {
         print_table(&report);
     }
@@ -350,12 +344,6 @@ async fn time_arrivals(sandbox: &Sandbox, image: &Image, runs: usize) -> Result<
     Ok(times)
 }
 
-async fn measure_cpu(metered: &Sandbox) -> Result<Cpu> {
-    let unmetered =
-        Sandbox::open(Config { meters_fuel: false, cache_folder: default_cache(), ..Config::default() }).await?;
-    Ok(Cpu { fuel_on_ms: time_cpu(metered).await?, fuel_off_ms: time_cpu(&unmetered).await? })
-}
-
 async fn time_cpu(sandbox: &Sandbox) -> Result<f64> {
     let program = Arc::new(Program::single("cpu.js", CPU_BOUND));
     let image = sandbox.build(program, Limits::default()).await?.image;
@@ -400,7 +388,6 @@ fn print_table(report: &Report) {
     println!("{:<34}{:>11.1} µs", "a neighbour's p99, attacked", report.neighbour.attacked_p99_us);
     let slowdown = report.neighbour.attacked_p99_us / report.neighbour.quiet_p99_us;
     println!("{:<34}{slowdown:>11.2} ×", "  attacked / quiet");
-    println!("{:<34}{:>11.1} ms", "CPU-bound, metered", report.cpu.fuel_on_ms);
-    println!("{:<34}{:>11.1} ms", "CPU-bound, not metered", report.cpu.fuel_off_ms);
+    println!("{:<34}{:>11.1} ms", "CPU-bound", report.cpu_bound_ms);
     report.isolation.print();
 }

@@ -3,7 +3,6 @@
 use std::fs;
 
 use admission::Share;
-use wasmtime::{Engine, Module};
 
 use super::{Cache, Owner, TRAILER_BYTES};
 
@@ -163,17 +162,6 @@ fn a_file_cut_short_is_not_used() {
 
         assert!(!kept.is_found(), "{length} bytes");
     }
-}
-
-#[test]
-fn code_is_found_again_by_its_own_engine_only() {
-    let kept = keep();
-    let engine = Engine::default();
-    kept.cache.keep_code(&KEY, Module::new(&engine, wasm_encoder::Module::new().finish()).unwrap());
-    let other = Engine::new(wasmtime::Config::new().consume_fuel(true)).unwrap();
-
-    assert!(kept.cache.find_code(&engine, &KEY).is_some());
-    assert!(kept.cache.find_code(&other, &KEY).is_none());
 }
 
 #[test]

@@ -60,19 +60,12 @@ pub enum Ended {
 /// There is none.
 pub(crate) enum Workers {}
 
-pub(crate) struct EngineFiles {
-    pub(crate) code: File,
-    pub(crate) base: Arc<Snapshot>,
-    pub(crate) warm_slots: usize,
-    pub(crate) meters_fuel: bool,
-}
-
 pub fn main(_: &WorkerSettings) -> ExitCode {
     ExitCode::FAILURE
 }
 
 impl Workers {
-    pub(crate) async fn open(_: Processes, _: EngineFiles) -> Result<Self, Error> {
+    pub(crate) async fn open(_: Processes, _: Arc<Snapshot>, _: usize) -> Result<Self, Error> {
         Err(Error::Worker(Ended::NeedsLinux))
     }
 

@@ -76,11 +76,10 @@ pub(super) struct Frame {
     pub(super) body: Bytes,
 }
 
-/// How a worker begins. With it come the files of the compiled engine and of the base image.
+/// How a worker begins. With it comes the file of the base image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Hello {
     pub(super) warm_slots: usize,
-    pub(super) meters_fuel: bool,
     pub(super) base_bytes: usize,
 }
 
@@ -247,12 +246,11 @@ impl BuildResult {
 impl Hello {
     pub(super) fn write(&self, to: &mut Encoder<'_>) {
         to.size(self.warm_slots);
-        to.flag(self.meters_fuel);
         to.size(self.base_bytes);
     }
 
     pub(super) fn read(from: &mut Decoder) -> Result<Self, Malformed> {
-        Ok(Self { warm_slots: from.size()?, meters_fuel: from.flag()?, base_bytes: from.size()? })
+        Ok(Self { warm_slots: from.size()?, base_bytes: from.size()? })
     }
 }
 

@@ -142,9 +142,8 @@ impl Worker {
             return Err(Malformed("something before its greeting").into());
         }
         let hello = Hello::read(&mut hello.reader())?;
-        let (code, base) = (inbox.take_file()?, inbox.take_file()?);
-        let engine = Engine::of_code(hello.warm_slots, hello.meters_fuel, code)?;
-        let base = Snapshot::map(base, hello.base_bytes)?;
+        let engine = Engine::new(hello.warm_slots)?;
+        let base = Snapshot::map(inbox.take_file()?, hello.base_bytes)?;
         Ok(Self { inner: Inner::in_worker(engine, base), outbox, images: HashMap::new(), runs: Arc::default() })
     }
 

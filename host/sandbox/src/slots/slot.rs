@@ -4,14 +4,11 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use ::engine::{GUARD_BYTES, RESERVED_BYTES};
+
 use super::changed::changed;
 use crate::region::{MACHINE_PAGE_BYTES, Region};
 use crate::snapshot::Snapshot;
-
-/// All that a 32-bit guest can address. Its code has no checks of bounds: what lies beyond its size cannot be touched.
-pub(crate) const RESERVED_BYTES: usize = 4 << 30;
-/// Before and after it: an address is at most 32 bits and a constant away from the start.
-pub(crate) const GUARD_BYTES: usize = 32 << 20;
 
 /// Guest memory is aligned to what one page table covers on most machines: it then needs fewer page tables, and the scan for
 /// dirty pages is faster.

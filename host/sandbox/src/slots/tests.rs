@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use ::engine::{GUARD_BYTES, PAGE_BYTES, RESERVED_BYTES};
 use proptest::prelude::*;
 
 use super::Slots;
-use super::slot::{GUARD_BYTES, RESERVED_BYTES, Slot};
-use crate::engine::PAGE_BYTES;
+use super::slot::Slot;
 use crate::region::MACHINE_PAGE_BYTES;
 use crate::snapshot::Snapshot;
 

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use proptest::prelude::*;
 
 use super::{Snapshot, stored_bytes};
-use crate::engine::PAGE_BYTES;
 use crate::region::MACHINE_PAGE_BYTES;
+use ::engine::PAGE_BYTES;
 
 proptest! {
     #[test]

@@ -10,10 +10,7 @@ use wasm_encoder::{
 };
 use wasmparser::{DataKind, GlobalType, Operator, Parser, Payload};
 
-pub(crate) const PAGE_BYTES: usize = 64 << 10;
-
-/// Exported by the rewrite, so that the host can see that the stack was empty when an image was taken.
-pub(crate) const STACK_POINTER_EXPORT: &str = "stack-pointer";
+use crate::{PAGE_BYTES, STACK_POINTER_EXPORT};
 
 /// The shim, in two.
 pub(crate) struct Split {
@@ -22,7 +19,7 @@ pub(crate) struct Split {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum RewriteError {
+pub enum SplitError {
     #[error("the shim is not a valid WebAssembly module")]
     Parse(#[from] wasmparser::BinaryReaderError),
     #[error("the shim could not be encoded again")]
@@ -32,7 +29,7 @@ pub enum RewriteError {
 }
 
 /// Splits `wasm`; refuses anything that would keep state outside of its one memory.
-pub(crate) fn split(wasm: &[u8]) -> Result<Split, RewriteError> {
+pub(crate) fn split(wasm: &[u8]) -> Result<Split, SplitError> {
     let memory_type = memory_type(wasm)?;
     let mut memory = vec![0; memory_type.minimum as usize * PAGE_BYTES];
     let mut encoder = Encoder { module: Module::new(), code: CodeSection::new(), memory_type };
@@ -54,7 +51,7 @@ struct Encoder {
 // === impl Encoder ===
 
 impl Encoder {
-    fn copy(&mut self, payload: Payload<'_>) -> Result<(), RewriteError> {
+    fn copy(&mut self, payload: Payload<'_>) -> Result<(), SplitError> {
         let mut reencode = RoundtripReencoder;
         macro_rules! section {
             ($kind:ident, $parse:ident, $section:expr) => {{
@@ -97,7 +94,7 @@ impl Encoder {
             Payload::CodeSectionEntry(body) => {
                 reencode.parse_function_body(&mut self.code, body)?;
             }
-            Payload::StartSection { .. } => return Err(RewriteError::Unsupported { found: "a start function" }),
+            Payload::StartSection { .. } => return Err(SplitError::Unsupported { found: "a start function" }),
             // Custom sections say nothing to the engine.
             _ => {}
         }
@@ -110,11 +107,11 @@ impl Encoder {
     }
 }
 
-fn memory_type(wasm: &[u8]) -> Result<MemoryType, RewriteError> {
+fn memory_type(wasm: &[u8]) -> Result<MemoryType, SplitError> {
     for payload in Parser::new(0).parse_all(wasm) {
         if let Payload::MemorySection(memories) = payload? {
             if memories.count() != 1 {
-                return Err(RewriteError::Unsupported { found: "several memories" });
+                return Err(SplitError::Unsupported { found: "several memories" });
             }
             if let Some(memory) = memories.into_iter().next() {
                 let minimum = memory?.initial;
@@ -122,34 +119,34 @@ fn memory_type(wasm: &[u8]) -> Result<MemoryType, RewriteError> {
             }
         }
     }
-    Err(RewriteError::Unsupported { found: "no memory" })
+    Err(SplitError::Unsupported { found: "no memory" })
 }
 
 /// Memory is the whole state only if there is no other: one mutable global, the stack pointer, which is at rest
 /// between two calls.
-fn check_globals(globals: wasmparser::GlobalSectionReader<'_>) -> Result<(), RewriteError> {
+fn check_globals(globals: wasmparser::GlobalSectionReader<'_>) -> Result<(), SplitError> {
     for (index, global) in globals.into_iter().enumerate() {
         let GlobalType { mutable, .. } = global?.ty;
         if mutable != (index == 0) {
-            return Err(RewriteError::Unsupported { found: "a mutable global beside the stack pointer" });
+            return Err(SplitError::Unsupported { found: "a mutable global beside the stack pointer" });
         }
     }
     Ok(())
 }
 
-fn write_data(section: wasmparser::DataSectionReader<'_>, memory: &mut [u8]) -> Result<(), RewriteError> {
+fn write_data(section: wasmparser::DataSectionReader<'_>, memory: &mut [u8]) -> Result<(), SplitError> {
     for segment in section {
         let segment = segment?;
         let DataKind::Active { offset_expr, .. } = segment.kind else {
-            return Err(RewriteError::Unsupported { found: "a passive data segment" });
+            return Err(SplitError::Unsupported { found: "a passive data segment" });
         };
         let Operator::I32Const { value } = offset_expr.get_operators_reader().read()? else {
-            return Err(RewriteError::Unsupported { found: "a computed data offset" });
+            return Err(SplitError::Unsupported { found: "a computed data offset" });
         };
         let start = value as u32 as usize;
         memory
             .get_mut(start..start + segment.data.len())
-            .ok_or(RewriteError::Unsupported { found: "a data segment outside of its memory" })?
+            .ok_or(SplitError::Unsupported { found: "a data segment outside of its memory" })?
             .copy_from_slice(segment.data);
     }
     Ok(())
