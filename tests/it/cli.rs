@@ -148,6 +148,7 @@ async fn what_init_writes_deploys_and_runs() {
         ("tick", &["--timer"]),
         ("both", &["--http", "--timer"]),
         ("all", &["--http", "--timer", "--db"]),
+        ("typed", &["--ts", "--db"]),
     ] {
         let file = developer.run(&[&["init", "source", name], flags].concat());
         developer.run(&["deploy", &file]);

@@ -18,7 +18,11 @@ module.exports = source({
     },
   },
   methods: {
-    /** @param {string} name */
+    /**
+     * TypeScript 5.4 does not infer what a method returns from `this`.
+     * @param {string} name
+     * @returns {string}
+     */
     greet(name) {
       return this.token + name;
     },

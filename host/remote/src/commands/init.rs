@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::output::{Output, talk};
+use templates::Language;
 
 const TYPES: &str = include_str!("init/wellspring.d.ts");
 const GLOBALS: &str = include_str!("init/wellspring.globals.d.ts");
-const EDITOR: &str = include_str!("init/jsconfig.json");
+const JAVASCRIPT: &str = include_str!("init/jsconfig.json");
+const TYPESCRIPT: &str = include_str!("init/tsconfig.json");
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -28,6 +30,9 @@ pub struct Arguments {
     /// A source that remembers something between runs
     #[arg(long)]
     db: bool,
+    /// Write TypeScript
+    #[arg(long)]
+    ts: bool,
     /// Where to write it
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
@@ -56,10 +61,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Error> {
     let slug = slug_of(&name);
     // A source that nothing triggers is of no use to start from.
     let parts = Parts { http: arguments.http || !arguments.timer, timer: arguments.timer, db: arguments.db };
+    let language = if arguments.ts { Language::TypeScript } else { Language::JavaScript };
+    let ending = language.extension();
     let (file, code) = match arguments.kind {
-        Kind::Source => (format!("{slug}.js"), templates::source(&name, &slug, parts)),
-        Kind::Action => (format!("{slug}.js"), templates::action(&name, &slug)),
-        Kind::App => (format!("{slug}.app.js"), templates::app(&slug)),
+        Kind::Source => (format!("{slug}.{ending}"), templates::source(&name, &slug, parts, language)),
+        Kind::Action => (format!("{slug}.{ending}"), templates::action(&name, &slug, language)),
+        Kind::App => (format!("{slug}.app.{ending}"), templates::app(&slug, language)),
     };
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -73,13 +80,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Error> {
         let path = arguments.folder.join(name);
         std::fs::write(&path, text).map_err(failed(&path))?;
     }
+    let (settings, text) = match language {
+        Language::JavaScript => ("jsconfig.json", JAVASCRIPT),
+        Language::TypeScript => ("tsconfig.json", TYPESCRIPT),
+    };
     // Settings of the project that exist already stay as they are.
-    match write_new(&arguments.folder.join("jsconfig.json"), EDITOR, false) {
+    match write_new(&arguments.folder.join(settings), text, false) {
         Ok(()) | Err(Error::Exists { .. }) => {}
         Err(error) => return Err(error),
     }
     Output::of_process(false).line(&path.display().to_string())?;
-    talk(&format!("hint: {}", next_step(arguments.kind, &path)));
+    talk(&format!("hint: {}", next_step(arguments.kind, language, &path)));
     Ok(())
 }
 
@@ -92,12 +103,19 @@ fn write_new(path: &Path, text: &str, is_forced: bool) -> Result<(), Error> {
     })
 }
 
-fn next_step(kind: Kind, path: &Path) -> String {
+fn next_step(kind: Kind, language: Language, path: &Path) -> String {
     let path = path.display();
-    match kind {
-        Kind::Source => format!("wellspring deploy {path}"),
-        Kind::Action => format!("wellspring publish {path}"),
-        Kind::App => format!("const app = require(\"./{path}\"), then `props: {{ app }}` in a component"),
+    match (kind, language) {
+        (Kind::Source, _) => format!("wellspring deploy {path}"),
+        (Kind::Action, _) => format!("wellspring publish {path}"),
+        (Kind::App, Language::JavaScript) => {
+            format!("const app = require(\"./{path}\"), then `props: {{ app }}` in a component")
+        }
+        (Kind::App, Language::TypeScript) => {
+            let module = path.to_string();
+            let module = module.trim_end_matches(".ts");
+            format!("import app from \"./{module}\", then `props: {{ app }}` in a component")
+        }
     }
 }
 

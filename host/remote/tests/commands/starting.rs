@@ -5,7 +5,7 @@ use crate::client::{Machine, check_snapshot};
 #[test]
 fn components_to_start_from_are_written() {
     let machine = Machine::new();
-    let kinds: [&[&str]; 7] = [
+    let kinds: [&[&str]; 10] = [
         &["source", "Web hook"],
         &["source", "Counted", "--http", "--db"],
         &["source", "Poller", "--timer", "--db"],
@@ -13,6 +13,9 @@ fn components_to_start_from_are_written() {
         &["source", "Both", "--http", "--timer", "--db"],
         &["action", "Shout it \"out\""],
         &["app", "my_app"],
+        &["source", "Typed", "--ts", "--timer", "--db"],
+        &["action", "Typed action", "--ts"],
+        &["app", "typed_app", "--ts"],
     ];
 
     let mut text = String::new();
@@ -23,7 +26,7 @@ fn components_to_start_from_are_written() {
     }
 
     check_snapshot("init", &text);
-    for name in ["wellspring.d.ts", "wellspring.globals.d.ts", "jsconfig.json"] {
+    for name in ["wellspring.d.ts", "wellspring.globals.d.ts", "jsconfig.json", "tsconfig.json"] {
         assert!(machine.folder().join(name).is_file(), "{name}");
     }
 }

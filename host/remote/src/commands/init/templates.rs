@@ -2,24 +2,73 @@
 
 use super::Parts;
 
-const SOURCE: &str = include_str!("source.js");
-const ACTION: &str = include_str!("action.js");
-const APP: &str = include_str!("app.js");
+const SOURCE: &str = include_str!("source.template");
+const ACTION: &str = include_str!("action.template");
+const APP: &str = include_str!("app.template");
 
 const BY_METHOD: &str = "    // A request has a method, a tick of the timer has not.\n";
 
-pub(super) fn source(name: &str, key: &str, parts: Parts) -> String {
-    let text = SOURCE.replace("__PROPS__", &props(parts)).replace("__RUN__", &run(parts));
-    named(&text, name, key)
+/// What a component is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Language {
+    JavaScript,
+    TypeScript,
 }
 
-pub(super) fn action(name: &str, key: &str) -> String {
-    named(ACTION, name, key)
+pub(super) fn source(name: &str, key: &str, parts: Parts, language: Language) -> String {
+    let text = SOURCE.replace("__HEAD__", &language.head("source", "Source"));
+    named(&text.replace("__PROPS__", &props(parts)).replace("__RUN__", &run(parts)), name, key)
+}
+
+pub(super) fn action(name: &str, key: &str, language: Language) -> String {
+    named(&ACTION.replace("__HEAD__", &language.head("action", "Action")), name, key)
 }
 
 /// An app's slug has underscores where a file's name has hyphens.
-pub(super) fn app(key: &str) -> String {
-    APP.replace("__APP__", &key.replace('-', "_"))
+pub(super) fn app(key: &str, language: Language) -> String {
+    let (head, list_items) = match language {
+        Language::JavaScript => (
+            "/** @type {import(\"./wellspring\").App} */\n\
+             const app = (definition) => /** @type {any} */ (definition);\n\n\
+             module.exports = ",
+            "    /** @param {number} page */\n    async listItems(page) {",
+        ),
+        Language::TypeScript => (
+            "import type { App } from \"./wellspring\";\n\n\
+             const app: App = (definition) => definition as any;\n\n\
+             export default ",
+            "    async listItems(page: number) {",
+        ),
+    };
+    let text = APP.replace("__HEAD__", head).replace("__LIST_ITEMS__", list_items);
+    text.replace("__APP__", &key.replace('-', "_"))
+}
+
+// === impl Language ===
+
+impl Language {
+    pub(super) fn extension(self) -> &'static str {
+        match self {
+            Self::JavaScript => "js",
+            Self::TypeScript => "ts",
+        }
+    }
+
+    /// Up to the component: a function that does nothing, so that `this` is inferred from the props.
+    fn head(self, function: &str, kind: &str) -> String {
+        match self {
+            Self::JavaScript => format!(
+                "/** @type {{import(\"./wellspring\").{kind}}} */\n\
+                 const {function} = (component) => component;\n\n\
+                 module.exports = "
+            ),
+            Self::TypeScript => format!(
+                "import type {{ {kind} }} from \"./wellspring\";\n\n\
+                 const {function}: {kind} = (component) => component;\n\n\
+                 export default "
+            ),
+        }
+    }
 }
 
 fn named(text: &str, name: &str, key: &str) -> String {

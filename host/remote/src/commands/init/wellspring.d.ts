@@ -128,13 +128,13 @@ export interface Db {
 
 export interface EmitMetadata {
   /** Required with `dedupe`: what makes the event the same as an earlier one. */
-  id?: string | number;
+  id?: string | number | undefined;
   /** A channel to emit to, instead of the default one. */
-  name?: string;
+  name?: string | undefined;
   /** Shown in lists of events. */
-  summary?: string;
+  summary?: string | undefined;
   /** Epoch milliseconds; events of a run are emitted from the oldest to the newest. */
-  ts?: number;
+  ts?: number | undefined;
 }
 
 export interface Emitter {
@@ -142,21 +142,26 @@ export interface Emitter {
   $emit(event?: unknown, metadata?: EmitMetadata): void;
 }
 
+type IsAny<T> = 0 extends 1 & T ? true : false;
 type NameOf<P> = P extends { type: infer Name } ? Name : P;
 type AppOf<A extends AppProp> = { $auth: Record<string, string> } & (A["methods"] extends object ? A["methods"] : {});
 type ValueOf<P> = P extends AppProp
   ? AppOf<P>
   : P extends DefinedProp
     ? any
-    : NameOf<P> extends keyof Values
+    : NameOf<P> extends infer Name extends keyof Values
       ? P extends { optional: true }
-        ? Values[NameOf<P>] | undefined
-        : Values[NameOf<P>]
+        ? Values[Name] | undefined
+        : Values[Name]
       : any;
-type ValuesOf<P> = { readonly [Name in keyof P]: ValueOf<P[Name]> };
+/** Props that are not known by name have values without types. */
+type ValuesOf<P> = string extends keyof P ? Record<string, any> : { readonly [Name in keyof P]: ValueOf<P[Name]> };
 
-export type SourceInstance<P, M> = ValuesOf<P> & M & Emitter;
-export type ActionInstance<P, M> = ValuesOf<P> & M;
+/** Methods that are not named can be called all the same, without types. */
+type MethodsOf<M> = IsAny<M> extends true ? Record<string, any> : M;
+
+export type SourceInstance<P, M> = ValuesOf<P> & MethodsOf<M> & Emitter;
+export type ActionInstance<P, M> = ValuesOf<P> & MethodsOf<M>;
 
 // ---------------------------------------------------------------------------------------------------------- events
 
@@ -189,13 +194,16 @@ export interface TimerEvent {
 }
 
 type Interfaces<P> = NameOf<P[keyof P]>;
-type EventOf<P> = "$.interface.http" extends Interfaces<P>
-  ? "$.interface.timer" extends Interfaces<P>
-    ? Partial<HttpEvent> & Partial<TimerEvent>
-    : HttpEvent
-  : "$.interface.timer" extends Interfaces<P>
-    ? TimerEvent
-    : any;
+type EventOf<P> =
+  string extends keyof P
+    ? any
+    : "$.interface.http" extends Interfaces<P>
+      ? "$.interface.timer" extends Interfaces<P>
+        ? Partial<HttpEvent> & Partial<TimerEvent>
+        : HttpEvent
+      : "$.interface.timer" extends Interfaces<P>
+        ? TimerEvent
+        : any;
 
 // ------------------------------------------------------------------------------------------------------ components
 
@@ -213,23 +221,32 @@ interface Common<P, M> {
   methods?: M;
 }
 
-/** Receives or polls, and emits events. */
-export type Source = <const P extends Props, M extends Record<string, (...values: any[]) => any> = {}>(
-  component: Common<P, M> & {
-    type?: "source";
-    /** Which events with the same `id` are dropped. */
-    dedupe?: "unique" | "greatest" | "last";
-    hooks?: {
-      /** Once, when the source is deployed: the place to emit what is already there. */
-      deploy?(): unknown;
-      /** After deploy and every update: the place to subscribe at another service. */
-      activate?(): unknown;
-      /** Before an update, a deactivation and a deletion. */
-      deactivate?(): unknown;
-    };
-    run(event: EventOf<P>): unknown;
-  } & ThisType<SourceInstance<P, M>>,
-) => object;
+type Methods = Record<string, (...values: any[]) => any>;
+
+type SourceComponent<P, M> = Common<P, M> & {
+  type?: "source";
+  /** Which events with the same `id` are dropped. */
+  dedupe?: "unique" | "greatest" | "last";
+  hooks?: {
+    /** Once, when the source is deployed: the place to emit what is already there. */
+    deploy?(): unknown;
+    /** After deploy and every update: the place to subscribe at another service. */
+    activate?(): unknown;
+    /** Before an update, a deactivation and a deletion. */
+    deactivate?(): unknown;
+  };
+  run(event: EventOf<P>): unknown;
+} & ThisType<SourceInstance<P, M>>;
+
+/**
+ * Receives or polls, and emits events.
+ *
+ * As a function, `this` is inferred: `const source: Source = (component) => component;`, then `source({ … })`. Without one, name
+ * the props: `export default { props, … } satisfies Source<typeof props>`.
+ */
+export type Source<P extends Props = Props, M = any> =
+  | (<const P extends Props, M extends Methods = {}>(component: SourceComponent<P, M>) => object)
+  | SourceComponent<P, M>;
 
 export interface ActionContext {
   /** A named result for later steps. */
@@ -239,16 +256,18 @@ export interface ActionContext {
   send: Record<"http" | "email" | "s3" | "emit" | "sse", (parameters: any) => void>;
 }
 
-/** Runs as a step and returns data. */
-export type Action = <const P extends Props, M extends Record<string, (...values: any[]) => any> = {}>(
-  component: Common<P, M> & {
-    type: "action";
-    run(input: { $: ActionContext; steps: Record<string, any> }): unknown;
-  } & ThisType<ActionInstance<P, M>>,
-) => object;
+type ActionComponent<P, M> = Common<P, M> & {
+  type: "action";
+  run(input: { $: ActionContext; steps: Record<string, any> }): unknown;
+} & ThisType<ActionInstance<P, M>>;
+
+/** Runs as a step and returns data. A function or `satisfies Action<typeof props>`, as with `Source`. */
+export type Action<P extends Props = Props, M = any> =
+  | (<const P extends Props, M extends Methods = {}>(component: ActionComponent<P, M>) => object)
+  | ActionComponent<P, M>;
 
 /** Shared by components, as a prop of each. */
-export type App = <M extends Record<string, (...values: any[]) => any> = {}>(
+export type App = <M extends Methods = {}>(
   app: {
     type: "app";
     app: string;
