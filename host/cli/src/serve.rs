@@ -150,6 +150,13 @@ async fn listen(settings: &Settings) -> Result<TcpListener> {
         .with_context(|| format!("cannot listen at {}; choose another with --listen", settings.listen))
 }
 
+/// Stores programs of an older form by package. Whatever happens, they are read as they are.
+async fn convert(platform: Platform, stop: CancellationToken) {
+    if let Err(error) = platform::convert_programs(&platform, &stop).await {
+        tracing::warn!(error = &error as &dyn std::error::Error, "stored programs were not converted");
+    }
+}
+
 /// Waits for Ctrl-C or SIGTERM.
 pub(crate) async fn asked_to_stop(stop: CancellationToken) -> Result<()> {
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
@@ -194,6 +201,7 @@ impl Server {
         let (work_stop, export_stop) = (CancellationToken::new(), CancellationToken::new());
         let exporting = exporter.map(|exporter| tokio::spawn(exporter.run(export_stop.clone())));
         let working = tokio::spawn(worker.run(work_stop.clone()));
+        let converting = tokio::spawn(convert(platform.clone(), work_stop.clone()));
         let recording = tokio::spawn(run_record_uses(platform, work_stop.clone()));
         let ended = async {
             let ended = end.await;
@@ -211,6 +219,7 @@ impl Server {
         work_stop.cancel();
         working.await.context("the worker ended with a panic")?;
         recording.await.context("recording the uses of keys ended with a panic")?;
+        converting.await.context("converting stored programs ended with a panic")?;
         // Last, because all that went before may have made spans.
         export_stop.cancel();
         if let Some(exporting) = exporting {

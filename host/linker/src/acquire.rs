@@ -13,7 +13,7 @@ use crate::{
     error::{LimitKind, LinkError},
     linked::{Dependency, Warning},
     progress::{Progress, ProgressFn},
-    registry::{Client, Files, Packument, Spec},
+    registry::{Client, Files, Packument, Spec, size_of},
     requirements::Requirements,
     tree::{Packuments, Plan, Planned, edge_specs, plan},
 };
@@ -138,6 +138,17 @@ pub(crate) struct PackageRequest {
 pub(crate) struct Acquired {
     pub(crate) packages: Packages,
     pub(crate) warnings: Vec<Warning>,
+}
+
+// === impl Acquired ===
+
+impl Acquired {
+    /// Of the files, each package once.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        let mut seen = HashSet::new();
+        let distinct = self.packages.values().filter(|files| seen.insert(Arc::as_ptr(files)));
+        distinct.map(|files| size_of(files)).sum()
+    }
 }
 
 pub(crate) async fn download(

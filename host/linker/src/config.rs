@@ -21,6 +21,9 @@ pub struct Config {
     pub cache_bytes: u64,
     /// Packuments and archives that are being transferred and unpacked, of all links together; more of them wait.
     pub transfer_bytes: u64,
+    /// What all links together may hold in memory: packuments, unpacked packages, and what is parsed and linked of them.
+    /// A link that needs more than its share waits until no other does.
+    pub link_bytes: u64,
     /// The tenants and scopes that the credentials of npm's configuration are used for; none when empty.
     pub credentials: Vec<CredentialRule>,
     /// Links under way at a time; each has a thread with a large stack.
@@ -77,6 +80,8 @@ impl Config {
             // Some two thousand packages with everything they depend on.
             cache_bytes: 4 << 30,
             transfer_bytes: 256 << 20,
+            // The largest package in common use takes 250 MB, twice its files.
+            link_bytes: 512 << 20,
             credentials: Vec::new(),
             max_concurrent_links: 2,
         }

@@ -47,6 +47,11 @@ impl Linker {
         Self { client: Client::new(Arc::clone(&config), fetch), config, permits, tenant: "".into() }
     }
 
+    /// What links keep in memory at the moment, and what they may keep.
+    pub fn memory_bytes(&self) -> (u64, u64) {
+        (self.client.link_bytes(), self.config.link_bytes)
+    }
+
     /// For the components of a tenant: decides which credentials are used.
     #[must_use]
     pub fn of_tenant(&self, tenant: &str) -> Self {
@@ -124,7 +129,11 @@ impl Linker {
         let acquired = acquire::download(&job.client, &wishes, progress).await?;
         let mut warnings: BTreeSet<Warning> = warnings.into_iter().chain(acquired.warnings.iter().cloned()).collect();
         let entry = job.own.entry.clone();
-        let table = job.walk(acquired, progress).await?;
+        // Before it happens: what is parsed and rewritten of the packages takes about as much again.
+        let text_bytes = job.client.room().reserve_waiting(acquired.size_bytes()).await?;
+        let table = job.walk(acquired, progress).await;
+        drop(text_bytes);
+        let table = table?;
         warnings.extend(table.warnings);
         progress(Progress::Done { packages: wishes.len(), modules: table.modules.len() });
         Ok(Linked {
@@ -152,7 +161,8 @@ struct Job {
 impl Job {
     async fn walk(self, acquired: Acquired, progress: ProgressFn<'_>) -> Result<Table, LinkError> {
         let count = Arc::new(AtomicUsize::new(0));
-        let Self { client: _, own, survey, requirements, terms, _permit, _cancel } = self;
+        // The client has the link's room: it is given back when the walk is over.
+        let Self { client: _client, own, survey, requirements, terms, _permit, _cancel } = self;
         let shared = Arc::clone(&count);
         progress(Progress::Linking { modules: 0 });
         let table = stack::run(move || {

@@ -14,7 +14,7 @@ mod substitutes;
 pub use credentials::{CredentialRule, CredentialRuleError};
 pub use npmrc::Registry;
 
-pub(crate) use archive::{Files, NATIVE_BUILD_FILE};
+pub(crate) use archive::{Files, NATIVE_BUILD_FILE, size_of};
 pub(crate) use client::Client;
 pub(crate) use packument::{Manifest, Packument};
 pub(crate) use pick::{Spec, Wanted, satisfies};

@@ -1,10 +1,14 @@
 //! Hand-written stand-ins for the ports, for the tests of this crate and of those above it.
 
+#[cfg(test)]
+mod meddling;
 mod outside;
 mod sandbox;
 mod time;
 mod world;
 
+#[cfg(test)]
+pub(crate) use meddling::{Fate, meddled, on_store};
 pub use outside::{PlainLinker, StaticOutbound};
 pub use sandbox::{ScriptedSandbox, emit, emit_with, log, returned, threw};
 pub use time::{CountingEntropy, ManualClock};

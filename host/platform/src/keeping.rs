@@ -13,7 +13,7 @@ use store::{At, Batch, CommitError, Committed, Precondition, Tenant};
 
 use crate::numbers::Refused;
 use crate::records::names;
-use crate::{Error, Platform};
+use crate::{Error, Platform, programs};
 
 /// Tenants held at once, some megabytes; those that are dropped begin anew.
 const TENANTS_HELD: usize = 1 << 16;
@@ -77,7 +77,8 @@ impl Platform {
             self.numbers.refused(Refused::StoredBytes);
             return Err(Error::NoRoom { limit_bytes });
         }
-        let bytes = self.store.stored_bytes(tenant).await?;
+        // Package texts are stored elsewhere, and are part of what a tenant keeps.
+        let bytes = self.store.stored_bytes(tenant).await?.saturating_add(programs::held_bytes(self, tenant).await?);
         self.keeping().measured(tenant, Measured { bytes, at_ms: now_ms });
         if bytes < limit_bytes {
             return Ok(());
@@ -135,7 +136,8 @@ fn queue_is_full() -> Full {
 // === impl Keeping ===
 
 impl Keeping {
-    fn grow(&self, tenant: &Tenant, bytes: u64) {
+    /// Adds what was stored for the tenant elsewhere.
+    pub(crate) fn grow(&self, tenant: &Tenant, bytes: u64) {
         let mut stored = self.stored();
         match stored.get_mut(tenant) {
             Some(stored) => stored.grown_bytes = stored.grown_bytes.saturating_add(bytes),

@@ -53,7 +53,7 @@ pub mod fake;
 pub use caller::{Caller, UsedKey};
 pub use error::{Error, KeyProblem, Noun, ParameterError, UsedBy};
 pub use platform::{Config, Parts, Platform};
-pub use programs::Programs;
+pub use programs::{Converted, Programs, convert as convert_programs};
 pub use rate::Rate;
 pub use secret::Secret;
 pub use shares::{Pools, Shares};

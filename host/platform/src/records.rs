@@ -9,6 +9,7 @@ mod compact;
 mod component;
 mod event;
 mod job;
+mod package;
 mod recording;
 mod run;
 mod session;
@@ -31,6 +32,9 @@ pub use audit::{AuditEntry, Via};
 pub use component::Component;
 pub use event::{Event, LogEntry, Metadata, RunRecord, StreamEntry};
 pub use job::{DeadLetter, Job, Timer};
+pub(crate) use package::{
+    Deflated, HoldState, Modules, PACKAGE_TEXT, PackageHold, PackageRecord, PackageRef, PackageText, ProgramRecord,
+};
 pub use recording::Recording;
 pub use session::{Session, SessionKind};
 pub use source::{Origin, Phase, Revision, Source};
@@ -64,6 +68,8 @@ pub enum RecordError {
     Malformed { kind: &'static str, source: serde_json::Error },
     #[error("a record of kind `{kind}` is missing, though another refers to it")]
     Gone { kind: &'static str },
+    #[error("a record of kind `{kind}` is damaged: its content does not have the digest it is stored under")]
+    Damaged { kind: &'static str },
     #[error("a record of kind `{kind}` cannot be written")]
     Unwritable { kind: &'static str, source: serde_json::Error },
 }

@@ -30,8 +30,14 @@ const NATIVE_EXTENSION: &str = "node";
 /// The build file of a native addon.
 pub(crate) const NATIVE_BUILD_FILE: &str = "binding.gyp";
 
-/// What is kept is counted before it is read.
-pub(crate) fn unpack(package: &str, tarball: &[u8], limits: &Limits, memory: &Memory) -> Result<Files, LinkError> {
+/// What is kept is counted before it is read: in `memory`, and by `cover`, which is told how much it is in all.
+pub(crate) fn unpack(
+    package: &str,
+    tarball: &[u8],
+    limits: &Limits,
+    memory: &Memory,
+    cover: &mut dyn FnMut(u64) -> Result<(), LinkError>,
+) -> Result<Files, LinkError> {
     let over = |kind, limit| LinkError::OverLimit { kind, subject: package.to_owned(), limit };
     let corrupt = |fault| LinkError::CorruptPackage { package: package.to_owned(), fault };
     let format = |_: io::Error| corrupt(ArchiveFault::Format);
@@ -41,7 +47,7 @@ pub(crate) fn unpack(package: &str, tarball: &[u8], limits: &Limits, memory: &Me
     let mut archive = Archive::new(MultiGzDecoder::new(tarball).take(ceiling));
     let mut files = Files::new();
     let mut taken = memory.begin();
-    let (mut unpacked_bytes, mut count) = (0_u64, 0_usize);
+    let (mut unpacked_bytes, mut kept_bytes, mut count) = (0_u64, 0_u64, 0_usize);
     for entry in archive.entries().map_err(format)? {
         // A stream that `take` cut off reads as a broken archive; tell that from a really broken one.
         let Ok(mut entry) = entry else {
@@ -62,6 +68,8 @@ pub(crate) fn unpack(package: &str, tarball: &[u8], limits: &Limits, memory: &Me
         let path = inner_path(&entry).map_err(corrupt)?;
         if is_kept(&path) {
             taken.take(entry.size())?;
+            kept_bytes = kept_bytes.saturating_add(entry.size());
+            cover(kept_bytes)?;
         }
         if let Some(content) = content(&mut entry, &path).map_err(format)? {
             files.insert(path, content);
@@ -72,6 +80,11 @@ pub(crate) fn unpack(package: &str, tarball: &[u8], limits: &Limits, memory: &Me
     }
     taken.keep(size_of(&files));
     Ok(files)
+}
+
+/// What a compressed archive says that it holds: the last four bytes of gzip, which are not to be trusted. Unpacking counts.
+pub(crate) fn stated_bytes(tarball: &[u8]) -> u64 {
+    tarball.last_chunk().map_or(0, |size| u64::from(u32::from_le_bytes(*size)))
 }
 
 /// Of everything that is kept of a package.

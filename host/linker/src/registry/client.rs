@@ -12,7 +12,7 @@ use crate::{
     config::{Config, Limits},
     error::{LimitKind, LinkError},
     fetch::{Fetch, FetchError, FetchResponse},
-    memory::{Budget, Memory},
+    memory::{Budget, LinkBudget, Memory, NoRoom, Reserved, Room},
     registry::{Files, Registry},
 };
 
@@ -32,6 +32,7 @@ pub(crate) struct Client {
     config: Arc<Config>,
     cache: Cache,
     budget: Budget,
+    links: LinkBudget,
     /// The tenant that links.
     tenant: Arc<str>,
     memory: Arc<LinkMemory>,
@@ -41,6 +42,7 @@ pub(crate) struct Client {
 struct LinkMemory {
     packuments: Memory,
     files: Memory,
+    room: Arc<Room>,
 }
 
 /// A package's files, and how many bytes came over the network for them.
@@ -54,13 +56,26 @@ pub(crate) struct Delivery {
 impl Client {
     pub(crate) fn new(config: Arc<Config>, fetch: Arc<dyn Fetch>) -> Self {
         let cache = Cache::new(config.cache_folder.clone(), config.cache_bytes);
-        let (budget, memory) = (Budget::new(config.transfer_bytes), Arc::new(LinkMemory::new(&config.limits)));
-        Self { fetch, config, cache, budget, tenant: "".into(), memory }
+        let budget = Budget::new(config.transfer_bytes);
+        let links = LinkBudget::new(config.link_bytes, config.max_concurrent_links);
+        let memory = Arc::new(LinkMemory::new(&config.limits, &links));
+        Self { fetch, config, cache, budget, links, tenant: "".into(), memory }
     }
 
     /// For one link of a tenant, with nothing taken yet.
     pub(crate) fn for_link(&self, tenant: &Arc<str>) -> Self {
-        Self { tenant: tenant.clone(), memory: Arc::new(LinkMemory::new(&self.config.limits)), ..self.clone() }
+        let memory = Arc::new(LinkMemory::new(&self.config.limits, &self.links));
+        Self { tenant: tenant.clone(), memory, ..self.clone() }
+    }
+
+    /// The room of the link that this client is for.
+    pub(crate) fn room(&self) -> &Arc<Room> {
+        &self.memory.room
+    }
+
+    /// What all links keep at the moment.
+    pub(crate) fn link_bytes(&self) -> u64 {
+        self.links.used()
     }
 
     /// Whether the operator's credentials are used for a package. What they open is cached apart, so that the cache
@@ -88,7 +103,7 @@ impl Client {
         });
         let cached = match cached.await? {
             Some((cached, Some(packument))) => {
-                self.memory.packuments.take(cached.body.len() as u64)?;
+                self.keep_packument(cached.body.len() as u64).await?;
                 return Ok(Some(packument));
             }
             cached => cached.map(|(cached, _)| cached),
@@ -98,20 +113,29 @@ impl Client {
             headers.push(("if-none-match".to_owned(), cached.etag.clone()));
         }
         let limit = (LimitKind::PackumentBytes, self.config.limits.packument_bytes);
-        let (response, _reserved) = self.transfer(&url, headers, (name, name), limit).await?;
+        let (response, reserved) = self.transfer(&url, headers, (name, name), limit).await?;
         let (body, etag) = match (response.status, cached) {
             (404, _) => return Ok(None),
             (304, Some(cached)) => (cached.body, cached.etag),
             (200, _) => (response.body.clone(), response.header("etag").unwrap_or_default().to_owned()),
             (status, _) => return Err(LinkError::RegistryStatus { url: shown(&url), status }),
         };
-        self.memory.packuments.take(body.len() as u64)?;
+        let size_bytes = body.len() as u64;
         let cache = self.cache.clone();
         let packument = self.off_thread(move || {
             // Also after a 304: the file's time says when it was last known to be current.
             Packument::parse(&body).inspect(|_| cache.keep_packument(&key, &etag, &body))
         });
-        packument.await?.map(Some).ok_or_else(|| LinkError::RegistryAnswer { url: shown(&url) })
+        let packument = packument.await?;
+        // Before the link's room, for which this may have to wait.
+        drop(reserved);
+        self.keep_packument(size_bytes).await?;
+        packument.map(Some).ok_or_else(|| LinkError::RegistryAnswer { url: shown(&url) })
+    }
+
+    async fn keep_packument(&self, bytes: u64) -> Result<(), LinkError> {
+        self.memory.packuments.take(bytes)?;
+        self.room().reserve_waiting(bytes).await?.keep(bytes).map_err(NoRoom::into_error)
     }
 
     /// Without asking the registry.
@@ -120,11 +144,15 @@ impl Client {
             return Ok(Some(files));
         }
         let (cache, key, memory) = (self.cache.clone(), self.cache_key(name, integrity), self.memory.clone());
+        let Some(size_bytes) = cache.package_bytes(&key) else { return Ok(None) };
+        let reserved = self.room().reserve_waiting(size_bytes).await?;
         let read = self.off_thread(move || {
             let mut taken = memory.files.begin();
-            taken.take(cache.package_bytes(&key).unwrap_or_default())?;
+            taken.take(size_bytes)?;
             let files = cache.package(&key);
-            taken.keep(files.as_ref().map_or(0, archive::size_of));
+            let kept_bytes = files.as_ref().map_or(0, archive::size_of);
+            taken.keep(kept_bytes);
+            reserved.keep(kept_bytes).map_err(NoRoom::into_error)?;
             Ok(files)
         });
         read.await?
@@ -140,18 +168,42 @@ impl Client {
         if let Some(files) = self.cached_package(name_of(package), integrity_text).await? {
             return Ok(Delivery { files, downloaded_bytes: 0 });
         }
-        let (bytes, reserved) = self.tarball(package, tarball, integrity_text).await?;
+        let (bytes, reserved, mut room) = self.tarball_with_room(package, tarball, integrity_text).await?;
         let downloaded_bytes = bytes.len() as u64;
         let (cache, limits, memory) = (self.cache.clone(), self.config.limits.clone(), self.memory.clone());
         let key = self.cache_key(name_of(package), integrity_text);
         let package = package.to_owned();
         let unpacked = self.off_thread(move || {
-            let files = archive::unpack(&package, &bytes, &limits, &memory.files);
-            files.inspect(|files| cache.keep_package(&key, files))
+            let mut cover = |bytes| room.cover(bytes).map_err(NoRoom::into_error);
+            let files = archive::unpack(&package, &bytes, &limits, &memory.files, &mut cover)?;
+            room.keep(archive::size_of(&files)).map_err(NoRoom::into_error)?;
+            cache.keep_package(&key, &files);
+            Ok(files)
         });
         let files = unpacked.await??;
         drop(reserved);
         Ok(Delivery { files, downloaded_bytes })
+    }
+
+    /// With room for what is in it. A link that has to wait for that does not keep the download, because the link that has
+    /// the room may need the transfer budget to end.
+    async fn tarball_with_room(
+        &self,
+        package: &str,
+        tarball: &str,
+        integrity_text: &str,
+    ) -> Result<(Bytes, OwnedSemaphorePermit, Reserved), LinkError> {
+        let (bytes, transfer) = self.tarball(package, tarball, integrity_text).await?;
+        let stated = |bytes: &Bytes| archive::stated_bytes(bytes).min(self.config.limits.unpacked_bytes);
+        match self.room().reserve(stated(&bytes)) {
+            Ok(room) => return Ok((bytes, transfer, room)),
+            Err(error @ NoRoom::Never { .. }) => return Err(error.into_error()),
+            Err(NoRoom::BeyondShare) => drop((bytes, transfer)),
+        }
+        self.room().enlarge().await?;
+        let (bytes, transfer) = self.tarball(package, tarball, integrity_text).await?;
+        let room = self.room().reserve(stated(&bytes)).map_err(NoRoom::into_error)?;
+        Ok((bytes, transfer, room))
     }
 
     /// A damaged download is tried once more: it may have been cut off on the way.
@@ -249,8 +301,9 @@ fn name_of(package: &str) -> &str {
 // === impl LinkMemory ===
 
 impl LinkMemory {
-    fn new(limits: &Limits) -> Self {
+    fn new(limits: &Limits, links: &LinkBudget) -> Self {
         Self {
+            room: links.room(),
             packuments: Memory::new(LimitKind::PackumentsBytes, limits.packuments_bytes),
             files: Memory::new(LimitKind::TotalBytes, limits.total_bytes),
         }

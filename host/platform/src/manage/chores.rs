@@ -16,7 +16,7 @@ use super::users::forget_step;
 use crate::invoke::Dedupe;
 use crate::ports::{Chores, Progress};
 use crate::records::{Job, Phase, Source, Stored, names, table};
-use crate::{Error, Platform};
+use crate::{Error, Platform, programs};
 
 /// Entries and values per batch.
 const CLEARED_AT_ONCE: u32 = 1000;
@@ -42,6 +42,10 @@ pub(crate) async fn perform(tenant: &Tenant, platform: &Platform, job: &Job) -> 
         Job::AbandonDeploy { source } => abandon(tenant, platform, source.as_str()).await?,
         Job::EndChange { source, until_ms } => end_change(tenant, platform, source.as_str(), *until_ms).await?,
         Job::CollectCode { component, program } => collect(tenant, platform, component, program).await?,
+        Job::ReleasePackages { packages } => {
+            programs::release(tenant, platform, packages).await?;
+            true
+        }
         Job::ForgetUser { user, username, email } => {
             forget_step(platform, user, [names::username(username), names::email(email)]).await?
         }

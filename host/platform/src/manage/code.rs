@@ -15,6 +15,7 @@ use super::{components, registry};
 use crate::invoke::{Owner, usage_operations};
 use crate::paging::count;
 use crate::ports::{ComponentSource, Level, Load, LogLine, Program, Usage};
+use crate::programs::{self, Saving};
 use crate::records::{Component, Kept, LogEntry, Origin, RecordError, StreamEntry, names, table};
 use crate::{Caller, Error, Noun, ParameterError, Platform};
 
@@ -142,9 +143,39 @@ fn warnings(logs: Vec<LogLine>) -> Vec<String> {
     logs.into_iter().filter(is_warning).take(LINES).map(cut).collect()
 }
 
-/// The operations that save a component, without its key.
-pub(super) fn save_operations(component: &Component, program: &Program) -> Result<Vec<Op>, Error> {
-    Ok(vec![table::put(program)?, table::put(component)?])
+/// What a batch contains that saves a component, without its key. It is made anew after a conflict.
+pub(super) async fn saving(
+    platform: &Platform,
+    tenant: &Tenant,
+    component: &Component,
+    program: &Program,
+) -> Result<Saving, Error> {
+    let mut saving = programs::save(platform, tenant, program).await?;
+    saving.operations.push(table::put(component)?);
+    Ok(saving)
+}
+
+/// Saves a component, without its key, in a batch of its own with `further` operations.
+pub(super) async fn save(
+    platform: &Platform,
+    tenant: &Tenant,
+    (component, program): (&Component, &Program),
+    further: &[Op],
+) -> Result<(), Error> {
+    const TRIES: usize = 16;
+    for _ in 0..TRIES {
+        let Saving { preconditions, operations } = saving(platform, tenant, component, program).await?;
+        let mut batch = platform.batch(tenant);
+        batch.preconditions = preconditions;
+        batch.operations = operations;
+        batch.operations.extend_from_slice(further);
+        match platform.commit(batch).await {
+            // A package text that it refers to was about to be deleted.
+            Err(store::CommitError::Conflict { .. }) => {}
+            settled => return settled.map(drop).map_err(Error::from),
+        }
+    }
+    Err(Error::Changed)
 }
 
 /// The same after a deploy, which does not depend on it: that the key could not be taken is only logged.

@@ -76,9 +76,7 @@ pub struct OptionsView {
 /// Saves new code under a new id; a key, when it has one, names the newest.
 pub async fn create(caller: &Caller, platform: &Platform, request: CodeRequest) -> Result<Component, Error> {
     let (mut component, program) = code::compile(caller, platform, request).await?;
-    let mut batch = platform.batch(&caller.tenant);
-    batch.operations = code::save_operations(&component, &program)?;
-    platform.commit(batch).await?;
+    code::save(platform, &caller.tenant, (&component, &program), &[]).await?;
     code::take_key(platform, &caller.tenant, &mut component).await?;
     Ok(component)
 }
@@ -89,10 +87,9 @@ pub async fn create_temporary(caller: &Caller, platform: &Platform, request: Cod
     const KEPT_MS: u64 = 24 * 3600 * 1000;
     let (mut component, program) = code::compile(caller, platform, request).await?;
     (component.came_with_source, component.is_temporary) = (true, true);
-    let mut batch = platform.batch(&caller.tenant);
-    batch.operations = code::save_operations(&component, &program)?;
-    let due_ms = batch.now_ms.saturating_add(KEPT_MS);
-    platform.commit(batch.then(code::collect_at(due_ms, &component.id, &component.program)?)).await?;
+    let due_ms = platform.clock.now_ms().saturating_add(KEPT_MS);
+    let collection = code::collect_at(due_ms, &component.id, &component.program)?;
+    code::save(platform, &caller.tenant, (&component, &program), &[collection]).await?;
     Ok(component)
 }
 

@@ -19,9 +19,7 @@ pub async fn publish(caller: &Caller, platform: &Platform, request: CodeRequest)
     let (mut component, program) = code::compile(caller, platform, request).await?;
     component.description.check_registry().map_err(Error::Component)?;
     let operator = names::operator();
-    let mut batch = platform.batch(&operator);
-    batch.operations = code::save_operations(&component, &program)?;
-    platform.store.commit(batch).await?;
+    code::save(platform, &operator, (&component, &program), &[]).await?;
     code::take_key(platform, &operator, &mut component).await?;
     Ok(component)
 }

@@ -77,6 +77,11 @@ impl Program {
         self.modules.get(&self.entry).map_or("", |module| &module.source)
     }
 
+    /// Of all modules.
+    pub fn text_bytes(&self) -> usize {
+        self.modules.values().map(|module| module.source.len()).sum()
+    }
+
     /// Names the program by its content, in hex: equal programs are stored once.
     pub fn digest(&self) -> String {
         let mut hasher = Sha256::new();

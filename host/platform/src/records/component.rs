@@ -1,11 +1,11 @@
-//! Saved components and their linked programs.
+//! Saved components.
 
 use domain::component::Description;
 use domain::ids::ComponentId;
 use serde::{Deserialize, Serialize};
 
 use super::Stored;
-use crate::ports::{ComponentSource, Dependency, Program};
+use crate::ports::{ComponentSource, Dependency};
 
 /// Code with a name; the registry is the operator's own saved components.
 ///
@@ -19,7 +19,7 @@ pub struct Component {
     /// SHA-256 of the code, in hex.
     pub code_hash: String,
     pub description: Description,
-    /// The digest of the linked [`Program`].
+    /// The digest of the linked [`crate::ports::Program`].
     pub program: String,
     pub dependencies: Vec<Dependency>,
     /// What the author should know although the component loads.
@@ -46,13 +46,5 @@ impl Stored for Component {
 
     fn alias(&self) -> Option<String> {
         self.description.key.clone().filter(|_| self.holds_key)
-    }
-}
-
-impl Stored for Program {
-    const KIND: &'static str = "program";
-
-    fn id(&self) -> String {
-        self.digest()
     }
 }

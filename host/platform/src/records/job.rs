@@ -21,6 +21,8 @@ pub enum Job {
     EndChange { source: SourceId, until_ms: u64 },
     /// Removes code that a source no longer runs, unless something else does.
     CollectCode { component: ComponentId, program: String },
+    /// Gives up the tenant's holds on package texts that none of its programs refers to.
+    ReleasePackages { packages: Vec<String> },
     /// Deletes the data of a deleted account. Queued for the operator's tenant.
     ForgetUser { user: UserId, username: String, email: String },
 }

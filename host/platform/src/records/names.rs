@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | tenant | `u_…` | everything of one account |
 //! | tenant | `operator` | users, apps, the registry |
+//! | tenant | `packages` | texts of npm packages, shared by all tenants |
 //! | directory | `key/<sha-256 of an API key>` | whose key it is |
 //! | directory | `session/<sha-256 of a token>` | whose session or one-time link it is |
 //! | directory | `endpoint/<key>` | which source answers there |
@@ -14,6 +15,8 @@
 //! | stream | `$deliveries` of a webhook | attempts to deliver to it |
 //! | stream | `done`, `refused` of `$audit` | the audit log, of a tenant and of all |
 //! | scope | `db/<source>`, `db/<component>`, `db/<workflow>/<step>` | the values of `$.service.db` |
+//! | scope | `holders/<digest>` of `packages` | the tenants that hold a package text |
+//! | scope | `upgrades` of `operator` | conversions of stored data that are done |
 //! | counter | `compute_ms/<day>`, `invocations/<day>`, `invocations/period/<start>` | usage |
 //! | counter | `reported/<code>/<day>` | whether a refusal was reported |
 //! | timer | `<source>/<prop>` | a schedule |
@@ -30,11 +33,21 @@ pub const RUNS: &str = "$runs";
 pub const RECORDINGS: &str = "$recordings";
 /// Attempts to deliver, of a webhook.
 pub const DELIVERIES: &str = "$deliveries";
+/// Conversions of stored data that are done, of the operator's.
+pub const UPGRADES: &str = "upgrades";
+/// One of them: no program holds the modules of its packages.
+pub const PROGRAMS_BY_PACKAGE: &str = "programs_by_package";
 
 /// The tenant of what belongs to the installation. Ids of users have another shape.
 #[expect(clippy::expect_used, reason = "the text is a valid tenant")]
 pub fn operator() -> Tenant {
     Tenant::parse("operator").expect("letters only")
+}
+
+/// The tenant of what all tenants share: texts of packages, which are read through the references of a program only.
+#[expect(clippy::expect_used, reason = "the text is a valid tenant")]
+pub fn packages() -> Tenant {
+    Tenant::parse("packages").expect("letters only")
 }
 
 #[expect(clippy::expect_used, reason = "an id of a user is 14 letters, digits and one underscore")]
@@ -60,6 +73,11 @@ pub fn username(name: &str) -> String {
 
 pub fn email(address: &str) -> String {
     format!("email/{}", address.to_lowercase())
+}
+
+/// Of a package text.
+pub fn holders(digest: &str) -> String {
+    format!("holders/{digest}")
 }
 
 /// Of an emitter: a source, or a component that is run by hand.

@@ -17,11 +17,12 @@ fn plenty() -> Memory {
 const MANIFEST: (&str, &str) = ("package/package.json", "{}");
 
 fn paths(files: &[(&str, &str)]) -> Vec<String> {
-    unpack("a@1.0.0", &tarball(files), &Limits::default(), &plenty()).unwrap().into_keys().collect()
+    unpack("a@1.0.0", &tarball(files), &Limits::default(), &plenty(), &mut |_| Ok(())).unwrap().into_keys().collect()
 }
 
 fn code(tarball: &[u8], limits: &Limits) -> String {
-    unpack("a@1.0.0", tarball, limits, &plenty()).map_or_else(|error| error.code().to_owned(), |_| "fine".to_owned())
+    unpack("a@1.0.0", tarball, limits, &plenty(), &mut |_| Ok(()))
+        .map_or_else(|error| error.code().to_owned(), |_| "fine".to_owned())
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn only_what_can_be_loaded_is_kept() {
         ("package/./a//b.mjs", "1"),
         ("package/node_modules/c/index.cjs", "1"),
     ];
-    let unpacked = unpack("a@1.0.0", &tarball(&files), &Limits::default(), &plenty()).unwrap();
+    let unpacked = unpack("a@1.0.0", &tarball(&files), &Limits::default(), &plenty(), &mut |_| Ok(())).unwrap();
 
     let expected = [
         "a/b.mjs",
@@ -90,7 +91,7 @@ fn links_are_passed_over() {
     builder.append_data(&mut header, "package/package.json", "{}".as_bytes()).unwrap();
     let archive = builder.into_inner().unwrap().finish().unwrap();
 
-    let files = unpack("a@1.0.0", &archive, &Limits::default(), &plenty()).unwrap();
+    let files = unpack("a@1.0.0", &archive, &Limits::default(), &plenty(), &mut |_| Ok(())).unwrap();
 
     assert_eq!(files.keys().collect::<Vec<_>>(), ["package.json"]);
 }
@@ -137,7 +138,7 @@ fn files_are_counted_exactly() {
 fn what_does_not_fit_is_not_unpacked_and_takes_nothing() {
     let files = [MANIFEST, ("package/a.js", "12345"), ("package/readme.md", "not kept, and not counted")];
     let archive = tarball(&files);
-    let unpack_in = |memory: &Memory| unpack("a@1.0.0", &archive, &Limits::default(), memory);
+    let unpack_in = |memory: &Memory| unpack("a@1.0.0", &archive, &Limits::default(), memory, &mut |_| Ok(()));
 
     let (enough, short) = (Memory::new(LimitKind::TotalBytes, 7), Memory::new(LimitKind::TotalBytes, 6));
     unpack_in(&enough).unwrap();

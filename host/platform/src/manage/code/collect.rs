@@ -1,6 +1,6 @@
 //! Garbage collection of code. A component that was saved with its source, or only to be deployed, is deleted when no source
 //! uses it; one that a user saved, named or deployed by its id stays until the user deletes it. A program is deleted with the
-//! last component that refers to it.
+//! last component that refers to it, and its package texts with the last program.
 
 use domain::ids::ComponentId;
 use store::{CommitError, Enqueue, Lookup, Op, Precondition, Tenant};
@@ -8,8 +8,8 @@ use store::{CommitError, Enqueue, Lookup, Op, Precondition, Tenant};
 use super::Resolved;
 use crate::manage::chores::clear_emitter;
 use crate::manage::recordings;
-use crate::ports::Program;
-use crate::records::{Component, Job, Origin, RecordError, Revision, Source, Stored, Workflow, table};
+use crate::programs::release_at;
+use crate::records::{Component, Job, Origin, ProgramRecord, RecordError, Revision, Source, Stored, Workflow, table};
 use crate::{Caller, Error, Noun, Platform};
 
 /// Queued with the batch that takes the code out of use.
@@ -123,7 +123,7 @@ pub(in crate::manage) async fn collect(
     component: &ComponentId,
     digest: &str,
 ) -> Result<bool, Error> {
-    let program = table::find::<Program>(&*platform.store, tenant, Lookup::Id(digest)).await?;
+    let program = table::find::<ProgramRecord>(&*platform.store, tenant, Lookup::Id(digest)).await?;
     if !collect_component(tenant, platform, component).await? {
         return Ok(true);
     }
@@ -146,9 +146,10 @@ pub(in crate::manage) async fn collect(
     if is_used {
         return Ok(true);
     }
-    let (kind, id) = (Program::KIND.to_owned(), digest.to_owned());
+    let (kind, id) = (ProgramRecord::KIND.to_owned(), digest.to_owned());
     let unchanged = Precondition::RecordVersion { kind: kind.clone(), id: id.clone(), version };
-    let batch = platform.batch(tenant).require(unchanged).then(Op::DeleteRecord { kind, id });
+    let mut batch = platform.batch(tenant).require(unchanged).then(Op::DeleteRecord { kind, id });
+    batch.operations.extend(release_at(batch.now_ms, &program.record.packages)?);
     match platform.store.commit(batch).await {
         Err(CommitError::Conflict { .. }) => Ok(true),
         Ok(_) => {

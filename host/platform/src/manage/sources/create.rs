@@ -137,7 +137,9 @@ async fn creation(caller: &Caller, platform: &Platform, resolved: &Resolved, sou
     let mut batch = platform.batch(&caller.tenant).require(table::absent(source));
     batch.preconditions.extend(code::still_there(caller, platform, resolved).await?);
     if let Some(program) = &resolved.unsaved {
-        batch.operations = code::save_operations(&resolved.component, program)?;
+        let saving = code::saving(platform, &caller.tenant, &resolved.component, program).await?;
+        batch.preconditions.extend(saving.preconditions);
+        batch.operations = saving.operations;
     }
     batch.operations.push(table::put(source)?);
     batch.operations.extend(code::log_warnings(platform, resolved, &source.id)?);

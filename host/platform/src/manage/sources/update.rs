@@ -5,13 +5,14 @@
 
 use domain::component::Hook;
 use serde_json::{Map, Value};
-use store::{CommitError, Op, Precondition};
+use store::{CommitError, Op, Precondition, Tenant};
 
 use super::create::{change_ms, require_source, unsaved_component};
 use super::{change, endpoints, kept, naming};
 use crate::manage::code::{self, CodeRequest, Resolved};
 use crate::manage::users::check_quota;
 use crate::manage::{components, configure, hooks};
+use crate::programs::Saving;
 use crate::records::{Kept, Phase, Revision, Source, table};
 use crate::{Caller, Error, Noun, Platform, sealed_props};
 
@@ -159,7 +160,9 @@ async fn change_quietly(
     after.phase = Phase::Settled;
     let mut batch = platform.batch(&caller.tenant).require(table::unchanged(before));
     batch.preconditions.extend(still_there(caller, platform, &before.record, replacement).await?);
-    batch.operations = save_operations(platform, &after, replacement)?;
+    let saving = saving(platform, &caller.tenant, &after, replacement).await?;
+    batch.preconditions.extend(saving.preconditions);
+    batch.operations = saving.operations;
     batch.operations.extend(collect_unused(batch.now_ms, &before.record.revision, &after.revision)?);
     match platform.commit(batch.then(table::put(&after)?)).await {
         Err(CommitError::Conflict { .. }) => Err(busy()),
@@ -182,14 +185,19 @@ async fn still_there(
     }
 }
 
-fn save_operations(platform: &Platform, after: &Source, replacement: Option<&Replacement>) -> Result<Vec<Op>, Error> {
+async fn saving(
+    platform: &Platform,
+    tenant: &Tenant,
+    after: &Source,
+    replacement: Option<&Replacement>,
+) -> Result<Saving, Error> {
     match replacement {
         Some(Replacement { resolved: resolved @ Resolved { component, unsaved: Some(program), .. }, .. }) => {
-            let mut operations = code::save_operations(component, program)?;
-            operations.extend(code::log_warnings(platform, resolved, &after.id)?);
-            Ok(operations)
+            let mut saving = code::saving(platform, tenant, component, program).await?;
+            saving.operations.extend(code::log_warnings(platform, resolved, &after.id)?);
+            Ok(saving)
         }
-        _ => Ok(Vec::new()),
+        _ => Ok(Saving::default()),
     }
 }
 
@@ -230,7 +238,9 @@ impl Attempt<'_> {
         let until_ms = self.platform.clock.now_ms().saturating_add(change_ms(self.platform));
         let mut batch = self.platform.batch(&self.caller.tenant);
         batch.preconditions.extend(still_there(self.caller, self.platform, self.before, replacement).await?);
-        batch.operations = save_operations(self.platform, after, replacement)?;
+        let saving = saving(self.platform, &self.caller.tenant, after, replacement).await?;
+        batch.preconditions.extend(saving.preconditions);
+        batch.operations = saving.operations;
         // Should this host die before the change has ended, whichever of the two is not in use then goes.
         batch.operations.extend(collect_unused(until_ms, &self.before.revision, &after.revision)?);
         batch.operations.extend(collect_unused(until_ms, &after.revision, &self.before.revision)?);

@@ -19,10 +19,11 @@ use crate::records::{AuthType, Job, User, names};
 use crate::{Caller, Error, Secret};
 
 /// Every kind of record there is; a new one has to be thought of when an account is deleted.
-const KINDS: [&str; 14] = [
+const KINDS: [&str; 15] = [
     "source",
     "component",
     "program",
+    "package_hold",
     "webhook",
     "account",
     "subscription",
@@ -51,7 +52,9 @@ async fn furnish(world: &World, admin: &Caller, caller: &Caller) -> crate::recor
         .sandbox
         .script("polls", |_| Outcome { emits: vec![emit_with(&json!(1), json!({"id": "a"}))], ..Outcome::default() });
     sources::run(caller, platform, source.id.as_str(), json!({})).await.unwrap();
-    components::create(caller, platform, code(&component("saved", json!({})))).await.unwrap();
+    let mut saved = code(&component("saved", json!({})));
+    saved.component_files.insert("/node_modules/package/index.js".to_owned(), "text".to_owned());
+    components::create(caller, platform, saved).await.unwrap();
     let new = NewWebhook { url: "https://example.com".into(), ..NewWebhook::default() };
     let webhook = webhooks::create(caller, platform, new).await.unwrap().webhook;
     let listener = ListenerId::parse(webhook.id.as_str()).unwrap();

@@ -14,18 +14,18 @@ use crate::manage::hooks::stop_timers;
 use crate::manage::sessions;
 use crate::manage::sources::{change_ms, endpoints};
 use crate::records::{
-    Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, Session, Source, Stored, Subscription,
-    User, Webhook, WebhookHealth, Workflow, decode, names, table,
+    Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, ProgramRecord, Session, Source, Stored,
+    Subscription, User, Webhook, WebhookHealth, Workflow, decode, names, table,
 };
-use crate::{Caller, Error, Noun, Platform};
+use crate::{Caller, Error, Noun, Platform, programs};
 
-/// Records per batch; a program may be some megabytes, and a deletion does not read it.
+/// Records per batch; a program may be a megabyte, and a deletion does not read it.
 const AT_ONCE: u32 = 100;
 
 /// What an account may have besides sources and keys, which leave more behind than their record.
 const KINDS: [&str; 11] = [
     Component::KIND,
-    crate::ports::Program::KIND,
+    ProgramRecord::KIND,
     Webhook::KIND,
     WebhookHealth::KIND,
     Account::KIND,
@@ -72,7 +72,8 @@ pub(in crate::manage) async fn forget_step(
     }
     is_done &= clear_emitter(&tenant, platform, audit::EMITTER).await?;
     is_done &= clear_emitter(&tenant, platform, names::RECORDINGS).await?;
-    if !is_done {
+    // After the programs that refer to them.
+    if !is_done || !programs::forget(platform, &tenant).await? {
         return Ok(false);
     }
     for key in claims {
