@@ -42,13 +42,16 @@ function parseEvent(block: string): StreamEvent | undefined {
   return hasData ? event : undefined;
 }
 
+/** Events that arrive within this time are shown together: faster than the eye reads, slow enough to draw. */
+const FLUSH_MS = 80;
+
 export type LiveState = "connecting" | "live" | "waiting" | "ended";
 
 export interface Live<Item> {
   path: string;
   /** Where to go on, when something is shown already. */
   after?: string;
-  /** Several at once: at most one call per frame, however many events come in. */
+  /** Several at once: at most ten calls a second, however many events come in. */
   arrived: (items: Item[]) => void;
   changed: (state: LiveState) => void;
   /** Events were lost: what is shown has to be read again. */
@@ -60,9 +63,9 @@ export function follow<Item>(live: Live<Item>): () => void {
   const abort = new AbortController();
   let last = live.after ?? "";
   let waiting: Item[] = [];
-  let frame = 0;
+  let timer = 0;
   const flush = () => {
-    frame = 0;
+    timer = 0;
     const items = waiting;
     waiting = [];
     if (items.length > 0) live.arrived(items);
@@ -77,7 +80,7 @@ export function follow<Item>(live: Live<Item>): () => void {
     waiting.push(JSON.parse(event.data) as Item);
     // More than any list shows: only the newest count.
     if (waiting.length > 1000) waiting = waiting.slice(-500);
-    if (frame === 0) frame = requestAnimationFrame(flush);
+    if (timer === 0) timer = window.setTimeout(() => requestAnimationFrame(flush), FLUSH_MS);
     return true;
   };
   const run = async () => {
@@ -120,7 +123,7 @@ export function follow<Item>(live: Live<Item>): () => void {
   void run();
   return () => {
     abort.abort();
-    cancelAnimationFrame(frame);
+    window.clearTimeout(timer);
   };
 }
 

@@ -7,7 +7,7 @@ import { follow, type LiveState } from "../api/stream";
 import type { EventSummary } from "../api/types";
 
 /** Rows that stay on the page: the newest, when events come faster than they can be read. */
-const KEPT = 500;
+const KEPT = 300;
 
 interface Options<Item> {
   /** The list that is read first, newest first. */

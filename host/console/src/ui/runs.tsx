@@ -7,6 +7,7 @@ import { duration } from "../state/time";
 import { Ago, Badge } from "./parts";
 import type { IconName } from "./icon";
 import { Icon } from "./icon";
+import { memo } from "./memo";
 
 const TRIGGERS: Record<string, [IconName, string]> = {
   http: ["globe", "HTTP request"],
@@ -34,7 +35,7 @@ export function Outcome({ run }: { run: Run }) {
   );
 }
 
-export function RunLine({ run, showsSource = false }: { run: Run; showsSource?: boolean }) {
+export const RunLine = memo(function RunLine({ run, showsSource = false }: { run: Run; showsSource?: boolean }) {
   const [icon] = TRIGGERS[run.trigger.kind] ?? ["run"];
   return (
     <Link to={`/runs/${run.id}`} class="line run-line">
@@ -55,7 +56,7 @@ export function RunLine({ run, showsSource = false }: { run: Run; showsSource?: 
       </span>
     </Link>
   );
-}
+});
 
 function effects(run: Run): string {
   const parts = [];

@@ -99,6 +99,17 @@ async fn a_request_by_path_becomes_the_components_event() {
 }
 
 #[tokio::test]
+async fn the_session_of_the_console_is_no_part_of_the_event() {
+    let stage = stage(plain()).await;
+    let request = Request::builder().method("GET").uri(stage.path("/")).header("host", "wellspring.test");
+    let request = request.header("cookie", "a=1; __Host-wellspring=secret; b=2; wellspring=secret");
+
+    stage.ingress.handle(request.body(empty()).unwrap(), None).await;
+
+    assert_eq!(stage.event()["headers"]["cookie"], "a=1; b=2");
+}
+
+#[tokio::test]
 async fn a_request_by_host_finds_the_same_source() {
     let stage = stage(plain()).await;
     let host = format!("{}.hooks.example.com:8443", stage.source.endpoint_key);

@@ -1,6 +1,6 @@
 // What a source emitted, as it happens.
 
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { call, send } from "../../api/client";
 import type { EventSummary, Json, Page, Source } from "../../api/types";
 import { useResource } from "../../state/resource";
@@ -11,6 +11,7 @@ import { attempt } from "../../state/toasts";
 import { Confirm } from "../../ui/dialog";
 import { Icon } from "../../ui/icon";
 import { LiveDot, useLiveList } from "../../ui/live";
+import { memo } from "../../ui/memo";
 import { At, Bones, Button, Card, CopyButton, Empty, Failure, Search, Sentinel } from "../../ui/parts";
 import { contains, Marked, Tree } from "../../ui/tree";
 
@@ -32,6 +33,9 @@ export function EventsTab({ source, test }: { source: Source; test: () => void }
     isPaused,
   });
   const opened = useRef(Date.now());
+  const latest = useRef(live);
+  latest.current = live;
+  const removed = useCallback((id: string) => latest.current.remove((one) => one.id === id), []);
   const word = find.trim().toLowerCase();
   const shown = useMemo(() => (word === "" ? live.items : live.items?.filter((event) => matches(event, word))), [live.items, word]);
   const names = useMemo(() => [...new Set(["default", "$errors", ...(streams.data ?? []).map((one) => one.name)])].filter((one) => one !== "$logs" && one !== "$runs"), [streams.data]);
@@ -61,7 +65,7 @@ export function EventsTab({ source, test }: { source: Source; test: () => void }
         {shown && shown.length > 0 && (
           <div class="lines">
             {shown.map((event) => (
-              <EventRow key={event.id} event={event} source={source} stream={stream} find={word} isFresh={event.indexed_at_ms > opened.current} removed={() => live.remove((one) => one.id === event.id)} />
+              <EventRow key={event.id} event={event} source={source} stream={stream} find={word} isFresh={event.indexed_at_ms > opened.current} removed={removed} />
             ))}
           </div>
         )}
@@ -112,10 +116,10 @@ interface RowProps {
   stream: string;
   find: string;
   isFresh: boolean;
-  removed: () => void;
+  removed: (id: string) => void;
 }
 
-function EventRow({ event, source, stream, find, isFresh, removed }: RowProps) {
+const EventRow = memo(function EventRow({ event, source, stream, find, isFresh, removed }: RowProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <div class={`event ${isFresh ? "fresh" : ""}`}>
@@ -140,7 +144,7 @@ function EventRow({ event, source, stream, find, isFresh, removed }: RowProps) {
       {isOpen && <Detail event={event} source={source} stream={stream} find={find} removed={removed} />}
     </div>
   );
-}
+});
 
 function Detail({ event, source, stream, find, removed }: Omit<RowProps, "isFresh">) {
   const [whole, setWhole] = useState<Json | undefined>(undefined);
@@ -173,7 +177,7 @@ function Detail({ event, source, stream, find, removed }: Omit<RowProps, "isFres
               onClick={() =>
                 void attempt("Deleted", async () => {
                   await send("DELETE", `/sources/${source.id}/events?event_name=${encodeURIComponent(stream)}&start_id=${event.id}&end_id=${event.id}`);
-                  removed();
+                  removed(event.id);
                 })
               }
             />

@@ -73,7 +73,7 @@ impl Permission {
             }
         }
         if let Some(session) = &self.caller.session
-            && !exists::<Session>(platform, tenant, session).await?
+            && !is_alive(platform, tenant, session).await?
         {
             return Ok(Some(End::SessionEnded));
         }
@@ -83,6 +83,11 @@ impl Permission {
         self.checked_ms = now_ms;
         Ok(None)
     }
+}
+
+async fn is_alive(platform: &Platform, tenant: &Tenant, session: &str) -> Result<bool, Error> {
+    let found = table::find::<Session>(&*platform.store, tenant, Lookup::Id(session)).await?;
+    Ok(found.is_some_and(|kept| !kept.record.is_expired(platform.clock.now_seconds())))
 }
 
 async fn exists<R: Stored>(platform: &Platform, tenant: &Tenant, id: &str) -> Result<bool, Error> {

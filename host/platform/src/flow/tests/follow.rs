@@ -11,7 +11,7 @@ use crate::fake::threw;
 use crate::flow::{End, Follower, Following, Next};
 use crate::manage::events::EventSummary;
 use crate::manage::keys::{self, KeyRequest};
-use crate::manage::{sources, users};
+use crate::manage::{sessions, sources, users};
 use crate::ports::Outcome;
 use crate::records::Source;
 use crate::{Caller, Error, fake};
@@ -300,4 +300,18 @@ async fn a_stream_ends_when_its_key_expires() {
     let mut follower = Follower::of_source(&other, platform, source.id.as_str(), Following::default()).await.unwrap();
 
     assert_eq!(ended(&stage, &mut follower).await, End::KeyExpired);
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_session() {
+    let stage = Stage::new().await;
+    let platform = &stage.world.platform;
+    let source = stage.endpoint("a", json!({})).await;
+    let session = sessions::create(&stage.caller, platform).await.unwrap();
+    let caller = sessions::authenticate(platform, &session.token).await.unwrap();
+    let mut follower = Follower::of_source(&caller, platform, source.id.as_str(), Following::default()).await.unwrap();
+
+    sessions::end(&caller, platform, "current").await.unwrap();
+
+    assert_eq!(ended(&stage, &mut follower).await, End::SessionEnded);
 }
