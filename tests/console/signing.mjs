@@ -83,3 +83,20 @@ export async function two_accounts_see_only_their_own(stage) {
   await page.getByRole("heading", { name: "No such source" }).waitFor();
   await page.finish();
 }
+
+export async function a_browser_switches_between_its_accounts(stage) {
+  const [eve, dan] = [await newUser(stage.server, "eve"), await newUser(stage.server, "dan")];
+  const page = await openAs(stage, eve);
+  await page.getByRole("button", { name: "Accounts, eve is in use" }).click();
+  await page.getByLabel("Add an account").fill(dan.key);
+  await page.getByRole("dialog").getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("button", { name: "Accounts, dan is in use" }).click();
+  await page.getByRole("button", { name: "Switch" }).click();
+  await page.getByRole("button", { name: "Accounts, eve is in use" }).waitFor();
+
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("button", { name: "Accounts, dan is in use" }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await page.finish();
+}

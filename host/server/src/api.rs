@@ -21,7 +21,7 @@ pub(crate) mod workflows;
 
 use std::sync::Arc;
 
-use platform::{Caller, Error, KeyProblem, Platform};
+use platform::{Caller, Error, KeyProblem, Platform, Secret};
 use serde_json::Value;
 
 use crate::app::App;
@@ -41,6 +41,8 @@ pub(crate) struct Context {
     pub(crate) parameters: Parameters,
     /// The body as it came, for routes that take any.
     pub(crate) body: Value,
+    /// Sessions of the browser that asks, the one in use first.
+    pub(crate) tokens: Vec<Secret<String>>,
 }
 
 // === impl Context ===

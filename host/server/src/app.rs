@@ -230,7 +230,8 @@ impl App {
         let parameters = Parameters::new(query, of_the_body).map_err(|refusal| self.refuse(refusal))?;
         let fields = parameters.fields().map_err(|error| self.refuse_error(error))?;
         let body = body.unwrap_or(Value::Null);
-        let context = Context { app: self.clone(), caller, path, parameters, body };
+        let tokens = session::tokens(&head.headers, self.platform());
+        let context = Context { app: self.clone(), caller, path, parameters, body, tokens };
         let work = holding(held, self.audited(&route, &head, context));
         let work: BoxFuture<'static, _> = match head.extensions.get::<TraceContext>() {
             Some(trace) => Box::pin(within(*trace, work)),
@@ -302,7 +303,8 @@ impl App {
             return Ok(());
         };
         let (caller, path) = (caller.cloned(), path.to_vec());
-        let context = Context { app: self.clone(), caller, path, parameters: Parameters::default(), body: Value::Null };
+        let (parameters, body, tokens) = (Parameters::default(), Value::Null, Vec::new());
+        let context = Context { app: self.clone(), caller, path, parameters, body, tokens };
         first(context).await.map(drop).map_err(|error| self.refuse_error(error))
     }
 

@@ -250,6 +250,11 @@ fn sessions_routes() -> Vec<Route> {
             .says("Sessions", "Begin a session of the console with the key in use, or with a one-time link in its place. The answer sets a cookie that stands for the key from then on; with it, every request that changes something needs the header `Wellspring-Console` as well").answers(One("Session")),
         route(GET, SESSIONS, READ, sessions::list)
             .says("Sessions", "List the sessions of your account").answers(List("Session")),
+        route(GET, "/v1/sessions/accounts", READ, sessions::accounts)
+            .says("Sessions", "List the accounts that the browser is signed in to, the one in use first").answers(List("Session")),
+        route(PUT, "/v1/sessions/current", READ, sessions::switch)
+            .says("Sessions", "Use another account that the browser is signed in to").body(&CHOSEN_SESSION).answers(One("Session")).refuses(&[404])
+            .example(json!({"session_id": "ses_2cf24dba5fb0a30e"})),
         route(DELETE, "/v1/sessions/{id}", READ, sessions::end)
             .says("Sessions", "End a session; `current` is the one in use").answers(NoContent).refuses(&[403, 404]),
     ]

@@ -16,6 +16,10 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const SECURE: &str = "__Host-wellspring";
 /// Over plain HTTP, where a browser keeps no secure cookies.
 const PLAIN: &str = "wellspring";
+/// Between tokens, which are letters, digits and `_`.
+const SEPARATOR: &str = ".";
+/// Accounts that one browser is signed in to: five tokens are well below what a header may hold.
+const ACCOUNTS_MAXIMUM: usize = 5;
 /// As long as a session lives at most; the server ends it when it lies idle.
 const MAX_AGE_SECONDS: u64 = 7 * 86_400;
 
@@ -28,18 +32,20 @@ pub(crate) fn presented(head: &request::Parts, platform: &Platform) -> Option<Se
         None => true,
     };
     let is_allowed = is_ours && (head.method.is_safe() || head.headers.contains_key(HEADER));
-    let token = pairs(&head.headers).find(|(name, _)| *name == cookie_name(platform)).map(|(_, value)| value);
-    token.filter(|token| is_allowed && !token.is_empty()).map(|token| Secret::new(token.to_owned()))
+    tokens(&head.headers, platform).into_iter().next().filter(|_| is_allowed)
 }
 
-/// For the answer that begins a session.
-pub(crate) fn cookie(platform: &Platform, token: &Secret<String>) -> Option<HeaderValue> {
-    header(platform, token.expose(), MAX_AGE_SECONDS)
+/// The sessions of a browser, one for each account that it is signed in to; the first is in use.
+pub(crate) fn tokens(headers: &HeaderMap, platform: &Platform) -> Vec<Secret<String>> {
+    let value = pairs(headers).find(|(name, _)| *name == cookie_name(platform)).map_or("", |(_, value)| value);
+    let tokens = value.split(SEPARATOR).filter(|token| !token.is_empty());
+    tokens.take(ACCOUNTS_MAXIMUM).map(|token| Secret::new(token.to_owned())).collect()
 }
 
-/// For the answer that ends it.
-pub(crate) fn no_cookie(platform: &Platform) -> Option<HeaderValue> {
-    header(platform, "", 0)
+/// For an answer that begins, changes or ends a session; without any, the cookie goes.
+pub(crate) fn cookie(platform: &Platform, tokens: &[Secret<String>]) -> Option<HeaderValue> {
+    let tokens: Vec<&str> = tokens.iter().take(ACCOUNTS_MAXIMUM).map(|token| token.expose().as_str()).collect();
+    header(platform, &tokens.join(SEPARATOR), if tokens.is_empty() { 0 } else { MAX_AGE_SECONDS })
 }
 
 /// A `cookie` header without the session; none when nothing else is in it.

@@ -9,7 +9,8 @@ const HEAD: &str = "# API reference
 Written by `just generate` from [`schemas/openapi.json`](../schemas/openapi.json); a server shows the same at `/docs`.
 
 - Every path is below `/v1`, with or without a slash at the end; only endpoints of sources are not.
-- `Authorization: Bearer <API key>` goes with every request; a body needs `Content-Type: application/json`.
+- `Authorization: Bearer <API key>` goes with every request, or the cookie of a [session](#sessions); a body needs
+  `Content-Type: application/json`.
 - A key has scopes, and each operation names the one it needs: `read` reads, `write` changes webhooks, subscriptions, accounts,
   keys and events and runs what is deployed, `deploy` changes components and sources, `admin` is for the operator's routes. Each
   includes `read`; a key that was made without scopes has all. Without the scope the answer is 403 `insufficient_scope`. A key

@@ -134,7 +134,7 @@ function Attention({ failed, letters, hooks, pending, user }: { failed: Run[]; l
 function RunsCard({ runs, isLoading }: { runs: Run[]; isLoading: boolean }) {
   const to_ms = now.value;
   const oldest = runs.at(-1)?.started_at_ms ?? to_ms - HOUR_MS;
-  const from_ms = Math.min(oldest, to_ms - 15 * 60_000);
+  const from_ms = Math.min(oldest, to_ms - 2 * 60_000);
   const errors = runs.filter((run) => run.state === "error").length;
   const times = runs.map((run) => run.ended_at_ms - run.started_at_ms).sort((a, b) => a - b);
   const middle = times[Math.floor(times.length / 2)] ?? 0;

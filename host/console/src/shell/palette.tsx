@@ -7,6 +7,7 @@ import { may, signOut } from "../state/session";
 import { searchSources, sources } from "../state/sources";
 import { toggleTheme } from "../state/theme";
 import { Icon, type IconName } from "../ui/icon";
+import { isAccountsOpen } from "./accounts";
 import { PLACES } from "./nav";
 import { isHelpOpen } from "./shortcuts";
 
@@ -32,6 +33,7 @@ function commands(): Command[] {
     { id: "theme", text: "Switch between light and dark", icon: "moon", act: toggleTheme },
     { id: "help", text: "Keyboard shortcuts", hint: "?", icon: "info", act: () => (isHelpOpen.value = true) },
     { id: "docs", text: "API reference", icon: "external", act: () => open("/docs", "_blank", "noopener") },
+    { id: "accounts", text: "Switch to another account", icon: "account", act: () => (isAccountsOpen.value = true) },
     { id: "out", text: "Sign out", icon: "out", act: () => void signOut() },
   ];
 }

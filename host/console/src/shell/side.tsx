@@ -8,6 +8,7 @@ import { shownTheme, toggleTheme } from "../state/theme";
 import { count } from "../state/time";
 import { Icon, Mark } from "../ui/icon";
 import { Button } from "../ui/parts";
+import { AccountsDialog, isAccountsOpen } from "./accounts";
 import { PLACES } from "./nav";
 import { isPaletteOpen } from "./palette";
 
@@ -68,17 +69,18 @@ export function Side() {
           })}
         </nav>
         <div class="who">
-          <span class="face" aria-hidden="true">
-            {name.slice(0, 1)}
-          </span>
-          <span class="cut" title={name}>
-            {name}
-          </span>
+          <button type="button" class="row me" aria-label={`Accounts, ${name} is in use`} title="Accounts" onClick={() => (isAccountsOpen.value = true)}>
+            <span class="face" aria-hidden="true">
+              {name.slice(0, 1)}
+            </span>
+            <span class="cut">{name}</span>
+          </button>
           <span class="push" />
           <Button tone="bare" isLittle icon={shownTheme.value === "dark" ? "sun" : "moon"} says={shownTheme.value === "dark" ? "Light theme" : "Dark theme"} onClick={toggleTheme} />
           <Button tone="bare" isLittle icon="out" says="Sign out" onClick={() => void signOut()} />
         </div>
       </div>
+      {isAccountsOpen.value && <AccountsDialog />}
     </>
   );
 }

@@ -29,19 +29,35 @@ export async function resume(): Promise<void> {
   }
 }
 
+/** A browser has one account in use: other tabs begin anew when it changes. */
+const CHANGED = "wellspring.session";
+
+addEventListener("storage", (event) => {
+  if (event.key === CHANGED) location.reload();
+});
+
+function use(next: Session | undefined): void {
+  forgetAll();
+  forgetSources();
+  isSignedOut.value = false;
+  session.value = next;
+  localStorage.setItem(CHANGED, next?.id ?? "");
+}
+
 /** With an API key, or with the token of a one-time link in its place. */
 export async function signIn(key: string): Promise<void> {
   const begun = await send<Session>("POST", "/sessions", undefined, key);
-  forgetAll();
-  forgetSources();
-  isSignedOut.value = false;
-  session.value = { ...begun, current: true };
+  use({ ...begun, current: true });
 }
 
+/** To another account that this browser is signed in to. */
+export async function switchTo(id: string): Promise<void> {
+  use(await send<Session>("PUT", "/sessions/current", { session_id: id }));
+}
+
+/** Of the account in use; another one that the browser is signed in to is used then. */
 export async function signOut(): Promise<void> {
   await send("DELETE", "/sessions/current").catch(() => undefined);
-  session.value = undefined;
-  isSignedOut.value = false;
-  forgetAll();
-  forgetSources();
+  const [next] = await get<Session[]>("/sessions/accounts").catch(() => []);
+  use(next);
 }

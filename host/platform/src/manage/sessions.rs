@@ -93,6 +93,20 @@ pub async fn authenticate(platform: &Platform, token: &Secret<String>) -> Result
     Ok(caller)
 }
 
+/// What a token is for; none when its session has ended.
+pub async fn describe(platform: &Platform, token: &Secret<String>) -> Result<Option<SessionView>, Error> {
+    let found = async {
+        let (user, kept) = find(platform, token, SessionKind::Browser).await?;
+        let caller = holder_of(platform, &user, &kept.record.key_id).await?;
+        Ok(SessionView::of(&caller, kept.record, caller.scopes()))
+    };
+    match found.await {
+        Ok(view) => Ok(Some(view)),
+        Err(Error::Unauthenticated(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// The sessions of the account that have not ended.
 pub async fn list(caller: &Caller, platform: &Platform) -> Result<Vec<SessionView>, Error> {
     let now_seconds = platform.clock.now_seconds();
@@ -198,6 +212,11 @@ fn malformed(source: serde_json::Error) -> Error {
 // === impl SessionView ===
 
 impl SessionView {
+    /// As it looks to a request of this session.
+    pub fn used_by(self, session: Option<&str>) -> Self {
+        Self { current: session == Some(self.id.as_str()), ..self }
+    }
+
     fn of(caller: &Caller, session: Session, scopes: Scopes) -> Self {
         let current = caller.session.as_ref() == Some(&session.id);
         let Session { id, key_id, created_at, expires_at, .. } = session;

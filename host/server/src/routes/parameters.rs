@@ -217,3 +217,6 @@ pub(super) const CHANGED_USER: [Parameter; 6] = [
 
 pub(super) const ROTATION: [Parameter; 1] =
     [optional("resume", Boolean, "Make no key: finish an earlier rotation, or wrap under a key that was given")];
+
+/// Which account a browser uses.
+pub(super) const CHOSEN_SESSION: [Parameter; 1] = [required("session_id", Text, "One of the sessions of the browser")];

@@ -97,3 +97,36 @@ async fn a_one_time_link_begins_a_session_once_and_opens_nothing_else() {
     assert_eq!(first.data()["username"], "admin");
     assert!(first.header("set-cookie").is_some());
 }
+
+#[tokio::test]
+async fn a_browser_is_signed_in_to_several_accounts_and_uses_one() {
+    let wire = wire().await;
+    let member = wire.world.user(&wire.admin, "member").await;
+    let sign_in = async |key: &str, cookie: &str| {
+        let headers = format!("authorization: Bearer {key}\r\ncookie: {cookie}\r\n");
+        let set = wire.send("POST", "/v1/sessions", &headers, b"").await.header("set-cookie").unwrap();
+        set.split(';').next().unwrap().replace("__host-", "__Host-")
+    };
+    let name = async |cookie: &str| {
+        let me = with(&wire, "GET", "/v1/users/me", &format!("cookie: {cookie}\r\n")).await;
+        me.json()["data"]["username"].as_str().unwrap_or_default().to_owned()
+    };
+    let admins = sign_in(wire.admin.presented_key.expose(), "").await;
+    let both = sign_in(member.presented_key.expose(), &admins).await;
+    let again = sign_in(member.presented_key.expose(), &both).await;
+
+    let headers = format!("cookie: {both}\r\nwellspring-console: 1\r\ncontent-type: application/json\r\n");
+    let accounts = with(&wire, "GET", "/v1/sessions/accounts", &headers).await.data();
+    let body = json!({"session_id": accounts[1]["id"]}).to_string();
+    let switched = wire.send("PUT", "/v1/sessions/current", &headers, body.as_bytes()).await;
+    let other = switched.header("set-cookie").unwrap().split(';').next().unwrap().replace("__host-", "__Host-");
+    let unknown = wire.send("PUT", "/v1/sessions/current", &headers, br#"{"session_id": "ses_x"}"#).await;
+    let left = with(&wire, "DELETE", "/v1/sessions/current", &headers).await.header("set-cookie").unwrap();
+
+    assert_eq!(again.matches("wss_").count(), 2, "one session for each account");
+    assert_eq!((accounts[0]["username"].as_str(), accounts[1]["username"].as_str()), (Some("member"), Some("admin")));
+    assert_eq!((accounts[0]["current"].as_bool(), accounts[1]["current"].as_bool()), (Some(true), Some(false)));
+    assert_eq!((name(&both).await, name(&other).await), (String::new(), "admin".to_owned()), "the first was ended");
+    assert_eq!(unknown.refusal(), (404, "session_not_found".into()));
+    assert_eq!(left.matches("wss_").count(), 1, "the other account stays: {left}");
+}
