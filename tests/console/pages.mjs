@@ -17,6 +17,9 @@ export async function a_source_shows_events_runs_logs_and_state_as_they_happen(s
   await page.getByLabel("Search events").fill("needle");
   await page.getByText("Order 1").waitFor({ state: "hidden" });
   assert.equal(await page.locator(".event").count(), 1);
+  await page.locator(".event .line").click();
+  await page.reload();
+  await page.locator(".tree").getByText('"needle"').waitFor();
 
   await page.getByRole("link", { name: "Runs", exact: true }).last().click();
   await page.getByText("1 event · 1 write").first().waitFor();

@@ -164,7 +164,7 @@ function Emits({ run }: { run: Run }) {
         <ul class="plain-list mono tiny">
           {run.emits?.first.map((id) => (
             <li key={id}>
-              <Link class="link" to={`/sources/${run.emitter_id}/events`}>
+              <Link class="link" to={`/sources/${run.emitter_id}/events?event=${id}`}>
                 {id}
               </Link>
             </li>

@@ -1,10 +1,10 @@
 // What a source emitted, as it happens.
 
-import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call, send } from "../../api/client";
 import type { EventSummary, Json, Page, Source } from "../../api/types";
 import { useResource } from "../../state/resource";
-import { Link } from "../../state/router";
+import { Link, search, setSearch } from "../../state/router";
 import { may } from "../../state/session";
 import { plural } from "../../state/time";
 import { attempt } from "../../state/toasts";
@@ -33,6 +33,7 @@ export function EventsTab({ source, test }: { source: Source; test: () => void }
     isPaused,
   });
   const opened = useRef(Date.now());
+  const target = search.value.get("event");
   const latest = useRef(live);
   latest.current = live;
   const removed = useCallback((id: string) => latest.current.remove((one) => one.id === id), []);
@@ -65,7 +66,7 @@ export function EventsTab({ source, test }: { source: Source; test: () => void }
         {shown && shown.length > 0 && (
           <div class="lines">
             {shown.map((event) => (
-              <EventRow key={event.id} event={event} source={source} stream={stream} find={word} isFresh={event.indexed_at_ms > opened.current} removed={removed} />
+              <EventRow key={event.id} event={event} source={source} stream={stream} find={word} isFresh={event.indexed_at_ms > opened.current} isTarget={target === event.id || target === event.metadata.emit_id} removed={removed} />
             ))}
           </div>
         )}
@@ -116,14 +117,24 @@ interface RowProps {
   stream: string;
   find: string;
   isFresh: boolean;
+  /** The address names it. */
+  isTarget: boolean;
   removed: (id: string) => void;
 }
 
-const EventRow = memo(function EventRow({ event, source, stream, find, isFresh, removed }: RowProps) {
-  const [isOpen, setOpen] = useState(false);
+const EventRow = memo(function EventRow({ event, source, stream, find, isFresh, isTarget, removed }: RowProps) {
+  const [isOpen, setOpen] = useState(isTarget);
+  const element = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isTarget) element.current?.scrollIntoView({ block: "nearest" });
+  }, []);
+  const toggle = () => {
+    setOpen(!isOpen);
+    setSearch({ event: isOpen ? undefined : event.id });
+  };
   return (
-    <div class={`event ${isFresh ? "fresh" : ""}`}>
-      <button type="button" class="line" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+    <div ref={element} class={`event ${isFresh ? "fresh" : ""}`}>
+      <button type="button" class="line" aria-expanded={isOpen} onClick={toggle}>
         <span class="twisty">
           <Icon name="chevron" />
         </span>
@@ -146,7 +157,7 @@ const EventRow = memo(function EventRow({ event, source, stream, find, isFresh, 
   );
 });
 
-function Detail({ event, source, stream, find, removed }: Omit<RowProps, "isFresh">) {
+function Detail({ event, source, stream, find, removed }: Omit<RowProps, "isFresh" | "isTarget">) {
   const [whole, setWhole] = useState<Json | undefined>(undefined);
   const value = whole ?? event.event;
   const load = () =>
