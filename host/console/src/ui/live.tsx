@@ -8,6 +8,8 @@ import type { EventSummary } from "../api/types";
 
 /** Rows that stay on the page: the newest, when events come faster than they can be read. */
 const KEPT = 300;
+/** Before every event of a stream. */
+const FIRST = "0-0";
 
 interface Options<Item> {
   /** The list that is read first, newest first. */
@@ -17,6 +19,10 @@ interface Options<Item> {
   idOf: (item: Item) => string;
   /** An item out of what the stream sends. */
   itemOf: (event: EventSummary) => Item;
+  /** The id in the stream from which to go on after an item; its own one when absent. */
+  cursorOf?: (item: Item) => string;
+  /** What of the stream belongs to the list, when that is narrowed. */
+  isWanted?: (item: Item) => boolean;
   isPaused?: boolean;
 }
 
@@ -32,7 +38,7 @@ export interface LiveList<Item> {
   remove: (gone: (item: Item) => boolean) => void;
 }
 
-export function useLiveList<Item>({ list: path, stream, idOf, itemOf, isPaused = false }: Options<Item>): LiveList<Item> {
+export function useLiveList<Item>({ list: path, stream, idOf, itemOf, cursorOf = idOf, isWanted = everything, isPaused = false }: Options<Item>): LiveList<Item> {
   const items = useSignal<Item[] | undefined>(undefined);
   const held = useSignal<Item[]>([]);
   const error = useSignal<ApiError | undefined>(undefined);
@@ -46,7 +52,11 @@ export function useLiveList<Item>({ list: path, stream, idOf, itemOf, isPaused =
     (fresh: Item[]) => {
       const known = new Set((items.value ?? []).slice(0, KEPT).map(idOf));
       const added = fresh.filter((item) => !known.has(idOf(item)));
-      if (added.length > 0) items.value = [...added.reverse(), ...(items.value ?? [])].slice(0, KEPT);
+      if (added.length === 0) return;
+      const all = [...added.reverse(), ...(items.value ?? [])];
+      items.value = all.slice(0, KEPT);
+      // What goes for lack of room is found again below.
+      if (all.length > KEPT) hasMore.value = true;
     },
     [idOf],
   );
@@ -66,9 +76,10 @@ export function useLiveList<Item>({ list: path, stream, idOf, itemOf, isPaused =
         const newest = page.data[0];
         close = follow<EventSummary>({
           path: stream,
-          after: newest === undefined ? undefined : streamId(newest, idOf),
+          // What came between the list and the stream is sent first, so that nothing is missed.
+          after: newest === undefined ? FIRST : cursorOf(newest),
           arrived: (events) => {
-            const fresh = events.map(itemOf);
+            const fresh = events.map(itemOf).filter(isWanted);
             if (paused.current) held.value = [...held.value, ...fresh].slice(-KEPT);
             else merge(fresh);
           },
@@ -120,11 +131,8 @@ export function useLiveList<Item>({ list: path, stream, idOf, itemOf, isPaused =
   };
 }
 
-/** Ids of events order a stream; what has other ids, as runs do, is followed from now on. */
-function streamId<Item>(item: Item, idOf: (item: Item) => string): string | undefined {
-  const id = idOf(item);
-  return /^\d+-\d+$/.test(id) ? id : undefined;
-}
+
+const everything = () => true;
 
 const SAID: Record<LiveState, [string, string]> = {
   connecting: ["warn", "Connecting"],

@@ -11,6 +11,8 @@ import { Bones, Button, Card, Choices, Empty, Failure, Notice, Sentinel } from "
 import { RunLine } from "../../ui/runs";
 
 const idOf = (run: Run) => run.id;
+// Runs have other ids than the stream of their records, which is ordered by the time of their commit.
+const cursorOf = (run: Run) => `${run.committed_at_ms ?? run.ended_at_ms}-0`;
 const itemOf = (event: EventSummary) => event.event as unknown as Run;
 
 type Show = "all" | "success" | "error";
@@ -22,8 +24,10 @@ export function RunsTab({ source }: { source: Source }) {
     stream: `/sources/${source.id}/sse?event_name=%24runs`,
     idOf,
     itemOf,
+    cursorOf,
+    isWanted: (run) => show === "all" || run.state === show,
   });
-  const shown = live.items?.filter((run) => show === "all" || run.state === show);
+  const shown = live.items;
   return (
     <div class="stack">
       <div class="row wrap">
