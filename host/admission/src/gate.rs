@@ -3,12 +3,13 @@
 //! A tenant with a backlog of thousands waits behind its own backlog and delays no other. No tenant may hold every permit,
 //! or fill the queue.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use metrics::Family;
 use tokio::sync::oneshot;
 
+use crate::HashMap;
 use crate::load::{Load, Refused};
 use crate::{Full, Scope, Share};
 
@@ -53,23 +54,24 @@ struct TenantState {
 
 impl Gate {
     pub fn new(what: &'static str, bounds: Bounds) -> Self {
-        let (tenants, turns, refused) = (HashMap::new(), VecDeque::new(), Refused::default());
+        let (tenants, turns, refused) = (HashMap::default(), VecDeque::new(), Refused::default());
         let state = State { bounds, running: 0, waiting: 0, tenants, turns, refused };
         Self { what, state: Arc::new(Mutex::new(state)) }
     }
 
     /// Waits for a permit. Cancel-safe: a permit granted to a cancelled caller goes to the next.
     pub async fn enter(&self, tenant: &str) -> Result<Permit, Full> {
-        let full = |scope| Full { what: self.what, scope };
-        let entry = {
-            let mut state = self.lock();
-            state.enter(self, tenant).inspect_err(|scope| state.refused.add(*scope))
-        };
-        let entry = entry.map_err(full)?;
-        match entry {
+        match self.ask(tenant)? {
             Entry::Admitted(permit) => Ok(permit),
-            Entry::Waiting(granted) => granted.await.map_err(|_| full(Scope::Host)),
+            Entry::Waiting(granted) => granted.await.map_err(|_| Full { what: self.what, scope: Scope::Host }),
         }
+    }
+
+    /// A permit, or a place in the queue for one.
+    pub(crate) fn ask(&self, tenant: &str) -> Result<Entry, Full> {
+        let mut state = self.lock();
+        let entry = state.enter(self, tenant).inspect_err(|scope| state.refused.add(*scope));
+        entry.map_err(|scope| Full { what: self.what, scope })
     }
 
     /// A permit, if one is free now.
@@ -141,7 +143,7 @@ impl Gate {
     }
 }
 
-enum Entry {
+pub(crate) enum Entry {
     Admitted(Permit),
     Waiting(oneshot::Receiver<Permit>),
 }
@@ -258,13 +260,16 @@ fn next_waiting(tenant: &mut TenantState, waiting: &mut u64) -> Option<oneshot::
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.gate.lock().leave(&self.tenant);
+        let mut state = self.gate.lock();
+        state.leave(&self.tenant);
         loop {
-            let next = self.gate.lock().next_grant(&self.gate);
+            let next = state.next_grant(&self.gate);
+            drop(state);
             let Some((grant, permit)) = next else { return };
             if grant.send(permit).is_ok() {
                 return;
             }
+            state = self.gate.lock();
         }
     }
 }

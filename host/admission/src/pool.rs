@@ -1,10 +1,10 @@
 //! A resource that is taken at once or not at all: places, or bytes of memory.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use metrics::Family;
 
+use crate::HashMap;
 use crate::load::{Load, Refused};
 use crate::{Full, Scope, Share};
 

@@ -5,12 +5,12 @@
 //! that sum reaches the bound is it measured again, so a refusal always rests on what is really there, and a tenant far
 //! from its bound is never measured at all.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use admission::{Full, Scope};
 use store::{At, Batch, CommitError, Committed, Precondition, Tenant};
 
+use crate::HashMap;
 use crate::numbers::Refused;
 use crate::records::names;
 use crate::{Error, Platform, programs};

@@ -1,7 +1,8 @@
 //! Rate limits: a token bucket per name, refilled by the clock.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
+
+use crate::HashMap;
 
 /// Names held at once. Full buckets say nothing that a new one would not say.
 const NAMES_HELD: usize = 65_536;

@@ -4,35 +4,16 @@
 //! most runs end in one slice: sharing the processor and its caches among all new runs would make each of them end later.
 //! After the first slice a run is rescheduled at every yield, so one that never ends delays others by one slice at most.
 //!
-//! Slices are given round robin by tenant. The runtime polls tasks in the order they became ready, so a tenant with a hundred
-//! computing runs would be a hundred slices ahead of a tenant with one. Therefore only a few runs enter the runtime's queue
-//! at a time; the rest wait at a gate that serves tenants in turn.
+//! Slices are given round robin by tenant (`admission/turns.rs`).
 
 use std::future::Future;
-use std::num::NonZeroUsize;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use admission::{Bounds, Gate, Permit, Share};
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
-
-/// The gate that gives time slices, and the tenant whose slices a run uses.
-#[derive(Clone)]
-pub(crate) struct Turns {
-    pub(crate) gate: Gate,
-    pub(crate) tenant: Arc<str>,
-}
-
-/// Slices that are in use, or given and waiting for a thread: twice the number of threads, so that none is idle.
-pub(crate) fn turns() -> Gate {
-    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
-    let (total, unbounded) = (2 * threads, Share::new(u64::MAX, u64::MAX));
-    Gate::new("turns", Bounds { places: Share::new(total, (total - 1).max(1)), waiting: unbounded })
-}
+use admission::Turn;
 
 /// The first time slice of a run. Most runs of real components end within it.
 const FIRST_TURN: Duration = Duration::from_micros(300);
@@ -41,10 +22,10 @@ const FIRST_TURN: Duration = Duration::from_micros(300);
 pub(crate) async fn run_metered<F: Future>(
     future: F,
     limit: Duration,
-    turns: Option<Turns>,
+    turn: Option<Turn>,
 ) -> (Option<F::Output>, Duration) {
     let mut spent = Duration::ZERO;
-    let metered = Metered { future: pin!(future), spent: &mut spent, turns, waiting: None };
+    let metered = Metered { future: pin!(future), spent: &mut spent, turn };
     let done = tokio::time::timeout(limit, metered).await.ok();
     (done, spent)
 }
@@ -52,27 +33,7 @@ pub(crate) async fn run_metered<F: Future>(
 struct Metered<'a, F> {
     future: Pin<&'a mut F>,
     spent: &'a mut Duration,
-    turns: Option<Turns>,
-    waiting: Option<BoxFuture<'static, Option<Permit>>>,
-}
-
-impl<F> Metered<'_, F> {
-    /// Ready when the tenant has a slice; the permit is held during the poll.
-    fn turn(&mut self, context: &mut Context<'_>) -> Poll<Option<Permit>> {
-        let Some(turns) = &self.turns else { return Poll::Ready(None) };
-        if self.waiting.is_none() {
-            if let Some(permit) = turns.gate.try_enter(&turns.tenant) {
-                return Poll::Ready(Some(permit));
-            }
-            let Turns { gate, tenant } = turns.clone();
-            self.waiting = Some(async move { gate.enter(&tenant).await.ok() }.boxed());
-        }
-        let granted = self.waiting.as_mut().map_or(Poll::Ready(None), |waiting| waiting.poll_unpin(context));
-        if granted.is_ready() {
-            self.waiting = None;
-        }
-        granted
-    }
+    turn: Option<Turn>,
 }
 
 impl<F: Future> Future for Metered<'_, F> {
@@ -80,15 +41,21 @@ impl<F: Future> Future for Metered<'_, F> {
 
     #[expect(clippy::disallowed_methods, reason = "CPU turns are measured in real time")]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let Poll::Ready(_permit) = self.turn(context) else { return Poll::Pending };
-        let (started, spent_before) = (Instant::now(), *self.spent);
-        let polled = if spent_before < FIRST_TURN {
-            self.future.as_mut().poll_while_it_goes_on(context, || spent_before + started.elapsed() < FIRST_TURN)
-        } else {
-            self.future.as_mut().poll(context)
+        let Self { future, spent, turn } = &mut *self;
+        let mut poll = |context: &mut Context<'_>| {
+            let (started, spent_before) = (Instant::now(), **spent);
+            let polled = if spent_before < FIRST_TURN {
+                future.as_mut().poll_while_it_goes_on(context, || spent_before + started.elapsed() < FIRST_TURN)
+            } else {
+                future.as_mut().poll(context)
+            };
+            **spent = spent_before + started.elapsed();
+            polled
         };
-        *self.spent = spent_before + started.elapsed();
-        polled
+        match turn {
+            Some(turn) => turn.poll(context, poll),
+            None => poll(context),
+        }
     }
 }
 

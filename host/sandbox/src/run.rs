@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::engine::{PAGE_BYTES, STACK_POINTER_EXPORT};
+use admission::Turn;
 use futures_util::FutureExt;
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
@@ -14,7 +15,7 @@ use crate::compile::Compiler;
 use crate::engine::Engine;
 use crate::limits::Limits;
 use crate::memory::MemoryUse;
-use crate::meter::{Turns, run_metered};
+use crate::meter::run_metered;
 use crate::outcome::{Effect, Emit, Fault, LogLine, Outcome, Thrown, Usage, Write};
 use crate::program::Sources;
 use crate::sandbox::Error;
@@ -48,8 +49,8 @@ pub(crate) struct Run {
     pub(crate) fetches: Fetches,
     pub(crate) tape: Tape,
     pub(crate) last_words: String,
-    /// Taken with other tenants; none for what is the host's own, or has its turns elsewhere.
-    pub(crate) turns: Option<Turns>,
+    /// Taken with other tenants; none for what is the host's own, or takes its turns elsewhere.
+    pub(crate) turn: Option<Turn>,
     memory_use: MemoryUse,
 }
 
@@ -89,7 +90,7 @@ impl Run {
             fetches: Fetches::default(),
             tape: Tape::recording(limits.recording_bytes),
             last_words: String::new(),
-            turns: None,
+            turn: None,
             memory_use: MemoryUse { bytes: 0, limit_bytes: limits.memory_bytes },
             limits,
         }
@@ -151,8 +152,8 @@ impl Started {
     /// Calls an export of `wit/component.wit` that takes a text and returns a `result` of texts.
     pub(crate) async fn call(&mut self, name: &str, input: Option<&str>) -> Result<CallResult, Error> {
         let limit = self.store.data().limits.wall_clock;
-        let turns = self.store.data().turns.clone();
-        let (done, cpu) = run_metered(self.call_text(name, input), limit, turns).await;
+        let turn = self.store.data_mut().turn.take();
+        let (done, cpu) = run_metered(self.call_text(name, input), limit, turn).await;
         self.cpu += cpu;
         match done {
             Some(Ok(area)) => self.result(area).map(Ok),

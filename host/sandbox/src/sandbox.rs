@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use admission::{Bounds, Full, Gate, Share};
+use admission::{Bounds, Full, Gate, Share, Turns};
 use lru::LruCache;
 use metrics::Family;
 
@@ -14,7 +14,6 @@ use crate::compile::Compiler;
 use crate::engine::{Engine, FIRST_MEMORY};
 use crate::isolated::{self, Processes, Report, Workers};
 use crate::limits::{LimitKind, Limits};
-use crate::meter::{Turns, turns};
 use crate::offline::Offline;
 use crate::outcome::{Fault, LogLine, Outcome, Thrown, Usage};
 use crate::program::{Program, Sources};
@@ -67,7 +66,7 @@ pub(crate) struct Inner {
     pub(crate) base: Arc<Snapshot>,
     cache: Cache,
     pub(crate) gate: Gate,
-    turns: Gate,
+    turns: Turns,
     open: Mutex<LruCache<[u8; 32], Arc<Snapshot>>>,
     max_image_bytes: usize,
     workers: Option<Workers>,
@@ -162,7 +161,7 @@ impl Sandbox {
                 base,
                 cache,
                 gate,
-                turns: turns(),
+                turns: Turns::for_threads(),
                 open,
                 max_image_bytes: config.max_image_bytes,
                 workers,
@@ -250,7 +249,7 @@ impl Sandbox {
         if let Some(replay) = task.replay {
             run.tape = Tape::replaying(replay);
         }
-        run.turns = Some(Turns { gate: self.inner.turns.clone(), tenant: task.tenant.into() });
+        run.turn = Some(self.inner.turns.of(task.tenant));
         let mut started = Started::new(&self.inner.engine, &image.snapshot, run)?;
         let result = started.call(INVOKE, Some(task.call)).await?;
         Ok(started.take_outcome(result))
@@ -344,7 +343,16 @@ impl Inner {
         let gate = Gate::new("runs", Bounds { places: everything, waiting: everything });
         let open = Mutex::new(LruCache::new(NonZeroUsize::MIN));
         let cache = Cache::new(None, [0; 32], everything);
-        Arc::new(Self { engine, base, cache, gate, turns: turns(), open, max_image_bytes: usize::MAX, workers: None })
+        Arc::new(Self {
+            engine,
+            base,
+            cache,
+            gate,
+            turns: Turns::for_threads(),
+            open,
+            max_image_bytes: usize::MAX,
+            workers: None,
+        })
     }
 
     fn too_large(&self, memory: &[u8]) -> Option<LoadError> {

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use admission::Turns;
 use metrics::Family;
 use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
@@ -48,6 +49,8 @@ pub struct Flow {
     pub(crate) quota: Quota,
     pub(crate) endpoint_rates: Buckets,
     pub(crate) tenant_rates: Buckets,
+    /// Turns of what is worked on in the background: a tenant with a backlog delays no request of another.
+    pub(crate) turns: Turns,
     pub(crate) tenant_gate: Arc<Gate>,
     /// By source: its queued runs may all wait for one value of its state, and must not take all that its tenant has.
     pub(crate) source_gate: Arc<Gate>,
@@ -70,6 +73,7 @@ impl Flow {
             quota: Quota::default(),
             endpoint_rates: Buckets::new(config.endpoint_rate),
             tenant_rates: Buckets::new(config.tenant_rate),
+            turns: Turns::for_threads(),
             tenant_gate: Gate::new(config.work_per_tenant),
             source_gate: Gate::new(config.work_per_tenant / SOURCES_AT_ONCE),
             destination_gate: Gate::new(config.work_per_destination),

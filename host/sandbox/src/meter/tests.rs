@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use admission::{Bounds, Gate, Share};
+use admission::{Share, Turns};
 
-use super::{FIRST_TURN, Metered, Turns};
+use super::{FIRST_TURN, Metered};
 
 #[derive(Default)]
 struct Woken(AtomicUsize);
@@ -24,7 +24,7 @@ impl Wake for Woken {
 fn poll_once(future: impl Future<Output = ()>, mut spent: Duration) -> (bool, usize) {
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(woken.clone());
-    let metered = pin!(Metered { future: pin!(future), spent: &mut spent, turns: None, waiting: None });
+    let metered = pin!(Metered { future: pin!(future), spent: &mut spent, turn: None });
     let is_ready = metered.poll(&mut Context::from_waker(&waker)).is_ready();
     (is_ready, woken.0.load(Ordering::Relaxed))
 }
@@ -75,7 +75,7 @@ fn a_young_run_that_waits_is_polled_once_and_called_later() {
         Poll::<()>::Pending
     }));
     let mut spent = Duration::ZERO;
-    let metered = pin!(Metered { future: waiting, spent: &mut spent, turns: None, waiting: None });
+    let metered = pin!(Metered { future: waiting, spent: &mut spent, turn: None });
     assert!(metered.poll(&mut Context::from_waker(&waker)).is_pending());
 
     held.expect("it was polled").wake();
@@ -85,17 +85,18 @@ fn a_young_run_that_waits_is_polled_once_and_called_later() {
 
 #[test]
 fn turns_go_round_the_tenants() {
-    let gate = Gate::new("turns", Bounds { places: Share::new(1, 1), waiting: Share::new(10, 10) });
-    let taken = gate.try_enter("other").unwrap();
+    let turns = Turns::new(Share::new(1, 1));
+    // Ready, and not polled yet: it has the only turn.
+    let taken = turns.share("other", std::future::pending::<()>());
     let order = std::cell::RefCell::new(Vec::new());
     let mut context = Context::from_waker(Waker::noop());
     let run = |tenant: &'static str| {
-        let turns = Some(Turns { gate: gate.clone(), tenant: tenant.into() });
+        let turn = Some(turns.of(tenant));
         let order = &order;
         Box::pin(async move {
             let mut spent = Duration::ZERO;
             let future = pin!(async { order.borrow_mut().push(tenant) });
-            Metered { future, spent: &mut spent, turns, waiting: None }.await;
+            Metered { future, spent: &mut spent, turn }.await;
         })
     };
     let mut runs = [run("busy"), run("busy"), run("busy"), run("quiet")];

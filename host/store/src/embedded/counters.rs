@@ -1,9 +1,8 @@
 //! Counters of one transaction: each is read once, added up in memory and written once.
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::HashMap;
 use crate::Tenant;
 use crate::batch::counter_range;
 
@@ -61,7 +60,7 @@ impl Counters {
 
     fn find(&mut self, connection: &Connection, tenant: &Tenant, name: &str) -> Result<&mut Total, rusqlite::Error> {
         if !self.totals.contains_key(tenant) {
-            self.totals.insert(tenant.clone(), HashMap::new());
+            self.totals.insert(tenant.clone(), HashMap::default());
         }
         let totals = self.totals.get_mut(tenant).ok_or(rusqlite::Error::InvalidQuery)?;
         if !totals.contains_key(name) {

@@ -4,11 +4,11 @@
 //! callers, so a read that begins after an answer sees what was committed. A read that began before such a change may
 //! hold an old value: it took a stamp when it began, and a value with an old stamp is not cached.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use crate::HashMap;
 use crate::{Page, Record, Records, Tenant};
 
 /// Bound of all values together; when it is reached the cache is cleared and fills again. Ten thousand sources fit.
@@ -127,7 +127,7 @@ impl State {
         }
         self.make_room(ENTRY_BYTES);
         let stamp = self.next_stamp();
-        let kind_cache = KindCache { stamp, records: HashMap::new(), newest: None };
+        let kind_cache = KindCache { stamp, records: HashMap::default(), newest: None };
         self.tenants.entry(tenant.clone()).or_default().insert(kind.to_owned(), kind_cache);
         stamp
     }

@@ -4,10 +4,9 @@
 //! retention wait for [`Streams::flush`], which the writer calls before every fsync: a burst of
 //! events to one stream updates its row once. Nothing else ever reads in between.
 
-use std::collections::HashMap;
+use rusqlite::{Connection, OptionalExtension};
 
-use rusqlite::Connection;
-
+use crate::HashMap;
 use crate::{EntryId, Tenant};
 
 /// Emitters remembered between transactions; beyond it everything is forgotten and read again.
@@ -140,7 +139,7 @@ impl Streams {
         name: &str,
     ) -> Result<&mut Emitter, rusqlite::Error> {
         if !self.emitters.contains_key(tenant) {
-            self.emitters.insert(tenant.clone(), HashMap::new());
+            self.emitters.insert(tenant.clone(), HashMap::default());
         }
         let emitters = self.emitters.get_mut(tenant).ok_or(rusqlite::Error::InvalidQuery)?;
         if !emitters.contains_key(name) {
@@ -199,10 +198,13 @@ impl Stream {
         }
         let first = range.0.map_or(0, EntryId::packed);
         let last = range.1.map_or(i64::MAX, EntryId::packed);
-        // The first id that stays, then one range: much cheaper than a list of ids.
-        let sql = "DELETE FROM entries WHERE stream = ?1 AND id >= ?2 AND id <= ?3 AND id < coalesce(
-             (SELECT id FROM entries WHERE stream = ?1 AND id >= ?2 AND id <= ?3 ORDER BY id LIMIT 1 OFFSET ?4), ?5)";
-        let removed = connection.prepare_cached(sql)?.execute((self.row, first, last, max, i64::MAX))?;
+        // The last id to go, then one range in a statement of its own: with a subquery, SQLite collects the keys in a
+        // temporary table first.
+        let sql = "SELECT id FROM entries WHERE stream = ?1 AND id >= ?2 AND id <= ?3 ORDER BY id LIMIT 1 OFFSET ?4";
+        let mut statement = connection.prepare_cached(sql)?;
+        let bound = statement.query_row((self.row, first, last, max - 1), |row| row.get(0)).optional()?;
+        let sql = "DELETE FROM entries WHERE stream = ?1 AND id >= ?2 AND id <= ?3";
+        let removed = connection.prepare_cached(sql)?.execute((self.row, first, bound.unwrap_or(last)))?;
         let removed = u64::try_from(removed).unwrap_or_default();
         self.count = self.count.saturating_sub(removed);
         self.is_changed |= removed > 0;

@@ -4,12 +4,12 @@
 //! behind what other hosts count. A refusal is never given on what is remembered: the operator may have raised the
 //! quota since.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::users::{Plan, QuotaError, Usage, day_start_ms};
 use store::{Lookup, Op, Tenant};
 
+use crate::HashMap;
 use crate::ports;
 use crate::records::{User, names, table};
 use crate::{Error, Noun, Platform};

@@ -118,12 +118,14 @@ fn shares(flow: &Flow) -> Shares {
 
 fn perform_job(flow: &Arc<Flow>, job: Job) -> Performing {
     let (flow, admission) = (flow.clone(), flow.admit_work(&job.tenant));
-    async move { flow.perform_job(&job, admission).await }.boxed()
+    let (turns, tenant) = (flow.turns.clone(), job.tenant.clone());
+    turns.share(tenant.as_str(), async move { flow.perform_job(&job, admission).await }.boxed()).boxed()
 }
 
 fn perform_tick(flow: &Arc<Flow>, tick: Tick) -> Performing {
     let (flow, admission) = (flow.clone(), flow.admit_work(&tick.tenant));
-    async move { flow.perform_tick(&tick, admission).await }.boxed()
+    let (turns, tenant) = (flow.turns.clone(), tick.tenant.clone());
+    turns.share(tenant.as_str(), async move { flow.perform_tick(&tick, admission).await }.boxed()).boxed()
 }
 
 async fn first_permit(permits: &Arc<Semaphore>, shutdown: &CancellationToken) -> Option<OwnedSemaphorePermit> {

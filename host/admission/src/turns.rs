@@ -1,0 +1,173 @@
+//! Turns of the processor: few ready tasks at a time are in the runtime's queue, whichever tenant they belong to.
+//!
+//! The runtime polls tasks in the order in which they became ready, so a tenant with a hundred ready tasks would be a hundred
+//! polls ahead of a tenant with one. Here a wake goes to a gate first, which serves tenants round robin; only a task that
+//! has its turn is passed on to the runtime, and the turn ends with the poll. What waits for I/O has none.
+
+use std::future::Future;
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+
+use tokio::sync::oneshot;
+
+use crate::gate::Entry;
+use crate::{Bounds, Gate, Permit, Share};
+
+/// A future must be polled soon after it was woken, because it holds its turn until then; four for each thread leave
+/// some for others when one does not.
+const TURNS_PER_THREAD: u64 = 4;
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Turns(Gate);
+
+/// The turns of one future.
+pub struct Turn {
+    ready: Arc<Ready>,
+    /// Calls `ready`.
+    waker: Waker,
+}
+
+/// A future that takes turns with those of other tenants.
+pub struct InTurns<F> {
+    turn: Turn,
+    future: F,
+}
+
+/// What stands between the wakes of a future and its task.
+struct Ready {
+    gate: Gate,
+    tenant: Arc<str>,
+    asked: Mutex<Asked>,
+}
+
+#[derive(Default)]
+struct Asked {
+    /// None before the first poll.
+    task: Option<Waker>,
+    answer: Answer,
+}
+
+#[derive(Default)]
+enum Answer {
+    /// It is not ready, or has its turn now.
+    #[default]
+    NotAsked,
+    Waiting(oneshot::Receiver<Permit>),
+    Granted(Permit),
+}
+
+// === impl Turns ===
+
+impl Turns {
+    /// A quarter of the turns is always left for other tenants.
+    pub fn for_threads() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
+        let total = TURNS_PER_THREAD * threads;
+        Self::new(Share::new(total, total - total / 4))
+    }
+
+    pub fn new(turns: Share) -> Self {
+        Self(Gate::new("turns", Bounds { places: turns, waiting: Share::new(u64::MAX, u64::MAX) }))
+    }
+
+    pub fn of(&self, tenant: &str) -> Turn {
+        let ready = Arc::new(Ready { gate: self.0.clone(), tenant: tenant.into(), asked: Mutex::default() });
+        Turn { waker: Waker::from(ready.clone()), ready }
+    }
+
+    /// Asks for the first turn at once, so that many futures that are made together begin one after the other.
+    pub fn share<F: Future + Unpin>(&self, tenant: &str, future: F) -> InTurns<F> {
+        let turn = self.of(tenant);
+        turn.waker.wake_by_ref();
+        InTurns { turn, future }
+    }
+}
+
+// === impl Turn ===
+
+impl Turn {
+    /// Polls when the tenant has a turn, which ends with the poll. `poll` gets a context whose wakes ask for the next.
+    pub fn poll<T>(&mut self, context: &mut Context<'_>, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+        let Some(_permit) = self.ready.take(context.waker()) else { return Poll::Pending };
+        poll(&mut Context::from_waker(&self.waker))
+    }
+}
+
+// === impl Ready ===
+
+impl Ready {
+    /// The turn, if it is granted; if not, `task` is woken when it is.
+    fn take(&self, task: &Waker) -> Option<Permit> {
+        let mut asked = self.lock();
+        match &mut asked.task {
+            Some(known) => known.clone_from(task),
+            none => *none = Some(task.clone()),
+        }
+        asked.ask(self);
+        match std::mem::take(&mut asked.answer) {
+            Answer::Granted(permit) => Some(permit),
+            waiting => {
+                asked.answer = waiting;
+                None
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Asked> {
+        // Nothing in here panics half-way, so a poisoned state is a whole one.
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Wake for Ready {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        let mut asked = self.lock();
+        asked.ask(self);
+        let task = if matches!(asked.answer, Answer::Granted(_)) { asked.task.clone() } else { None };
+        drop(asked);
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+}
+
+// === impl Asked ===
+
+impl Asked {
+    /// Asks the gate, once for each turn, and looks at what it answered. While it has none, the task is woken by the grant.
+    fn ask(&mut self, ready: &Ready) {
+        if matches!(self.answer, Answer::NotAsked) {
+            self.answer = match ready.gate.ask(&ready.tenant) {
+                Ok(Entry::Admitted(permit)) => Answer::Granted(permit),
+                Ok(Entry::Waiting(granted)) => Answer::Waiting(granted),
+                // As many may wait as there are.
+                Err(_) => Answer::NotAsked,
+            };
+        }
+        let (Answer::Waiting(granted), Some(task)) = (&mut self.answer, &self.task) else { return };
+        if let Poll::Ready(Ok(permit)) = Pin::new(granted).poll(&mut Context::from_waker(task)) {
+            self.answer = Answer::Granted(permit);
+        }
+    }
+}
+
+// === impl InTurns ===
+
+impl<F: Future + Unpin> Future for InTurns<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let Self { turn, future } = self.get_mut();
+        turn.poll(context, |context| Pin::new(future).poll(context))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! Who is polled when many are ready.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+
+use super::Turns;
+use crate::Share;
+
+/// Polls of each tenant's tasks in the order in which they happened: many of "busy", then one of "calm".
+async fn polls(turns: Option<Turns>, busy: usize, yields: usize) -> Vec<&'static str> {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let tenants = std::iter::repeat_n("busy", busy).chain(["calm"]);
+    let tasks = tenants.map(|tenant| {
+        let seen = seen.clone();
+        let work = Box::pin(async move {
+            for _ in 0..yields {
+                seen.lock().unwrap().push(tenant);
+                give_way().await;
+            }
+        });
+        match &turns {
+            Some(turns) => tokio::spawn(turns.share(tenant, work)),
+            None => tokio::spawn(work),
+        }
+    });
+    for task in tasks.collect::<Vec<_>>() {
+        task.await.unwrap();
+    }
+    let seen = seen.lock().unwrap().clone();
+    seen
+}
+
+/// Is ready again at once, as a guest that used its fuel; the runtime's own `yield_now` wakes when all others had a poll.
+async fn give_way() {
+    let mut has_yielded = false;
+    poll_fn(|context| {
+        if has_yielded {
+            return Poll::Ready(());
+        }
+        has_yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+fn polls_before_calm_has_ended(seen: &[&str]) -> usize {
+    seen.iter().rposition(|tenant| *tenant == "calm").unwrap()
+}
+
+#[tokio::test]
+async fn a_tenant_with_many_ready_tasks_is_few_polls_ahead() {
+    let alone = polls_before_calm_has_ended(&polls(None, 64, 10).await);
+    let in_turns = polls_before_calm_has_ended(&polls(Some(Turns::new(Share::new(4, 3))), 64, 10).await);
+
+    assert!(alone >= 10 * 64, "without turns every poll waits for all others: {alone}");
+    // Spawned last, its first poll waits for the first ones of all others.
+    assert!(in_turns <= 64 + 10 * 4, "with turns only for the few that have one: {in_turns}");
+}
+
+#[tokio::test]
+async fn all_work_is_done_also_by_one_tenant_with_one_turn() {
+    let seen = polls(Some(Turns::new(Share::new(1, 1))), 8, 3).await;
+
+    assert_eq!(seen.len(), 9 * 3);
+}
+
+#[tokio::test]
+async fn a_future_that_is_dropped_while_it_waits_takes_no_turn() {
+    let turns = Turns::new(Share::new(1, 1));
+    let holder = turns.share("a", Box::pin(async {}));
+    let mut waiting = turns.share("b", Box::pin(async {}));
+    assert!(is_pending(&mut waiting).await);
+
+    drop(waiting);
+    holder.await;
+
+    turns.share("c", Box::pin(async {})).await;
+}
+
+/// Polls once; whether it is pending.
+async fn is_pending(future: &mut (impl Future<Output = ()> + Unpin)) -> bool {
+    poll_fn(|context| Poll::Ready(Pin::new(&mut *future).poll(context).is_pending())).await
+}
+
+#[tokio::test]
+async fn wakes_from_outside_wait_for_a_turn_too() {
+    let (turns, go) = (Turns::new(Share::new(2, 1)), tokio::sync::watch::Sender::new(()));
+    let (seen, parked) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicUsize::new(0)));
+    let tasks = std::iter::repeat_n("busy", 64).chain(["calm"]).map(|tenant| {
+        let (seen, parked, mut go) = (seen.clone(), parked.clone(), go.subscribe());
+        tokio::spawn(turns.share(
+            tenant,
+            Box::pin(async move {
+                parked.fetch_add(1, Ordering::Relaxed);
+                go.changed().await.unwrap();
+                seen.lock().unwrap().push(tenant);
+            }),
+        ))
+    });
+    let tasks: Vec<_> = tasks.collect();
+    while parked.load(Ordering::Relaxed) < 65 {
+        tokio::task::yield_now().await;
+    }
+
+    go.send_replace(());
+    for task in tasks {
+        task.await.unwrap();
+    }
+
+    let calm = polls_before_calm_has_ended(&seen.lock().unwrap());
+    assert!(calm <= 2, "all were woken at once, and its turn came after {calm} others");
+}
