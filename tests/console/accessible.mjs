@@ -42,7 +42,7 @@ async function checkAll(stage, theme, name) {
     await check(page, `${path} in the ${theme} theme`);
   }
   await page.at("/");
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.getByRole("heading", { name: "Overview", exact: true }).waitFor();
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").waitFor();
   await check(page, "the palette");

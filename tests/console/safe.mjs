@@ -39,7 +39,7 @@ export async function nothing_that_is_written_elsewhere_becomes_markup(stage) {
     assert.deepEqual(found, { hit: undefined, images: 0, links: 0 }, path);
   }
   await page.at("/");
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.getByRole("heading", { name: "Overview", exact: true }).waitFor();
   await page.keyboard.press("Control+k");
   await page.keyboard.type("img");
   await page.getByRole("option").first().waitFor();

@@ -7,7 +7,7 @@ import { newUser } from "./lib/server.mjs";
 export async function the_link_of_the_first_start_signs_in_once(stage) {
   const page = await open(stage);
   await page.goto(stage.server.link);
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.getByRole("heading", { name: "Overview", exact: true }).waitFor();
   assert.equal(new URL(page.url()).hash, "", "the token is not left in the address");
 
   const other = await open(stage);
@@ -28,9 +28,9 @@ export async function a_key_signs_in_and_the_session_outlives_a_reload(stage) {
 
   await page.getByLabel("API key").fill(user.key);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Sources" }).waitFor();
+  await page.getByRole("heading", { name: "Sources", exact: true }).waitFor();
   await page.reload();
-  await page.getByRole("heading", { name: "Sources" }).waitFor();
+  await page.getByRole("heading", { name: "Sources", exact: true }).waitFor();
 
   const cookies = await page.context().cookies();
   assert.equal(cookies.length, 1);

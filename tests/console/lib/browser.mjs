@@ -38,7 +38,7 @@ export async function openAs(stage, user, options = {}) {
   await page.at("/");
   await page.getByLabel("API key").fill(user.key);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.getByRole("heading", { name: "Overview", exact: true }).waitFor();
   return page;
 }
 
