@@ -46,7 +46,10 @@ async fn a_run_its_commit_and_its_delivery_are_counted_on_both_stores() {
         assert!(value(&scrape, "wellspring_store_bytes") > 1000.0);
         assert!(value(&scrape, "wellspring_process_resident_memory_bytes") > 1e6);
         assert!(value(&scrape, "wellspring_share_limit{share=\"runs\"}") > 1.0);
-        assert!(value(&scrape, "wellspring_cache_bytes{cache=\"programs\"}") > 10.0);
+        assert_eq!(value(&scrape, "wellspring_cache_bytes{cache=\"programs\"}"), 0.0, "its image was at hand");
+        assert!(value(&scrape, "wellspring_cache_limit_bytes{cache=\"programs\"}") > 1e6);
+        assert_eq!(value(&scrape, "wellspring_link_bytes{bytes=\"held\"}"), 0.0);
+        assert!(value(&scrape, "wellspring_link_bytes{bytes=\"limit\"}") > 1e6);
         assert_eq!(series(&scrape).contains("wellspring_redis_request_seconds_count"), is_redis);
         assert!(scrape.ends_with("# EOF\n") && scrape.matches("# EOF").count() == 1);
     }

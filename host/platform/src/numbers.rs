@@ -180,6 +180,7 @@ impl Platform {
         let mut families = self.numbers.families();
         families.extend(self.pools().families());
         families.extend(self.programs.families());
+        families.extend(self.linker.families());
         families.extend(self.listeners().families());
         families.extend(self.store.families());
         families.extend(of_load(self.look().await));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use linker::{Blame, CredentialRule, Entry, Linker, Registry};
+use metrics::Family;
 use platform::ports::progress::{self, Progress};
 use platform::ports::{self, ComponentSource, Dependency, LinkError, Linked};
 use tokio::sync::OnceCell;
@@ -59,6 +60,13 @@ impl ports::Linker for Linking {
             program: ports::Program { entry: linked.entry, modules },
             dependencies: dependencies.map(list).collect(),
         })
+    }
+
+    fn families(&self) -> Vec<Family> {
+        let (held, limit) = self.linker.get().map(Linker::memory_bytes).unwrap_or_default();
+        let help = "What deploys that are being linked hold in memory, and what they may hold";
+        let family = Family::gauge("wellspring_link_bytes", help).sample(&[("bytes", "held")], held);
+        vec![family.sample(&[("bytes", "limit")], limit)]
     }
 }
 

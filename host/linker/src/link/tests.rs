@@ -1,6 +1,7 @@
 //! Whole links, against a registry in memory.
 
 mod own_rules;
+mod shared_memory;
 
 use std::{
     collections::BTreeSet,

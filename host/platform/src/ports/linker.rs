@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use metrics::Family;
 use serde::{Deserialize, Serialize};
 
 use super::Program;
@@ -60,4 +61,9 @@ pub struct LinkError {
 pub trait Linker: Send + Sync {
     /// The tenant decides which of the operator's credentials are used for its packages.
     async fn link(&self, tenant: &str, component: ComponentSource) -> Result<Linked, LinkError>;
+
+    /// What it counts.
+    fn families(&self) -> Vec<Family> {
+        Vec::new()
+    }
 }

@@ -29,7 +29,7 @@ pub struct Converted {
 pub async fn convert(platform: &Platform, shutdown: &CancellationToken) -> Result<Converted, Error> {
     let mut converted = Converted::default();
     let note = names::PROGRAMS_BY_PACKAGE.to_owned();
-    let noted = platform.store.values(&names::operator(), names::UPGRADES, &[note.clone()]).await?;
+    let noted = platform.store.values(&names::operator(), names::UPGRADES, std::slice::from_ref(&note)).await?;
     if noted.found.iter().flatten().next().is_some() {
         return Ok(converted);
     }

@@ -1,4 +1,4 @@
-//! Which package texts are stored, and for whom.
+//! Which package texts are stored, and which tenants hold them.
 //!
 //! A program and its package texts belong to different tenants, and a batch changes one tenant. So a tenant *holds* a text
 //! before it stores programs that refer to it, and gives the hold up when none does:

@@ -1,7 +1,7 @@
 //! Programs as they are stored: the component's own modules, and references to the modules of its packages.
 //!
 //! The modules that a program has of one package are a *package text*: one record, compressed, named by the digest of its
-//! content, and stored once for all tenants. See `programs/holds.rs` for who may delete it and when.
+//! content, and stored once for all tenants. `programs/holds.rs` says when it may be deleted.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
