@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How large the release binary is, and how long a start takes: from the command to the line that says where it listens.
-# Prints a table and one JSON line; fails above 60 MB, or above 300 ms with a warm engine cache.
+# Prints a table and one JSON line; fails above 50 MB, or above 300 ms, on a new data folder as on one that was used.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 [ "${1:-}" = --built ] || cargo build --release --quiet -p wellspring
@@ -27,11 +27,11 @@ start_ms() {
 }
 
 bytes=$(stat -c %s "$binary")
-cold=$(start_ms "$folder/data")
-warm=$(for _ in 1 2 3 4 5 6 7; do start_ms "$folder/data"; done | sort -n | sed -n 4p)
+first=$(for n in 1 2 3 4 5 6 7; do start_ms "$folder/data-$n"; done | sort -n | sed -n 4p)
+later=$(for n in 1 2 3 4 5 6 7; do start_ms "$folder/data-$n"; done | sort -n | sed -n 4p)
 printf '%-34s %8s %8s\n' '' measured allowed
-printf '%-34s %8s %8s\n' 'release binary, MB' "$((bytes / 1000000))" 60
-printf '%-34s %8s %8s\n' 'start, first ever, ms' "$cold" -
-printf '%-34s %8s %8s\n' 'start, warm cache, median of 7, ms' "$warm" 300
-echo "{\"binary_bytes\": $bytes, \"first_start_ms\": $cold, \"warm_start_ms\": $warm}"
-[ "$bytes" -le 60000000 ] && [ "$warm" -le 300 ]
+printf '%-34s %8s %8s\n' 'release binary, MB' "$((bytes / 1000000))" 50
+printf '%-34s %8s %8s\n' 'first start, median of 7, ms' "$first" 300
+printf '%-34s %8s %8s\n' 'later start, median of 7, ms' "$later" 300
+echo "{\"binary_bytes\": $bytes, \"first_start_ms\": $first, \"later_start_ms\": $later}"
+[ "$bytes" -le 50000000 ] && [ "$first" -le 300 ] && [ "$later" -le 300 ]
