@@ -45,6 +45,11 @@ fn the_commands_of_the_tutorial_run_as_written() {
 }
 
 #[test]
+fn the_commands_of_the_guide_to_workflows_run_as_written() {
+    run("docs/workflows.md");
+}
+
+#[test]
 fn generated_api_reference_is_that_of_the_openapi_document() {
     let document = std::fs::read_to_string(root().join("schemas/openapi.json")).unwrap();
 

@@ -13,6 +13,7 @@ mod sources;
 mod state;
 mod storm;
 mod streams;
+mod workflows;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};

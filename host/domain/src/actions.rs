@@ -7,6 +7,7 @@
 //! | `$.export(name, value)` | a name; not `$return_value`, which is the returned value's |
 //! | `$.respond({status, headers, body})` | as `respond` of an HTTP interface |
 //! | `$.flow.exit(reason)` | an optional text |
+//! | `$.flow.delay(ms)`, `$.flow.suspend(ms)`, `$.flow.rerun(ms, context, maxRetries)` | a year at most |
 //! | `$.send.http({url, method, headers, data})` | `url`; `method` is POST with `data` and GET without |
 //! | `$.send.email({subject, text, html, to})` | `subject`, and `text` or `html`; `to` is the account's owner unless given |
 //! | `$.send.s3({bucket, key, payload})` | all three; `prefix` instead of `key` leaves the name to the platform |
@@ -21,6 +22,7 @@ use crate::problem::{Problem, did_you_mean};
 use crate::raw::Fields;
 use crate::respond::{self, Body, Reply};
 use crate::webhooks::WebhookUrl;
+use crate::workflow::PauseKind;
 
 /// Something to be done once the run is committed.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,11 +30,21 @@ pub enum Effect {
     Export { name: String, value: Value },
     Respond(Reply),
     Exit { reason: Option<String> },
+    Pause(PauseAsked),
     Http(HttpSend),
     Email(Email),
     S3(S3Object),
     Emit(Emit),
     Sse { channel: String, payload: Value },
+}
+
+/// That the run goes on later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PauseAsked {
+    pub kind: PauseKind,
+    pub ms: u64,
+    /// Of a rerun; beyond it the run goes on with the next step.
+    pub retries_maximum: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +80,8 @@ pub enum ObjectName {
 
 const CALLS: [&str; 8] =
     ["export", "respond", "flow.exit", "send.http", "send.email", "send.s3", "send.emit", "send.sse"];
+/// A run that pauses for longer is a mistake in its unit.
+const PAUSE_MS_MAXIMUM: f64 = 366.0 * 24.0 * 3600.0 * 1000.0;
 
 /// Reads one call by its name without the `$.`, such as `send.http`, and its arguments.
 pub fn parse(call: &str, arguments: &[Value], limits: &Limits) -> Result<Effect, Vec<Problem>> {
@@ -98,6 +112,8 @@ fn parse_export(name: &Value, value: &Value) -> Result<Effect, Vec<Problem>> {
         Some("$return_value") => {
             Err(vec![Problem::new("$.export", "`$return_value` is what the action returns, choose another name")])
         }
+        // How the code around a step says that it pauses.
+        Some("$pause") => parse_pause(value),
         Some(name) if !name.is_empty() => Ok(Effect::Export { name: name.to_owned(), value: value.clone() }),
         _ => Err(vec![Problem::new("$.export", "needs a name, as text")]),
     }
@@ -109,6 +125,24 @@ fn parse_exit(reason: &Value) -> Result<Effect, Vec<Problem>> {
         Value::String(reason) => Ok(Effect::Exit { reason: Some(reason.clone()) }),
         _ => Err(vec![Problem::new("$.flow.exit", "the reason must be text")]),
     }
+}
+
+fn parse_pause(parameters: &Value) -> Result<Effect, Vec<Problem>> {
+    let call = parameters.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let path = || format!("$.flow.{call}");
+    let kind = match call {
+        "delay" => PauseKind::Delay,
+        "suspend" => PauseKind::Suspend,
+        "rerun" => PauseKind::Rerun { context: parameters.get("context").cloned().unwrap_or_default() },
+        _ => return Err(vec![Problem::new(path(), "there is no such function")]),
+    };
+    let number = |name: &str| parameters.get(name).and_then(Value::as_f64);
+    let ms = number("ms").filter(|ms| (0.0..=PAUSE_MS_MAXIMUM).contains(ms));
+    let Some(ms) = ms else {
+        return Err(vec![Problem::new(path(), "takes a number of milliseconds, at most a year")]);
+    };
+    let retries_maximum = number("max_retries").unwrap_or(0.0).clamp(0.0, f64::from(u32::MAX)) as u32;
+    Ok(Effect::Pause(PauseAsked { kind, ms: ms as u64, retries_maximum }))
 }
 
 /// Reads the one object that a destination takes; what `read` notes as a problem wins over what it returns.

@@ -56,3 +56,4 @@ pub mod truncate;
 pub mod actions;
 pub mod http_event;
 pub mod respond;
+pub mod workflow;

@@ -98,6 +98,11 @@ impl<'a> Fields<'a> {
         number
     }
 
+    /// Of the fields that are there and were not taken.
+    pub(crate) fn rest_names(&self) -> Vec<String> {
+        self.rest.iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name.clone()).collect()
+    }
+
     pub(crate) fn into_rest(self) -> Map<String, Value> {
         self.rest
     }

@@ -35,6 +35,7 @@ pub(crate) fn kind(effect: &Effect) -> &'static str {
         Effect::Export { .. } => "export",
         Effect::Respond(_) => "respond",
         Effect::Exit { .. } => "exit",
+        Effect::Pause(_) => "pause",
         Effect::Http(_) => "http",
         Effect::Email(_) => "email",
         Effect::S3(_) => "s3",
@@ -48,7 +49,8 @@ pub(crate) fn unsupported(effect: &Effect) -> Option<&'static str> {
     match effect {
         Effect::Email(_) => Some("this server has no mail server"),
         Effect::S3(_) => Some("this server has no object store"),
-        Effect::Sse { .. } => Some("this server has no streams of workflows"),
+        Effect::Sse { .. } => Some("an action that is run by hand has no stream; in a workflow it has the workflow's"),
+        Effect::Pause(_) => Some("an action that is run by hand has nothing that could go on later"),
         _ => None,
     }
 }

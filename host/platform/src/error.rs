@@ -70,6 +70,10 @@ pub enum Error {
     WrongKind { is: &'static str, needs: &'static str },
     #[error("{}", first(.0, "the props do not fit"))]
     Props(Vec<Problem>),
+    #[error("{}", first(.0, "the workflow is not valid"))]
+    Workflow(Vec<Problem>),
+    #[error("run `{run}` is not paused, or has ended")]
+    NotPaused { run: String },
     #[error("the {} hook failed: {fault}", hook.as_str())]
     Hook { hook: Hook, fault: Box<Fault> },
     #[error("the component failed: {0}")]
@@ -155,6 +159,7 @@ pub enum Noun {
     DeadLetter,
     Key,
     RegistryComponent,
+    Pause,
     Recording,
     Run,
     Session,
@@ -162,6 +167,7 @@ pub enum Noun {
     Subscription,
     User,
     Username,
+    Version,
     Email,
     Webhook,
     Workflow,
@@ -240,6 +246,7 @@ impl Noun {
             Self::AutoSubscription => "auto_subscription",
             Self::Component => "component",
             Self::DeadLetter => "dead_letter",
+            Self::Pause => "pause",
             Self::Recording => "recording",
             Self::Run => "run",
             Self::Session => "session",
@@ -250,6 +257,7 @@ impl Noun {
             Self::User => "user",
             Self::Username => "username",
             Self::Email => "email",
+            Self::Version => "version",
             Self::Webhook => "webhook",
             Self::Workflow => "workflow",
         }

@@ -8,7 +8,7 @@ mod time;
 mod world;
 
 #[cfg(test)]
-pub(crate) use meddling::{Fate, meddled, on_store};
+pub(crate) use meddling::{Fate, Meddling, meddled, on_store};
 pub use outside::{PlainLinker, StaticOutbound};
 pub use sandbox::{ScriptedSandbox, emit, emit_with, log, returned, threw};
 pub use time::{CountingEntropy, ManualClock};

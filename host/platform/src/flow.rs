@@ -6,6 +6,7 @@
 //! | `schedule` | a timer's tick runs its source |
 //! | `work` | leases jobs and ticks, and works on them within bounds |
 //! | `deliver` | brings events to webhooks, sources and workflows; retries and gives up |
+//! | `workflows` | starts runs of workflows, and goes on with those that were queued or paused |
 //! | `follow` | streams events to readers as they are committed |
 //!
 //! Running a component and committing what it did is `invoke`, which the control plane uses as well.
@@ -17,6 +18,7 @@ mod deliver;
 mod follow;
 mod schedule;
 mod work;
+mod workflows;
 
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,8 @@
 //! | plan | `domain::plan` | pure: the events, errors and log lines that the outcome amounts to |
 //! | commit | `commit.rs` | everything in one batch, with the jobs that deliver it (`listeners.rs`) |
 //!
+//! `workflow.rs` runs steps one after the other and beside each other, each an invocation, and commits what they did.
+//!
 //! Used by `flow` and `manage`; knows neither.
 
 mod invocation;
@@ -27,6 +29,8 @@ mod listeners;
 mod record;
 mod recording;
 mod usage;
+
+pub(crate) mod workflow;
 
 pub(crate) use channels::Channels;
 pub(crate) use commit::{Frame, Ran, run, settle};

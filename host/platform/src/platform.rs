@@ -8,6 +8,7 @@ use domain::limits::Limits;
 use domain::users::Quotas;
 use store::{Batch, Store, Tenant};
 
+use crate::invoke::workflow::Versions;
 use crate::invoke::{Channels, KeyQueues, Listeners};
 use crate::keeping::Keeping;
 use crate::key_uses::KeyUses;
@@ -38,6 +39,7 @@ pub struct Core {
     key_queues: Arc<KeyQueues>,
     channels: Channels,
     listeners: Listeners,
+    versions: Versions,
     pools: Pools,
     key_uses: KeyUses,
     refusals: Refusals,
@@ -88,6 +90,7 @@ impl Platform {
             key_queues: Arc::default(),
             channels: Channels::default(),
             listeners: Listeners::default(),
+            versions: Versions::default(),
             key_uses: KeyUses::default(),
             refusals: Refusals::default(),
             keeping: Keeping::default(),
@@ -130,6 +133,11 @@ impl Platform {
     /// The subscriptions of tenants, as far as they are held.
     pub(crate) fn listeners(&self) -> &Listeners {
         &self.0.listeners
+    }
+
+    /// Versions of workflows, as far as they are held.
+    pub(crate) fn versions(&self) -> &Versions {
+        &self.0.versions
     }
 
     /// Runs of this host that want the same keys of `db`.

@@ -19,6 +19,7 @@ mod user;
 mod webhook;
 mod work;
 pub(crate) mod workflow;
+pub mod workflow_run;
 
 pub mod names;
 pub mod table;
@@ -31,7 +32,7 @@ pub use account::{Account, App, AuthType};
 pub use audit::{AuditEntry, Via};
 pub use component::Component;
 pub use event::{Event, LogEntry, Metadata, RunRecord, StreamEntry};
-pub use job::{DeadLetter, Job, Timer};
+pub use job::{DeadLetter, Job, Tick, Timer};
 pub(crate) use package::{
     Deflated, HoldState, Modules, PACKAGE_TEXT, PackageHold, PackageRecord, PackageRef, PackageText, ProgramRecord,
 };
@@ -43,7 +44,8 @@ pub use table::Kept;
 pub use user::{ApiKey, Installation, User};
 pub use webhook::{PreviousSecret, Webhook, WebhookHealth};
 pub(crate) use work::{Acceptance, Delivery, Sending, Work};
-pub use workflow::{Step, Workflow};
+pub use workflow::{Step, TriggerRecord, TriggerRecordKind, Workflow, WorkflowVersion};
+pub use workflow_run::{EndedWorkflowRun, WorkflowRun};
 
 /// A record of one kind.
 pub trait Stored: Serialize + DeserializeOwned + Send {

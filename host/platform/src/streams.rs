@@ -26,7 +26,7 @@ pub(crate) async fn streams_of(
     let known = platform.store.streams(tenant, emitter).await?;
     let is_wanted = |name: &str| match &wanted {
         Some(stream) => stream.as_str() == name,
-        None => ![names::ERRORS, names::LOGS, names::RUNS].contains(&name),
+        None => ![names::ERRORS, names::LOGS, names::RUNS, names::WORKFLOW_RUNS].contains(&name),
     };
     let chosen = known.into_iter().filter(|stream| is_wanted(&stream.name)).take(STREAMS_MERGED);
     let mut streams = Streams { names: Vec::new(), total: 0 };

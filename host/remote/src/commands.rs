@@ -22,6 +22,7 @@ mod subscribe;
 mod update;
 mod webhooks;
 mod whoami;
+mod workflows;
 
 use crate::error::Error;
 use crate::generate;
@@ -70,6 +71,8 @@ pub enum Command {
     Unpublish(publish::UnpublishArguments),
     /// List your components, and delete them
     Components(components::Arguments),
+    /// Deploy workflows from documents, run them, and look at their runs
+    Workflows(workflows::Arguments),
     /// Send the events of an emitter to a listener
     Subscribe(subscribe::SubscribeArguments),
     /// End a subscription
@@ -109,6 +112,7 @@ impl Command {
             Self::Publish(arguments) => arguments.connection.json,
             Self::Unpublish(arguments) => arguments.connection.json,
             Self::Components(arguments) => arguments.connection.json,
+            Self::Workflows(arguments) => arguments.connection.json,
             Self::Subscribe(arguments) => arguments.connection.json,
             Self::Unsubscribe(arguments) => arguments.connection.json,
             Self::Webhooks(arguments) => arguments.connection.json,
@@ -140,6 +144,7 @@ impl Command {
             Self::Publish(arguments) => publish::publish(&arguments).await,
             Self::Unpublish(arguments) => publish::unpublish(&arguments).await,
             Self::Components(arguments) => components::run(&arguments).await,
+            Self::Workflows(arguments) => workflows::run(&arguments).await,
             Self::Subscribe(arguments) => subscribe::subscribe(&arguments).await,
             Self::Unsubscribe(arguments) => subscribe::unsubscribe(&arguments).await,
             Self::Webhooks(arguments) => webhooks::run(&arguments).await,

@@ -42,6 +42,8 @@ pub enum Error {
     File { verb: &'static str, path: PathBuf, source: std::io::Error },
     #[error("{} is not JSON: {source}", path.display())]
     NotJson { path: PathBuf, source: serde_json::Error },
+    #[error("{} is not YAML: {source}", path.display())]
+    NotYaml { path: PathBuf, source: serde_yaml_ng::Error },
     #[error("the component has more than {limit} {what}")]
     TooLarge { what: &'static str, limit: usize },
     #[error("`{given}`: write it as name=value")]
@@ -196,6 +198,7 @@ fn listed_by(noun: &str) -> Option<String> {
         "source" | "component" | "webhook" | "subscription" | "account" | "app" => {
             format!("`wellspring list {noun}s` shows those there are")
         }
+        "workflow" => "`wellspring workflows` shows those there are".to_owned(),
         "delivery" => "`wellspring deliveries` shows those there are".to_owned(),
         _ => return None,
     };

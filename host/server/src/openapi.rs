@@ -202,12 +202,15 @@ fn schema(kind: ParameterKind) -> Value {
 }
 
 fn returns_data(route: &Route) -> bool {
-    matches!(route.answer, Documented::One(_) | Documented::List(_) | Documented::Page(_))
+    matches!(route.answer, Documented::One(_) | Documented::Started(_) | Documented::List(_) | Documented::Page(_))
 }
 
 fn responses(route: &Route) -> Value {
     let mut responses = Map::new();
     let (status, success) = success(route.answer);
+    if matches!(route.answer, Documented::Started(_)) {
+        responses.insert("202".to_owned(), success.clone());
+    }
     responses.insert(status.to_owned(), success);
     let mut refusals = if route.is_plugged { Vec::new() } else { common_refusals(route.access) };
     refusals.extend_from_slice(&route.refusals);
@@ -235,7 +238,7 @@ fn success(answer: Documented) -> (&'static str, Value) {
         |schema: Value| json!({"description": "Success", "content": {"application/json": {"schema": schema}}});
     let of = |data: Value| json!({"type": "object", "required": ["data"], "properties": {"data": data}});
     match answer {
-        Documented::One(name) => ("200", envelope(of(reference(name)))),
+        Documented::One(name) | Documented::Started(name) => ("200", envelope(of(reference(name)))),
         Documented::List(name) => ("200", envelope(of(json!({"type": "array", "items": reference(name)})))),
         Documented::Page(name) => {
             let properties = json!({

@@ -66,6 +66,8 @@ pub(crate) enum RequestBody {
 pub(crate) enum Documented {
     /// `{data: <schema>}`
     One(&'static str),
+    /// The same, or 202 with it when it is not waited for.
+    Started(&'static str),
     /// `{page_info, data: [<schema>]}`
     Page(&'static str),
     /// `{data: [<schema>]}`
@@ -216,7 +218,9 @@ impl Route {
         const PARAMETERS_BYTES: usize = 1 << 20;
         let is_large = match &self.body {
             RequestBody::None => false,
-            RequestBody::Parameters { parameters, .. } => parameters.iter().any(|one| one.name == "component_code"),
+            RequestBody::Parameters { parameters, .. } => {
+                parameters.iter().any(|one| ["component_code", "steps", "event"].contains(&one.name))
+            }
             RequestBody::Any => true,
         };
         if is_large { large_bytes } else { PARAMETERS_BYTES.min(large_bytes) }

@@ -12,7 +12,7 @@ use crate::api::{
     webhooks, workflows,
 };
 use crate::route::Access::{self, Public};
-use crate::route::Documented::{Accepted, Anything, Events, List, NoContent, One, Page};
+use crate::route::Documented::{Accepted, Anything, Events, List, NoContent, One, Page, Started};
 use crate::route::{Route, plugged, route};
 use crate::{console, docs, ingress, stream};
 use parameters::*;
@@ -36,6 +36,8 @@ pub(crate) fn table() -> Vec<Route> {
     [
         components_routes(),
         sources_routes(),
+        workflows_routes(),
+        workflow_runs_routes(),
         runs_routes(),
         state_routes(),
         events_routes(),
@@ -96,6 +98,61 @@ fn sources_routes() -> Vec<Route> {
             .example(json!({"method": "POST", "body": {"hello": "world"}})),
         route(GET, "/v1/sources/{id}/logs", READ, events::logs)
             .says("Sources", "Read the log of a source, newest first").query(&EVENT_PAGING).answers(Page("LogLine")).refuses(&[404]),
+    ]
+}
+
+/// Steps that run when something happens.
+#[rustfmt::skip]
+fn workflows_routes() -> Vec<Route> {
+    vec![
+        route(POST, "/v1/workflows", DEPLOY, workflows::create)
+            .says("Workflows", "Deploy a workflow from its document").body(&WORKFLOW).answers(One("Workflow")).refuses(&[403, 404, 409, 422, 429])
+            .example(json!({"settings": {"name": "Orders"}, "triggers": [{"type": "http"}], "steps": [{"namespace": "shape", "code": "export default defineComponent({ async run({ steps }) { return steps.trigger.event.body } })"}]})),
+        route(GET, "/v1/users/me/workflows", READ, workflows::list)
+            .says("Workflows", "List your workflows, newest first").query(&PAGING).answers(Page("Workflow")),
+        route(GET, "/v1/workflows/{workflow_id}", READ, workflows::find)
+            .says("Workflows", "Read a workflow").answers(One("Workflow")).refuses(&[404]),
+        route(PUT, "/v1/workflows/{workflow_id}", DEPLOY, workflows::update).after(workflows::find)
+            .says("Workflows", "Activate or deactivate a workflow, or deploy its next version; what is absent stays, and runs in flight finish on their version").body(&CHANGED_WORKFLOW).answers(One("Workflow")).refuses(&[404, 409, 422, 429])
+            .example(json!({"active": false})),
+        route(DELETE, "/v1/workflows/{workflow_id}", DEPLOY, workflows::delete)
+            .says("Workflows", "Delete a workflow with its runs, its triggers and the sources that were deployed for it").answers(NoContent).refuses(&[404, 409]),
+        route(GET, "/v1/workflows/{workflow_id}/versions", READ, workflows::versions)
+            .says("Workflows", "List the versions of a workflow, newest first").answers(List("WorkflowVersion")).refuses(&[404]),
+        route(POST, "/v1/workflows/{workflow_id}/rollback", DEPLOY, workflows::rollback)
+            .says("Workflows", "Deploy an earlier version once more, as the next one").body(&ROLLBACK).answers(One("Workflow")).refuses(&[404, 409, 422, 429])
+            .example(json!({"version": 1})),
+    ]
+}
+
+/// What workflows did.
+#[rustfmt::skip]
+fn workflow_runs_routes() -> Vec<Route> {
+    vec![
+        route(POST, "/v1/workflows/{workflow_id}/run", WRITE, workflows::run).after(workflows::find)
+            .says("Workflows", "Run a workflow by hand; answers when the run has ended or is paused, or at once with `wait=false`").body(&WORKFLOW_EVENT).answers(Started("WorkflowRun")).refuses(&[404, 409, 429])
+            .example(json!({"event": {"hello": "world"}})),
+        route(GET, "/v1/workflows/{workflow_id}/runs", READ, workflows::runs)
+            .says("Workflows", "List the runs of a workflow, newest first: those under way and the last that ended").query(&WORKFLOW_RUNS).answers(Page("WorkflowRun")).refuses(&[404]),
+        route(GET, "/v1/workflows/{workflow_id}/runs/{run_id}", READ, workflows::find_run)
+            .says("Workflows", "Read a run, step by step").answers(One("WorkflowRun")).refuses(&[404]),
+        route(POST, "/v1/workflows/{workflow_id}/runs/{run_id}/cancel", WRITE, workflows::cancel)
+            .says("Workflows", "Cancel a run that has not ended").answers(One("WorkflowRun")).refuses(&[404, 409]),
+        route(POST, "/v1/workflows/{workflow_id}/runs/{run_id}/resume", WRITE, workflows::resume).after(workflows::find)
+            .says("Workflows", "Resume a paused run; the body is what its step finds in `$resume_data`").any_body().answers(One("WorkflowRun")).refuses(&[404, 409])
+            .example(json!({"approved": true})),
+        route(POST, "/v1/workflows/{workflow_id}/runs/{run_id}/replay", WRITE, workflows::replay).after(workflows::find)
+            .says("Workflows", "Run a workflow once more on the event of a run").body(&REPLAYED_RUN).answers(One("WorkflowRun")).refuses(&[404, 409, 429])
+            .example(json!({"same_version": true})),
+        route(GET, "/v1/resume/{user_id}/{run_id}/{key}", Public, workflows::resume_by_key)
+            .says("Workflows", "Resume the step that was given this address by `$.flow.suspend`, `delay` or `rerun`; it works once").answers(One("Resumed")).refuses(&[404, 409]),
+        route(POST, "/v1/resume/{user_id}/{run_id}/{key}", Public, workflows::resume_by_key).unaudited()
+            .says("Workflows", "The same; the body is what the step finds in `$resume_data`").any_body().answers(One("Resumed")).refuses(&[404, 409])
+            .example(json!({"approved": true})),
+        route(GET, "/v1/cancel/{user_id}/{run_id}/{key}", Public, workflows::cancel_by_key)
+            .says("Workflows", "Cancel the run whose paused step was given this address; it works once").answers(One("Cancelled")).refuses(&[404, 409]),
+        route(POST, "/v1/cancel/{user_id}/{run_id}/{key}", Public, workflows::cancel_by_key).unaudited()
+            .says("Workflows", "The same").answers(One("Cancelled")).refuses(&[404, 409]),
     ]
 }
 
@@ -225,8 +282,6 @@ fn users_routes() -> Vec<Route> {
     vec![
         route(GET, "/v1/users/me", READ, users::me)
             .says("Users", "Read the current user").answers(One("User")),
-        route(GET, "/v1/users/me/workflows", READ, workflows::list)
-            .says("Users", "List your workflows").query(&PAGING).answers(Page("Workflow")),
         route(GET, "/v1/users/me/keys", READ, users::list_keys)
             .says("Users", "List your API keys, without the keys themselves").answers(List("Key")),
         route(POST, "/v1/users/me/keys", WRITE, users::create_key)

@@ -67,12 +67,12 @@ impl ScriptedSandbox {
 #[async_trait]
 impl Sandbox for ScriptedSandbox {
     async fn load(&self, _tenant: &str, program: &Arc<Program>) -> Result<Load, SandboxError> {
-        let source = program.entry_source();
+        let source = &described(program);
         if source.contains("sandbox down") {
             return Err(SandboxError::Overloaded(Full { what: "runs", scope: Scope::Host }));
         }
         let result = match serde_json::from_str::<Value>(source) {
-            Ok(exports) => Ok(Loaded { description: source.to_owned(), logs: load_logs(&exports) }),
+            Ok(exports) => Ok(Loaded { description: source.clone(), logs: load_logs(&exports) }),
             Err(error) => Err(LoadFailure {
                 name: "SyntaxError".into(),
                 message: error.to_string(),
@@ -100,7 +100,7 @@ impl Sandbox for ScriptedSandbox {
         let call: Value = serde_json::from_str(&task.call).map_err(|error| SandboxError::Failed(Box::new(error)))?;
         lock(&self.calls).push(call.clone());
         let program = program.stored.read().await?;
-        let description: Value = serde_json::from_str(program.entry_source()).unwrap_or_default();
+        let description: Value = serde_json::from_str(&described(&program)).unwrap_or_default();
         let name = description.get("name").and_then(Value::as_str).unwrap_or_default();
         let behaviour = lock(&self.behaviours).get(name).cloned();
         let mut outcome = match behaviour {
@@ -112,6 +112,26 @@ impl Sandbox for ScriptedSandbox {
         }
         Ok(outcome)
     }
+}
+
+/// The description of a component; of a step of a workflow that of the component in it, or of the step itself.
+fn described(program: &Program) -> String {
+    let source = program.entry_source();
+    let Some(step) = source.strip_prefix("// step ") else {
+        return source.to_owned();
+    };
+    let name = step.lines().next().unwrap_or_default();
+    let mut described = serde_json::json!({"name": format!("step {name}"), "version": "0.0.1", "type": "action"});
+    let component = program.modules.values().flat_map(|module| module.imports.values()).next();
+    let component = component.and_then(|path| program.modules.get(path));
+    let component = component.and_then(|module| serde_json::from_str::<Value>(&module.source).ok());
+    let run = serde_json::json!({"run": {"$fn": true}});
+    for fields in [Some(run), component].into_iter().flatten() {
+        if let (Some(described), Value::Object(fields)) = (described.as_object_mut(), fields) {
+            described.extend(fields);
+        }
+    }
+    described.to_string()
 }
 
 /// What everything costs here.

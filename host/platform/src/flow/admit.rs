@@ -9,5 +9,5 @@ mod request;
 pub(super) use gate::{Gate, Permit};
 pub(super) use lookup::Sources;
 pub(super) use quota::{Quota, reports_of_today, resets_at_ms};
-pub(super) use request::still_accepted;
 pub use request::{Admitted, Answer, Answered, Refusal};
+pub(super) use request::{Waiting, refusal, still_accepted};

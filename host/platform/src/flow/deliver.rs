@@ -5,6 +5,5 @@ mod outage;
 mod report;
 mod send;
 mod webhook;
-mod workflow;
 
 pub(super) use report::Report;

@@ -134,7 +134,10 @@ impl Follower {
     fn is_wanted(&self, entry: &LiveEntry) -> bool {
         let is_of_the_stream = match &self.stream {
             Some(stream) => stream.as_str() == entry.stream,
-            None => ![names::ERRORS, names::LOGS, names::RUNS].contains(&entry.stream.as_str()),
+            None => {
+                let others = [names::ERRORS, names::LOGS, names::RUNS, names::WORKFLOW_RUNS];
+                !others.contains(&entry.stream.as_str())
+            }
         };
         is_of_the_stream && entry.id > self.last
     }

@@ -12,7 +12,7 @@ use super::handle::Flow;
 use super::work::{Completion, QueuedRun, TIMER};
 use crate::Error;
 use crate::invoke::Frame;
-use crate::records::Timer;
+use crate::records::{self, Timer};
 use crate::watching::watch;
 
 /// A tick of a tenant whose queue is full looks again after this.
@@ -29,7 +29,14 @@ impl Flow {
     }
 
     async fn run_tick(&self, tick: &Tick) -> Result<Completion, Error> {
-        let timer = Timer::decode(&tick.schedule)?;
+        match records::Tick::decode(&tick.schedule)? {
+            records::Tick::Source(timer) => self.run_timer(tick, timer).await,
+            records::Tick::Workflow { workflow, trigger } => self.tick_workflow(tick, &workflow, &trigger).await,
+            records::Tick::Run { run } => self.wake_run(tick, &run).await,
+        }
+    }
+
+    async fn run_timer(&self, tick: &Tick, timer: Timer) -> Result<Completion, Error> {
         let source = self.source(&tick.tenant, &timer.source).await?.filter(|source| source.is_active);
         let minimum = self.platform.config.limits.interval_seconds_minimum;
         let (Some(source), Ok(schedule)) = (source, Schedule::parse(&timer.schedule, minimum)) else {
@@ -57,7 +64,7 @@ impl Flow {
     }
 
     /// The source is gone or switched off, and its timer was left behind.
-    async fn end_timer(&self, tick: &Tick) -> Result<Completion, Error> {
+    pub(super) async fn end_timer(&self, tick: &Tick) -> Result<Completion, Error> {
         let finish = Op::FinishTick { lease: tick.lease.clone(), next_due_ms: None };
         self.platform.store.commit(self.platform.batch(&tick.tenant).then(finish)).await?;
         Ok(Completion::Committed)

@@ -16,6 +16,9 @@ mod trigger;
 mod webhooks;
 mod work;
 mod workflow;
+mod workflow_crash;
+mod workflow_requests;
+mod workflow_runs;
 
 use std::sync::Arc;
 

@@ -14,6 +14,7 @@ use super::recording;
 use super::reply::ReplySlot;
 use super::services::{RunContext, Services};
 use super::transaction::{READ_KEYS_MAXIMUM, Refusal, Transaction};
+use super::workflow::Barrier;
 use crate::ports::{Call, Emit, Fault, Outcome, Priority, ProgramHandle, RunLimits, RunServices, Task};
 use crate::{Error, Platform, Secret};
 
@@ -31,6 +32,7 @@ struct Prepared {
     task: Task,
     credentials: Arc<HashMap<String, Secret<String>>>,
     reply: Option<Arc<ReplySlot>>,
+    barrier: Option<Barrier>,
     transaction: Arc<Transaction>,
 }
 
@@ -68,7 +70,7 @@ async fn prepare(
     invocation: &Invocation<'_>,
     transaction: Arc<Transaction>,
 ) -> Result<Result<Prepared, Fault>, Error> {
-    let Invocation { owner, target, call, limits, reply, .. } = invocation;
+    let Invocation { owner, target, call, limits, reply, barrier, .. } = invocation;
     let program = platform.program(owner.tenant, target.origin, target.program);
     let instance = match Instance::new(platform, owner.tenant, target).await? {
         Ok(instance) => instance,
@@ -78,7 +80,8 @@ async fn prepare(
     let call = call.to_json(target.id, instance.props.expose());
     let task = Task { tenant: owner.tenant.to_string(), call, limits, replay: None };
     let credentials = Arc::new(instance.credentials);
-    Ok(Ok(Prepared { program, task, credentials, reply: reply.clone(), transaction }))
+    let (reply, barrier) = (reply.clone(), barrier.clone());
+    Ok(Ok(Prepared { program, task, credentials, reply, barrier, transaction }))
 }
 
 // === impl Prepared ===
@@ -110,6 +113,7 @@ impl Prepared {
             transaction: self.transaction.clone(),
             credentials: self.credentials.clone(),
             reply: self.reply.clone(),
+            barrier: self.barrier.clone(),
         };
         let services: Arc<dyn RunServices> = Arc::new(Services::new(platform, context));
         let priority = if self.transaction.is_waited_for() { Priority::Urgent } else { Priority::Normal };

@@ -8,6 +8,7 @@ use store::{Op, Tenant};
 
 use super::reply::ReplySlot;
 use super::transaction::Transaction;
+use super::workflow::Barrier;
 use crate::ports::{LogLine, Reply, RunServices, ServiceError, Write};
 use crate::records::names;
 use crate::{Platform, Secret};
@@ -18,6 +19,8 @@ pub(crate) struct RunContext {
     pub(crate) credentials: Arc<HashMap<String, Secret<String>>>,
     /// Where the answer is waited for, when the trigger was a request.
     pub(crate) reply: Option<Arc<ReplySlot>>,
+    /// Of a step of a workflow.
+    pub(crate) barrier: Option<Barrier>,
 }
 
 pub(crate) struct Services {
@@ -49,6 +52,9 @@ impl RunServices for Services {
     }
 
     async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
+        if let Some(barrier) = &self.context.barrier {
+            barrier.pass().await?;
+        }
         self.context.transaction.before_request(writes).await
     }
 

@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 use store::Lookup;
 
 use super::apps;
+use crate::manage::workflows;
 use crate::paging::{PageOf, count, page};
-use crate::records::{Account, RecordError, Source, Workflow, table};
+use crate::records::{Account, RecordError, Source, table};
 use crate::vault::Context;
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret, UsedBy};
 
@@ -83,8 +84,8 @@ pub async fn delete(caller: &Caller, platform: &Platform, id: &str, is_forced: b
 async fn users_of(caller: &Caller, platform: &Platform, id: &AccountId) -> Result<Vec<UsedBy>, Error> {
     let sources = table::list_all::<Source>(&*platform.store, &caller.tenant).await?;
     let sources = sources.iter().map(|kept| &kept.record).filter(|source| source.revision.uses_account(id));
-    let workflows = table::list_all::<Workflow>(&*platform.store, &caller.tenant).await?;
-    let steps = workflows.iter().flat_map(|kept| kept.record.steps.iter().map(|step| (&kept.record, step)));
+    let versions = workflows::current_versions(&caller.tenant, platform).await?;
+    let steps = versions.iter().flat_map(|version| version.steps.iter().map(move |step| (version, step)));
     let steps = steps.filter(|(_, step)| step.uses_account(id)).map(|(workflow, step)| workflow.as_user(step));
     Ok(sources.map(Source::as_user).chain(steps).collect())
 }

@@ -13,6 +13,7 @@ use super::recordings;
 use super::sources::endpoints;
 use super::subscriptions::unsubscribe_operations;
 use super::users::forget_step;
+use super::workflows;
 use crate::invoke::Dedupe;
 use crate::ports::{Chores, Progress};
 use crate::records::{Job, Phase, Source, Stored, names, table};
@@ -38,6 +39,10 @@ pub(crate) async fn perform(tenant: &Tenant, platform: &Platform, job: &Job) -> 
         Job::ForgetSource { source } => {
             recordings::delete_of(platform, tenant, source.as_str()).await?;
             clear_emitter(tenant, platform, source.as_str()).await?
+        }
+        Job::ForgetWorkflow { workflow } => {
+            recordings::delete_of(platform, tenant, workflow.as_str()).await?;
+            workflows::forget_step(tenant, platform, workflow).await?
         }
         Job::AbandonDeploy { source } => abandon(tenant, platform, source.as_str()).await?,
         Job::EndChange { source, until_ms } => end_change(tenant, platform, source.as_str(), *until_ms).await?,

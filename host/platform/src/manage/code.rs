@@ -125,7 +125,7 @@ pub(super) async fn compile(
 }
 
 /// The component's code ran: that costs what a run costs, also when it did not load.
-async fn charge(caller: &Caller, platform: &Platform, usage: &Usage) -> Result<(), Error> {
+pub(super) async fn charge(caller: &Caller, platform: &Platform, usage: &Usage) -> Result<(), Error> {
     let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
     let mut batch = platform.batch(&caller.tenant);
     batch.operations = usage_operations(platform, owner, usage, false);

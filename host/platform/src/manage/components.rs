@@ -169,6 +169,7 @@ async fn run_once(
         trigger,
         queued_at_ms: platform.clock.now_ms(),
         reply: Some(replied.clone()),
+        barrier: None,
     };
     let Ran { run_id, outcome, .. } = invoke::run(platform, &invocation).await?;
     Ok(Once { run_id: run_id.to_string(), outcome, reply: replied.take() })

@@ -78,7 +78,8 @@ pub async fn streams(caller: &Caller, platform: &Platform, id: &str) -> Result<V
     });
     let [default, errors, logs] = of_every_source.clone();
     let is_channel = |stream: &StreamInfo| {
-        stream.name != names::RUNS && of_every_source.iter().all(|known| known.name != stream.name)
+        ![names::RUNS, names::WORKFLOW_RUNS].contains(&stream.name.as_str())
+            && of_every_source.iter().all(|known| known.name != stream.name)
     };
     let channels = written.into_iter().filter(is_channel);
     let channels = channels.map(|StreamInfo { name, count }| StreamView { name, events: count });

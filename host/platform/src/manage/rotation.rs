@@ -10,7 +10,7 @@ use store::Tenant;
 
 use super::{first_start, recordings};
 use crate::records::table::{self, Kept};
-use crate::records::{Account, Source, Stored, User, Webhook, Workflow, names};
+use crate::records::{Account, Source, Stored, User, Webhook, WorkflowVersion, names};
 use crate::vault::{Context, Sealed};
 use crate::{Caller, Error, Platform, sealed_props};
 
@@ -61,8 +61,8 @@ async fn rewrap_tenant(platform: &Platform, user: &UserId) -> Result<usize, Erro
     let sources = rewrap_kind(platform, &tenant, |source: &mut Source| {
         Some((SecretLocation::of(&source.id, sealed_props::FIELD), source.revision.secrets.as_mut()?))
     });
-    let workflows = rewrap_kind(platform, &tenant, |workflow: &mut Workflow| {
-        Some((SecretLocation::of(&workflow.id, sealed_props::FIELD), workflow.secrets.as_mut()?))
+    let workflows = rewrap_kind(platform, &tenant, |version: &mut WorkflowVersion| {
+        Some((SecretLocation::of(&version.workflow, sealed_props::FIELD), version.secrets.as_mut()?))
     });
     let recordings = recordings::rewrap(platform, &tenant);
     Ok(recordings.await? + accounts.await? + webhooks.await? + previous.await? + sources.await? + workflows.await?)

@@ -1,7 +1,7 @@
 //! Work that outlives a request: what is queued, what is timed, and what was given up.
 
 use bytes::Bytes;
-use domain::ids::{ComponentId, SourceId, UserId};
+use domain::ids::{ComponentId, RunId, SourceId, UserId, WorkflowId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,6 +13,8 @@ use super::{RecordError, Stored, decode_as, encode_as};
 pub enum Job {
     /// The rest of a deletion of events that was too large for one batch. Both ends are included.
     DeleteEvents { emitter: String, streams: Vec<String>, first: Option<String>, last: Option<String> },
+    /// Clears the streams, values and code of a workflow that is gone.
+    ForgetWorkflow { workflow: WorkflowId },
     /// Clears the streams and values of a source that is gone.
     ForgetSource { source: SourceId },
     /// Removes a source whose deploy never ended, because its host died.
@@ -34,6 +36,15 @@ pub struct Timer {
     pub prop: String,
     /// In the form `domain::timers::Schedule::parse` reads.
     pub schedule: Value,
+}
+
+/// What is due: a timer of a source or a workflow, or a paused run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Tick {
+    Run { run: RunId },
+    Workflow { workflow: WorkflowId, trigger: String },
+    Source(Timer),
 }
 
 /// A delivery that ran out of attempts. Listed, and replayable.
@@ -75,9 +86,17 @@ impl Timer {
     pub fn encode(&self) -> Result<Bytes, RecordError> {
         encode_as(Self::KIND, Self::VERSION, self)
     }
+}
+
+// === impl Tick ===
+
+impl Tick {
+    pub fn encode(&self) -> Result<Bytes, RecordError> {
+        encode_as(Timer::KIND, Timer::VERSION, self)
+    }
 
     pub fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
-        decode_as(Self::KIND, Self::VERSION, bytes)
+        decode_as(Timer::KIND, Timer::VERSION, bytes)
     }
 }
 

@@ -7,10 +7,11 @@
 //! | tenant | `packages` | texts of npm packages, shared by all tenants |
 //! | directory | `key/<sha-256 of an API key>` | whose key it is |
 //! | directory | `session/<sha-256 of a token>` | whose session or one-time link it is |
-//! | directory | `endpoint/<key>` | which source answers there |
+//! | directory | `endpoint/<key>` | which source or workflow answers there |
 //! | directory | `username/<name>`, `email/<address>` | taken |
 //! | stream | a channel, `$errors`, `$logs` of an emitter | what it emitted |
 //! | stream | `$runs` of an emitter | the records of its runs |
+//! | stream | `$workflow_runs` of a workflow | its runs that have ended, step by step |
 //! | stream | `default` of `$recordings` | recorded runs of a tenant |
 //! | stream | `$deliveries` of a webhook | attempts to deliver to it |
 //! | stream | `done`, `refused` of `$audit` | the audit log, of a tenant and of all |
@@ -19,9 +20,11 @@
 //! | scope | `upgrades` of `operator` | conversions of stored data that are done |
 //! | counter | `compute_ms/<day>`, `invocations/<day>`, `invocations/period/<start>` | usage |
 //! | counter | `reported/<code>/<day>` | whether a refusal was reported |
-//! | timer | `<source>/<prop>` | a schedule |
+//! | counter | `queued_runs/<workflow>`, `throttle/<workflow>/<window>` | runs that wait, runs that began |
+//! | timer | `<source>/<prop>`, `<workflow>/<trigger>` | a schedule |
+//! | timer | `run/<run>` | when a paused run goes on |
 
-use domain::ids::{ComponentId, EndpointKey, SourceId, UserId, WorkflowId};
+use domain::ids::{ComponentId, EndpointKey, RunId, SourceId, UserId, WorkflowId};
 use store::Tenant;
 
 pub const DEFAULT: &str = "default";
@@ -31,6 +34,8 @@ pub const LOGS: &str = "$logs";
 pub const RUNS: &str = "$runs";
 /// What an account's recorded runs are replayed from: an emitter of its own, with one stream.
 pub const RECORDINGS: &str = "$recordings";
+/// Runs of a workflow that have ended, with what each step did.
+pub const WORKFLOW_RUNS: &str = "$workflow_runs";
 /// Attempts to deliver, of a webhook.
 pub const DELIVERIES: &str = "$deliveries";
 /// Conversions of stored data that are done, of the operator's.
@@ -100,6 +105,20 @@ pub fn db_of_step(workflow: &WorkflowId, step: &str) -> String {
 
 pub fn timer(source: &SourceId, prop: &str) -> String {
     format!("{source}/{prop}")
+}
+
+pub fn workflow_timer(workflow: &WorkflowId, trigger: &str) -> String {
+    format!("{workflow}/{trigger}")
+}
+
+/// When a paused run goes on by itself.
+pub fn run_timer(run: &RunId) -> String {
+    format!("run/{run}")
+}
+
+/// Counts the runs of a workflow that began in a window of time.
+pub fn throttle(workflow: &WorkflowId, window: u64) -> String {
+    format!("throttle/{workflow}/{window}")
 }
 
 pub fn compute_of_day(day_start_ms: i64) -> String {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use domain::fan_out::Cause;
-use domain::ids::{EmitterId, ListenerId, SourceId, WebhookId, WorkflowId};
+use domain::ids::{EmitterId, ListenerId, RunId, SourceId, WebhookId, WorkflowId};
 use domain::json::Json;
 use domain::runs::TriggerKind;
 use domain::trace::{SpanId, TraceContext, TraceId};
@@ -23,6 +23,12 @@ pub(crate) enum Work {
     },
     Deliver(Delivery),
     Send(Sending),
+    /// Goes on with a run of a workflow.
+    Run {
+        workflow: WorkflowId,
+        run: RunId,
+        segment: u32,
+    },
     /// Looks whether a webhook fails for so long that it is to be reported.
     CheckWebhook {
         webhook: WebhookId,

@@ -2,7 +2,7 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 43] = [
+const COMMANDS: [&[&str]; 56] = [
     &[],
     &["init"],
     &["login"],
@@ -32,6 +32,19 @@ const COMMANDS: [&[&str]; 43] = [
     &["accounts"],
     &["accounts", "connect"],
     &["accounts", "delete"],
+    &["workflows"],
+    &["workflows", "init"],
+    &["workflows", "deploy"],
+    &["workflows", "list"],
+    &["workflows", "describe"],
+    &["workflows", "run"],
+    &["workflows", "runs"],
+    &["workflows", "logs"],
+    &["workflows", "pause"],
+    &["workflows", "resume"],
+    &["workflows", "cancel"],
+    &["workflows", "rollback"],
+    &["workflows", "delete"],
     &["subscribe"],
     &["unsubscribe"],
     &["webhooks"],

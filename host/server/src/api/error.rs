@@ -162,6 +162,7 @@ fn tell(error: &Error, now_ms: u64) -> ErrorBody {
         Error::NotAdmin => told(StatusCode::FORBIDDEN, "admin_only"),
         Error::OwnRole => told(StatusCode::FORBIDDEN, "own_role"),
         Error::KeysGiven => told(StatusCode::CONFLICT, "keys_given"),
+        Error::NotPaused { .. } => told(StatusCode::CONFLICT, "run_not_paused"),
         Error::KeyInUse => told(StatusCode::CONFLICT, "key_in_use"),
         Error::TooMany { noun, limit } => {
             with(StatusCode::FORBIDDEN, "limit_reached", json!({"of": noun.as_snake_case(), "limit": limit}))
@@ -226,6 +227,9 @@ fn describe(error: &Error) -> (&'static str, Value) {
         ),
         Error::Component(problems) => {
             ("invalid_component", json!({"path": problems.first().map(|first| &first.path), "problems": problems}))
+        }
+        Error::Workflow(problems) => {
+            ("invalid_workflow", json!({"path": problems.first().map(|first| &first.path), "problems": problems}))
         }
         Error::WrongKind { is, needs } => ("wrong_component_type", json!({"is": is, "needs": needs})),
         Error::Props(problems) => {

@@ -189,6 +189,11 @@ impl Parameters {
         }
     }
 
+    /// All of them, as they were given.
+    pub(crate) fn all(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
     /// Any JSON.
     pub(crate) fn value(&self, name: &str) -> Option<Value> {
         self.0.get(name).cloned()

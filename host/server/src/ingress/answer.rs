@@ -64,6 +64,7 @@ pub(super) fn refused(refusal: Refusal, now_ms: u64) -> Response<Body> {
             (StatusCode::SERVICE_UNAVAILABLE, "overloaded", Some(*retry_after_seconds))
         }
         Refusal::NoResponse { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "no_response", None),
+        Refusal::NotResponded { .. } => (StatusCode::BAD_REQUEST, "not_responded", None),
         Refusal::TimedOut { .. } => (StatusCode::GATEWAY_TIMEOUT, "timed_out", None),
         Refusal::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable", Some(1)),
     };
@@ -73,7 +74,7 @@ pub(super) fn refused(refusal: Refusal, now_ms: u64) -> Response<Body> {
     }
     let details = if let Refusal::Full(full) = refusal { full_details(full) } else { Value::Null };
     let mut response = envelope(status, &message, code, details);
-    if let Refusal::NoResponse { run_id } | Refusal::TimedOut { run_id } = &refusal {
+    if let Refusal::NoResponse { run_id } | Refusal::NotResponded { run_id } | Refusal::TimedOut { run_id } = &refusal {
         set(&mut response, RUN, run_id.as_str());
     }
     if let Some(seconds) = retry_after_seconds {

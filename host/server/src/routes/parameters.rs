@@ -220,3 +220,33 @@ pub(super) const ROTATION: [Parameter; 1] =
 
 /// Which account a browser uses.
 pub(super) const CHOSEN_SESSION: [Parameter; 1] = [required("session_id", Text, "One of the sessions of the browser")];
+
+const SETTINGS: Parameter = optional(
+    "settings",
+    Object,
+    "`name`, `auto_deploy`, `concurrency`, `throttle`, `queue_size`, `auto_retry`, `timeout_seconds`, `retention`",
+);
+const TRIGGERS: Parameter =
+    optional("triggers", Any, "A list of what starts runs, each with a `type`: `http`, `timer`, `source`, `component`");
+const STEPS: Parameter = optional("steps", Any, "A list of steps, each with a `namespace`; see schemas/workflow.json");
+pub(super) const WORKFLOW: [Parameter; 3] = [SETTINGS, TRIGGERS, STEPS];
+pub(super) const CHANGED_WORKFLOW: [Parameter; 4] =
+    [SETTINGS, TRIGGERS, STEPS, optional("active", Boolean, "Whether its triggers start runs")];
+pub(super) const ROLLBACK: [Parameter; 1] = [required("version", Integer, "The number of an earlier version")];
+pub(super) const WORKFLOW_EVENT: [Parameter; 2] = [
+    optional("event", Any, "What the steps find in `steps.trigger.event`"),
+    optional("wait", Boolean, "Whether the answer waits for the run; true when absent"),
+];
+pub(super) const WORKFLOW_RUNS: [Parameter; 5] = [
+    PAGE_SIZE,
+    optional("after", Pattern("^[0-9A-Za-z]{27}$"), "The id of a run: runs that began before it"),
+    optional(
+        "state",
+        OneOf(&["queued", "executing", "paused", "success", "error", "cancelled"]),
+        "How they are, or how they ended",
+    ),
+    optional("since_ms", Integer, "Runs that were triggered at this time or later, in milliseconds since 1970"),
+    optional("until_ms", Integer, "Runs that were triggered before this time"),
+];
+pub(super) const REPLAYED_RUN: [Parameter; 1] =
+    [optional("same_version", Boolean, "On the version that the run went through, and not on the newest")];

@@ -140,8 +140,8 @@ async fn a_workflow_has_summaries_of_its_events_and_errors() {
         id: workflow.clone(),
         name: "w".into(),
         is_active: true,
-        steps: Vec::new(),
-        secrets: None,
+        version: 1,
+        triggers: Vec::new(),
         created_at: 0,
         updated_at: 0,
     };

@@ -1,4 +1,4 @@
-//! Looks up the source of an endpoint's key, with one read.
+//! Looks up the source or workflow of an endpoint's key, with one read.
 //!
 //! The source's record is read every time, so a change counts at once on every host; what is saved is taking it apart
 //! again when its version is the one held. A key belongs to one source for ever, so where it leads is held as well.
@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use domain::ids::{EndpointKey, SourceId};
+use domain::ids::{EndpointKey, SourceId, WorkflowId};
 use metrics::{CacheUse, Family, of_caches};
 use serde::Deserialize;
 use store::{Lookup, Store, Tenant};
 
 use crate::Error;
-use crate::records::{Source, Stored, decode, names};
+use crate::records::{Source, Stored, Workflow, decode, names, table};
 
 /// Keys, and sources, held at once; what is dropped is read again.
 const HELD: usize = 16_384;
@@ -26,8 +26,21 @@ pub(crate) struct Sources {
 
 #[derive(Clone)]
 pub(crate) struct Address {
-    pub(crate) tenant: Tenant,
-    pub(crate) source: SourceId,
+    tenant: Tenant,
+    target: TargetId,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum TargetId {
+    Source(SourceId),
+    Workflow(WorkflowId),
+}
+
+/// What answers at an endpoint.
+pub(crate) enum Found {
+    Source(Arc<Source>),
+    Workflow(Arc<Workflow>),
 }
 
 #[derive(Clone)]
@@ -43,7 +56,7 @@ impl Sources {
         &self,
         store: &dyn Store,
         key: &EndpointKey,
-    ) -> Result<Option<(Tenant, Arc<Source>)>, Error> {
+    ) -> Result<Option<(Tenant, Found)>, Error> {
         let held = lock(&self.endpoints).get(key).cloned();
         let address = match held {
             Some(address) => address,
@@ -55,11 +68,17 @@ impl Sources {
                 address
             }
         };
-        let Some(source) = self.find(store, &address.tenant, &address.source).await? else {
-            lock(&self.endpoints).remove(key);
-            return Ok(None);
+        let found = match &address.target {
+            TargetId::Source(id) => self.find(store, &address.tenant, id).await?.map(Found::Source),
+            TargetId::Workflow(id) => {
+                let found = table::find::<Workflow>(store, &address.tenant, Lookup::Id(id.as_str())).await?;
+                found.map(|kept| Found::Workflow(Arc::new(kept.record)))
+            }
         };
-        Ok(Some((address.tenant, source)))
+        if found.is_none() {
+            lock(&self.endpoints).remove(key);
+        }
+        Ok(found.map(|found| (address.tenant, found)))
     }
 
     pub(crate) async fn find(
@@ -88,18 +107,30 @@ impl Sources {
     }
 }
 
+// === impl Found ===
+
+impl Found {
+    pub(crate) fn id(&self) -> &str {
+        match self {
+            Self::Source(source) => source.id.as_str(),
+            Self::Workflow(workflow) => workflow.id.as_str(),
+        }
+    }
+}
+
 /// An entry that cannot be read leads nowhere, as one that points at something that is gone.
 async fn look_up(store: &dyn Store, key: &EndpointKey) -> Result<Option<Address>, Error> {
     #[derive(Deserialize)]
     struct Entry {
         tenant: String,
-        source: SourceId,
+        #[serde(flatten)]
+        target: TargetId,
     }
     let Some(bytes) = store.look_up(&names::endpoint(key)).await? else {
         return Ok(None);
     };
     let entry = serde_json::from_slice::<Entry>(&bytes).ok();
-    Ok(entry.and_then(|entry| Some(Address { tenant: Tenant::parse(&entry.tenant).ok()?, source: entry.source })))
+    Ok(entry.and_then(|entry| Some(Address { tenant: Tenant::parse(&entry.tenant).ok()?, target: entry.target })))
 }
 
 fn hold<Key: std::hash::Hash + Eq, Value>(map: &Mutex<HashMap<Key, Value>>, key: Key, value: Value) {

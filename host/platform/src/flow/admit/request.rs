@@ -1,4 +1,4 @@
-//! Requests to a source's endpoint: admitted, run, answered.
+//! Requests to the endpoint of a source or a workflow: admitted, run, answered.
 //!
 //! No request is answered with 200 before it is durable. A run that ends within the grace is its own acceptance, one
 //! durable write in all; a slower one is accepted first, answered, and goes on. The batch that holds what it did
@@ -18,15 +18,17 @@ use serde_json::Value;
 use store::{Precondition, Tenant};
 use tokio::sync::oneshot;
 
+use super::lookup::Found;
 use super::outlive::Outliving;
 use super::quota::resets_at_ms;
 use crate::Error;
 use crate::flow::handle::{Flow, Handle};
+use crate::flow::workflows::WorkflowRequest;
 use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, Transaction, Values, execute};
 use crate::keeping::STORED_BYTES;
 use crate::numbers::Refused;
 use crate::ports::{Call, Fault, Reply, RunLimits, SandboxError};
-use crate::records::{Acceptance, Source, Stored, table};
+use crate::records::{Acceptance, Stored, table};
 
 /// `Retry-After` of an overloaded host: by then the queue has moved on, or a client with a choice should use another host.
 const OVERLOADED_SECONDS: u64 = 1;
@@ -37,7 +39,7 @@ const REDO_AFTER_MS: u64 = 10_000;
 /// A request that may be run. It holds memory for its body, until its run has ended.
 pub struct Admitted {
     tenant: Tenant,
-    source: Arc<Source>,
+    target: Found,
     interface: Interface,
     plan: Plan,
     memory: Taken,
@@ -81,6 +83,8 @@ pub enum Refusal {
     Overloaded { retry_after_seconds: u64 },
     #[error("the source did not respond")]
     NoResponse { run_id: RunId },
+    #[error("the workflow did not respond: no step called $.respond before its end or its first pause")]
+    NotResponded { run_id: RunId },
     #[error("the source did not respond in time")]
     TimedOut { run_id: RunId },
     #[error("the request could not be accepted")]
@@ -103,7 +107,26 @@ struct Request<'a> {
     trace: TraceContext,
 }
 
-type Waiting = oneshot::Sender<Result<Answered, Refusal>>;
+pub(in crate::flow) type Waiting = oneshot::Sender<Result<Answered, Refusal>>;
+
+// === impl Interface ===
+
+impl Interface {
+    /// None when what is there is switched off, or has the key no longer.
+    fn of(target: &Found, key: &EndpointKey) -> Option<Self> {
+        match target {
+            Found::Source(source) => {
+                let prop = source.interface_at(key).filter(|_| source.is_active)?;
+                let (has_custom_response, keeps_encoding) = (prop.has_custom_response, prop.keeps_encoding);
+                Some(Self { name: prop.name.clone(), has_custom_response, keeps_encoding })
+            }
+            Found::Workflow(workflow) => {
+                let (trigger, has_custom_response) = workflow.endpoint(key).filter(|_| workflow.is_active)?;
+                Some(Self { name: trigger.to_owned(), has_custom_response, keeps_encoding: false })
+            }
+        }
+    }
+}
 
 // === impl Admitted ===
 
@@ -163,13 +186,8 @@ impl Handle {
         let key = EndpointKey::parse(key).map_err(|_| Refusal::NotFound)?;
         let now_ms = self.platform.clock.now_ms();
         let found = self.sources.at_endpoint(&*self.platform.store, &key).await.map_err(Refusal::Unavailable)?;
-        let (tenant, source) = found.ok_or(Refusal::NotFound)?;
-        let prop = source.interface_at(&key).filter(|_| source.is_active).ok_or(Refusal::NotFound)?;
-        let interface = Interface {
-            name: prop.name.clone(),
-            has_custom_response: prop.has_custom_response,
-            keeps_encoding: prop.keeps_encoding,
-        };
+        let (tenant, target) = found.ok_or(Refusal::NotFound)?;
+        let interface = Interface::of(&target, &key).ok_or(Refusal::NotFound)?;
         let numbers = &self.platform.numbers;
         let too_many = |refused: Refused| {
             move |retry_after_ms| {
@@ -177,19 +195,21 @@ impl Handle {
                 too_many(retry_after_ms)
             }
         };
-        self.endpoint_rates.take(source.id.as_str(), now_ms).map_err(too_many(Refused::EndpointRate))?;
+        self.endpoint_rates.take(target.id(), now_ms).map_err(too_many(Refused::EndpointRate))?;
         self.tenant_rates.take(tenant.as_str(), now_ms).map_err(too_many(Refused::TenantRate))?;
         let plan = match self.quota.check(&self.platform, &tenant).await {
             Ok(plan) => plan,
             Err(error @ (Error::Quota(_) | Error::NoRoom { .. })) => {
-                self.report_refusal(&tenant, &source, &error).await;
+                if let Found::Source(source) = &target {
+                    self.report_refusal(&tenant, source, &error).await;
+                }
                 return Err(refusal_at(error, now_ms));
             }
             Err(error) => return Err(refusal(error)),
         };
         self.platform.check_queue(&tenant).map_err(Refusal::Full)?;
         let memory = self.platform.pools().request_bytes(tenant.as_str()).map_err(Refusal::Full)?;
-        Ok(Admitted { tenant, source, interface, plan, memory, trace: None })
+        Ok(Admitted { tenant, target, interface, plan, memory, trace: None })
     }
 
     /// Runs an admitted request. Returns when the client can be answered; the run goes on by itself.
@@ -217,8 +237,18 @@ impl Handle {
 
 impl Flow {
     async fn answer(&self, admitted: Admitted, event: Json, waiting: Waiting) {
-        let Admitted { tenant, source, interface, plan, memory, trace } = admitted;
+        let Admitted { tenant, target, interface, plan, memory, trace } = admitted;
         let trace = trace.unwrap_or_else(|| self.platform.outside_context());
+        let source = match target {
+            Found::Source(source) => source,
+            Found::Workflow(workflow) => {
+                let Interface { name: trigger, has_custom_response, .. } = interface;
+                let request = WorkflowRequest { tenant, plan, workflow, trigger, has_custom_response, trace };
+                self.answer_workflow(request, event, waiting).await;
+                drop(memory);
+                return;
+            }
+        };
         let invocation = Invocation {
             owner: Owner { tenant: &tenant, plan: &plan },
             target: Target::of_source(&source),
@@ -227,6 +257,7 @@ impl Flow {
             trigger: Trigger::of(TriggerKind::Http),
             queued_at_ms: self.platform.clock.now_ms(),
             reply: interface.has_custom_response.then(Arc::default),
+            barrier: None,
         };
         let transaction = invocation.transaction(&self.platform);
         let request = Request { invocation, transaction, trace };
@@ -355,9 +386,10 @@ fn send(waiting: &mut Option<Waiting>, answer: Result<Answered, Refusal>) {
     }
 }
 
-fn refusal(error: Error) -> Refusal {
+pub(in crate::flow) fn refusal(error: Error) -> Refusal {
     match error {
         Error::Sandbox(SandboxError::Overloaded(full)) => Refusal::Full(full),
+        Error::Full(full) => Refusal::Full(full),
         Error::NoRoom { .. } => Refusal::Full(Full { what: STORED_BYTES, scope: Scope::Tenant }),
         Error::Contended => overloaded(),
         Error::NotFound { .. } => Refusal::NotFound,

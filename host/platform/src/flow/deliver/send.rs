@@ -3,38 +3,18 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use domain::actions::HttpSend;
 use domain::retry::{Attempt, Verdict, classify};
-use serde_json::Value;
-use store::{Enqueue, Job, Lookup, Op};
+use serde_json::{Value, json};
+use store::{Job, Lookup, Op};
 
 use super::webhook::retry_after;
-use super::workflow::{Failure, failure_event};
 use crate::Error;
 use crate::flow::handle::Flow;
 use crate::flow::work::Completion;
+use crate::invoke::workflow::{Failure, failure_event};
 use crate::numbers::Destination;
 use crate::ports::Posting;
-use crate::records::{RecordError, Sending, StreamEntry, Work, Workflow, names, table};
-
-/// The job that sends a request of a step.
-pub(crate) fn enqueue(workflow: &Workflow, step: &str, send: HttpSend, now_ms: u64) -> Result<Op, RecordError> {
-    let sending = Sending {
-        workflow: workflow.id.clone(),
-        step: step.to_owned(),
-        method: send.method,
-        url: send.url.as_str().to_owned(),
-        headers: send.headers,
-        body: STANDARD.encode(send.body),
-    };
-    Ok(Op::Enqueue(Enqueue {
-        lane: None,
-        due_ms: now_ms,
-        payload: Work::Send(sending).encode()?,
-        entry: None,
-        held_until_ms: None,
-    }))
-}
+use crate::records::{RecordError, Sending, StreamEntry, Workflow, names, table};
 
 // === impl Flow ===
 
@@ -92,9 +72,10 @@ impl Flow {
         let Some(kept) = table::find::<Workflow>(store, &job.tenant, Lookup::Id(id)).await? else {
             return self.acknowledge(job, Vec::new()).await;
         };
-        let stack = format!("$.send.http to {} was given up: {reason}", sending.url);
-        let failure = Failure { step: sending.step.clone(), code: "not_sent".to_owned(), stack };
-        let event = failure_event(&self.platform, &job.tenant, &kept.record, &failure, &Value::Null.into());
+        let message = format!("$.send.http to {} was given up: {reason}", sending.url);
+        let failure = Failure::new(&sending.step, "not_sent", message);
+        let context = json!({"workflow_id": kept.record.id, "owner_id": job.tenant.as_str()});
+        let event = failure_event(&self.platform, &kept.record, &failure, &Value::Null.into(), context);
         let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
         let (emitter, stream) = (id.to_owned(), names::ERRORS.to_owned());
         self.acknowledge(job, vec![Op::Append { emitter, stream, value: event.encode()?, keep }]).await

@@ -2,24 +2,25 @@
 
 use std::cmp::Ordering;
 use std::future::ready;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use serde_json::json;
 
 use super::Stage;
 use crate::Platform;
-use crate::fake::{Fate, meddled};
+use crate::fake::{Fate, Meddling, meddled};
 use crate::flow::{Config, Flow};
 
 /// The same world through a host that dies: from commit number `dies_at` on nothing is answered any more. With `dies_after`
 /// the last commit happens, and only its answer is lost.
-fn mortal(stage: &Stage, dies_at: usize, dies_after: bool) -> Platform {
+pub(super) fn mortal(stage: &Stage, dies_at: usize, dies_after: bool) -> (Platform, Arc<Meddling>) {
     let fate = move |number: usize| match number.cmp(&dies_at) {
         Ordering::Less => Fate::Happens,
         Ordering::Equal if dies_after => Fate::Unanswered,
         _ => Fate::Lost,
     };
-    meddled(&stage.world.platform, move |number| ready(fate(number)).boxed()).0
+    meddled(&stage.world.platform, move |number| ready(fate(number)).boxed())
 }
 
 /// A slow source, a source that listens to it, and a webhook that listens to both. One request comes in,
@@ -32,7 +33,7 @@ async fn survive(dies_at: usize, dies_after: bool) {
     stage.webhook("https://example.com/hook").await;
 
     let immortal = stage.handle.clone();
-    (stage.handle, _) = Flow::new(mortal(&stage, dies_at, dies_after), stage.world.chores(), Config::default());
+    (stage.handle, _) = Flow::new(mortal(&stage, dies_at, dies_after).0, stage.world.chores(), Config::default());
     let asking = stage.post_aside(&slow, json!("once"));
     hold.started.notified().await;
     stage.world.clock.advance(5);

@@ -33,6 +33,7 @@ const CHORE: Doing = Doing::Work("chore");
 const TO_WEBHOOK: Doing = Doing::Work("delivery_to_webhook");
 const TO_SOURCE: Doing = Doing::Work("delivery_to_source");
 const TO_WORKFLOW: Doing = Doing::Work("delivery_to_workflow");
+const WORKFLOW_RUN: Doing = Doing::Work("workflow_run");
 const SEND: Doing = Doing::Work("send");
 pub(crate) const TIMER: Doing = Doing::Work("timer");
 pub(crate) const RUN: Doing = Doing::Work("run");
@@ -143,6 +144,9 @@ impl Flow {
                 self.deliver(job, &delivery).await
             }
             Work::CheckWebhook { webhook } => watch(CHORE, Box::pin(self.check_webhook(job, &webhook))).await,
+            Work::Run { workflow, run, segment } => {
+                watch(WORKFLOW_RUN, Box::pin(self.run_workflow(job, &workflow, (&run, segment)))).await
+            }
             Work::Send(sending) => watch(SEND, Box::pin(self.send(job, &sending))).await,
         }
     }
@@ -271,6 +275,7 @@ impl Flow {
             trigger,
             queued_at_ms,
             reply: None,
+            barrier: None,
         };
         let executed = execute(&self.platform, &invocation, invocation.transaction(&self.platform)).await?;
         frame.operations = completion(self.platform.clock.instant_ms());

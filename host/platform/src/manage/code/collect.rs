@@ -9,7 +9,9 @@ use super::Resolved;
 use crate::manage::chores::clear_emitter;
 use crate::manage::recordings;
 use crate::programs::release_at;
-use crate::records::{Component, Job, Origin, ProgramRecord, RecordError, Revision, Source, Stored, Workflow, table};
+use crate::records::{
+    Component, Job, Origin, ProgramRecord, RecordError, Revision, Source, Stored, WorkflowVersion, table,
+};
 use crate::{Caller, Error, Noun, Platform};
 
 /// Queued with the batch that takes the code out of use.
@@ -137,11 +139,11 @@ pub(in crate::manage) async fn collect(
     let version = program.version;
     let sources = table::list_all::<Source>(&*platform.store, tenant).await?;
     let components = table::list_all::<Component>(&*platform.store, tenant).await?;
-    let workflows = table::list_all::<Workflow>(&*platform.store, tenant).await?;
+    let versions = table::list_all::<WorkflowVersion>(&*platform.store, tenant).await?;
     // What was recorded can be replayed as long as it is kept.
     let is_used = sources.iter().any(|kept| kept.record.revision.program == digest)
         || components.iter().any(|kept| kept.record.program == digest)
-        || workflows.iter().flat_map(|kept| &kept.record.steps).any(|step| step.program == digest)
+        || versions.iter().flat_map(|kept| &kept.record.steps).any(|step| step.program == digest)
         || recordings::use_program(platform, tenant, digest).await?;
     if is_used {
         return Ok(true);
@@ -171,9 +173,9 @@ async fn collect_component(tenant: &Tenant, platform: &Platform, id: &ComponentI
         return Ok(false);
     }
     let sources = table::list_all::<Source>(&*platform.store, tenant).await?;
-    let workflows = table::list_all::<Workflow>(&*platform.store, tenant).await?;
+    let versions = table::list_all::<WorkflowVersion>(&*platform.store, tenant).await?;
     let is_used = sources.iter().any(|source| source.record.revision.component_id == *id)
-        || workflows.iter().flat_map(|kept| &kept.record.steps).any(|step| step.component_id == *id);
+        || versions.iter().flat_map(|kept| &kept.record.steps).any(|step| step.component_id == *id);
     if is_used {
         return Ok(false);
     }

@@ -92,7 +92,8 @@ pub async fn run_action(
     check_quota(caller, platform).await?;
     let values = configure::whole(caller, platform, &component.description, configured_props).await?;
     let resolved = Resolved { component, origin, unsaved: None };
-    let Once { run_id, outcome, reply } = run_once(caller, platform, &resolved, Call::Action { steps }, values).await?;
+    let call = Call::Action { steps };
+    let Once { run_id, outcome, reply } = run_once(caller, platform, &resolved, call, values).await?;
     let (asked, problems) = asked(platform, &outcome);
     let sends: Vec<Send> = stream::iter(asked.sends.into_iter().enumerate())
         .map(|(index, effect)| send(&caller.tenant, platform, index, effect))

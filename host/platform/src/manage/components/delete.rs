@@ -6,8 +6,8 @@
 
 use domain::ids::ComponentId;
 
-use crate::manage::code;
-use crate::records::{Component, Kept, Phase, Source, Workflow, table};
+use crate::manage::{code, workflows};
+use crate::records::{Component, Kept, Phase, Source, table};
 use crate::{Caller, Error, Noun, Platform, UsedBy};
 
 pub async fn delete(caller: &Caller, platform: &Platform, key_or_id: &str) -> Result<(), Error> {
@@ -48,8 +48,8 @@ async fn check_unused(caller: &Caller, platform: &Platform, id: &ComponentId) ->
     let sources = table::list_all::<Source>(&*platform.store, &caller.tenant).await?;
     let running = sources.iter().map(|kept| &kept.record).filter(|source| source.revision.component_id == *id);
     let mut used_by: Vec<UsedBy> = running.map(Source::as_user).collect();
-    let workflows = table::list_all::<Workflow>(&*platform.store, &caller.tenant).await?;
-    let steps = workflows.iter().flat_map(|kept| kept.record.steps.iter().map(|step| (&kept.record, step)));
+    let versions = workflows::current_versions(&caller.tenant, platform).await?;
+    let steps = versions.iter().flat_map(|version| version.steps.iter().map(move |step| (version, step)));
     used_by.extend(steps.filter(|(_, step)| step.component_id == *id).map(|(workflow, step)| workflow.as_user(step)));
     if !used_by.is_empty() {
         return Err(Error::InUse { noun: Noun::Component, id: id.to_string(), used_by });

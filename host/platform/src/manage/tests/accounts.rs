@@ -6,7 +6,7 @@ use super::{code, deploy, object, world};
 use crate::fake::{World, component, returned};
 use crate::manage::accounts::{self, AccountView, NewAccount};
 use crate::manage::apps::{self, NewApp};
-use crate::manage::workflows::{self, NewStep, NewWorkflow};
+use crate::manage::workflows;
 use crate::manage::{components, sources};
 use crate::records::{Account, AuthType};
 use crate::{Caller, Error, Secret};
@@ -51,9 +51,8 @@ async fn an_account_in_use_is_deleted_only_by_force_and_it_is_said_what_uses_it(
     let source = deploy(&world, &admin, &with_app("slack"), props.clone()).await.unwrap();
     let action = component("post", json!({"type": "action", "props": {"slack": {"type": "app", "app": "slack"}}}));
     let action = components::create(&admin, &world.platform, code(&action)).await.unwrap();
-    let component_id = action.id.to_string();
-    let step = NewStep { name: "tell".into(), component_id, configured_props: object(props) };
-    let workflow = NewWorkflow { name: "flow".into(), steps: vec![step] };
+    let steps = json!([{"namespace": "tell", "component_id": action.id, "props": props}]);
+    let workflow = json!({"settings": {"name": "flow"}, "steps": steps});
     let workflow = workflows::create(&admin, &world.platform, workflow).await.unwrap();
     let other = connect(&world, &admin, &admin, "slack").await;
 

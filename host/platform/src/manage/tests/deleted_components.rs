@@ -10,7 +10,7 @@ use super::{code, object, world};
 use crate::fake::{World, component, threw};
 use crate::manage::components::{self, CodeRequest};
 use crate::manage::sources::{self, CreateSource, UpdateSource};
-use crate::manage::workflows::{self, NewStep, NewWorkflow};
+use crate::manage::workflows;
 use crate::manage::{chores, registry};
 use crate::ports::{Progress, Write};
 use crate::records::{Component, Job, Source};
@@ -58,8 +58,8 @@ async fn a_component_that_a_source_or_a_workflow_uses_is_refused_and_stays() {
     let saved = save(&world, &caller, "saved", json!({})).await;
     let action = save(&world, &caller, "action", json!({"type": "action"})).await;
     let source = deploy_saved(&world, &caller, saved.id.as_str()).await.unwrap();
-    let step = NewStep { name: "only".into(), component_id: action.id.to_string(), ..NewStep::default() };
-    let new = NewWorkflow { name: "w".into(), steps: vec![step] };
+    let steps = json!([{"namespace": "only", "component_id": action.id}]);
+    let new = json!({"settings": {"name": "w"}, "steps": steps});
     let workflow = workflows::create(&caller, &world.platform, new).await.unwrap();
 
     let users = [format!("saved ({})", source.id), format!("step only of workflow w ({})", workflow.id)];
@@ -68,7 +68,7 @@ async fn a_component_that_a_source_or_a_workflow_uses_is_refused_and_stays() {
         assert_eq!(refused.to_string(), format!("component `{}` is used by {user}", component.id));
     }
     collect(&world).await;
-    assert_eq!(kept(&world, &caller).await, (2, 2));
+    assert_eq!(kept(&world, &caller).await, (2, 3));
 
     sources::delete(&caller, &world.platform, source.id.as_str(), false).await.unwrap();
     components::delete(&caller, &world.platform, saved.id.as_str()).await.unwrap();

@@ -12,14 +12,15 @@ use crate::manage::keys::authenticate;
 use crate::manage::subscriptions::Wanted;
 use crate::manage::users::{self, NewUser};
 use crate::manage::webhooks::{self, NewWebhook};
-use crate::manage::workflows::{self, NewStep, NewWorkflow};
+use crate::manage::workflows;
 use crate::manage::{accounts, apps, components, sessions, sources, subscriptions};
-use crate::ports::{Outcome, Progress};
+use crate::ports::{Effect, EffectKind, Outcome, Progress};
+use crate::records::workflow_run::RunState;
 use crate::records::{AuthType, Job, User, names};
 use crate::{Caller, Error, Secret};
 
 /// Every kind of record there is; a new one has to be thought of when an account is deleted.
-const KINDS: [&str; 15] = [
+const KINDS: [&str; 17] = [
     "source",
     "component",
     "program",
@@ -29,6 +30,8 @@ const KINDS: [&str; 15] = [
     "subscription",
     "auto_subscription",
     "workflow",
+    "workflow_version",
+    "workflow_run",
     "dead_letter",
     "acceptance",
     "dedupe",
@@ -74,9 +77,19 @@ async fn furnish(world: &World, admin: &Caller, caller: &Caller) -> crate::recor
 async fn furnish_workflow(world: &World, caller: &Caller) -> String {
     let action = code(&component("acts", json!({"type": "action"})));
     let action = components::create(caller, &world.platform, action).await.unwrap();
-    let step = NewStep { name: "acts".into(), component_id: action.id.to_string(), ..NewStep::default() };
-    let new = NewWorkflow { name: "w".into(), steps: vec![step] };
-    let workflow = workflows::create(caller, &world.platform, new).await.unwrap();
+    let triggers = json!([{"type": "http"}, {"type": "timer", "interval_seconds": 60}]);
+    let steps = json!([{"namespace": "acts", "component_id": action.id}, {"namespace": "waits", "code": component("waits", json!({}))}]);
+    let document = json!({"settings": {"name": "w"}, "triggers": triggers, "steps": steps});
+    let workflow = workflows::create(caller, &world.platform, document).await.unwrap();
+    let pause = || {
+        serde_json::value::to_raw_value(&json!({"name": "$pause", "value": {"kind": "suspend", "ms": 1000}})).unwrap()
+    };
+    world.sandbox.script("waits", move |_| Outcome {
+        effects: vec![Effect { kind: EffectKind::Export, parameters: pause() }],
+        ..Outcome::default()
+    });
+    let run = workflows::run(caller, &world.platform, workflow.id.as_str(), json!({})).await.unwrap();
+    assert_eq!(run.state, RunState::Paused);
     let scope = names::db_of_step(&workflow.id, "acts");
     let value = Op::SetValue { scope: scope.clone(), key: "k".into(), value: "1".into(), cap_bytes: 1000 };
     world.store.commit(Batch::new(&caller.tenant, 1).then(value)).await.unwrap();

@@ -9,13 +9,14 @@ use store::{DirectoryWrite, Enqueue, Lookup, Op, Page, Tenant};
 
 use crate::invoke::Dedupe;
 use crate::manage::audit;
-use crate::manage::chores::{clear_emitter, clear_values};
+use crate::manage::chores::clear_emitter;
 use crate::manage::hooks::stop_timers;
 use crate::manage::sessions;
 use crate::manage::sources::{change_ms, endpoints};
+use crate::manage::workflows;
 use crate::records::{
     Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, ProgramRecord, Session, Source, Stored,
-    Subscription, User, Webhook, WebhookHealth, Workflow, decode, names, table,
+    Subscription, User, Webhook, WebhookHealth, Workflow, WorkflowRun, WorkflowVersion, decode, names, table,
 };
 use crate::{Caller, Error, Noun, Platform, programs};
 
@@ -31,7 +32,7 @@ const KINDS: [&str; 11] = [
     Account::KIND,
     Subscription::KIND,
     AutoSubscription::KIND,
-    Workflow::KIND,
+    WorkflowVersion::KIND,
     DeadLetter::KIND,
     Acceptance::KIND,
     Dedupe::KIND,
@@ -67,6 +68,7 @@ pub(in crate::manage) async fn forget_step(
     let tenant = names::tenant(user);
     let mut is_done = forget_sources(platform, &tenant).await? & forget_keys(platform, &tenant).await?;
     is_done &= forget_sessions(platform, &tenant).await?;
+    is_done &= forget_workflows(platform, &tenant).await? & forget_runs(platform, &tenant).await?;
     for kind in KINDS {
         is_done &= forget_kind(platform, &tenant, kind).await?;
     }
@@ -99,6 +101,32 @@ async fn forget_sources(platform: &Platform, tenant: &Tenant) -> Result<bool, Er
     Ok(listed.items.is_empty())
 }
 
+async fn forget_workflows(platform: &Platform, tenant: &Tenant) -> Result<bool, Error> {
+    let listed = table::list::<Workflow>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
+    for kept in &listed.items {
+        let workflow = &kept.record;
+        let mut batch = platform.batch(tenant);
+        batch.operations = workflows::clear_run_timers(Some(workflow), std::iter::empty());
+        platform.store.commit(batch).await?;
+        while !clear_emitter(tenant, platform, workflow.id.as_str()).await? {}
+        endpoints::remove(platform, workflow.endpoint_keys()).await?;
+        platform.store.commit(platform.batch(tenant).then(table::delete(workflow))).await?;
+    }
+    Ok(listed.items.is_empty())
+}
+
+/// Runs that have not ended, and when they would go on.
+async fn forget_runs(platform: &Platform, tenant: &Tenant) -> Result<bool, Error> {
+    let listed = table::list::<WorkflowRun>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
+    let mut batch = platform.batch(tenant);
+    batch.operations = workflows::clear_run_timers(None, listed.items.iter().map(|kept| &kept.record));
+    batch.operations.extend(listed.items.iter().map(|kept| table::delete(&kept.record)));
+    if !batch.operations.is_empty() {
+        platform.store.commit(batch).await?;
+    }
+    Ok(listed.items.is_empty())
+}
+
 async fn forget_keys(platform: &Platform, tenant: &Tenant) -> Result<bool, Error> {
     let listed = table::list::<ApiKey>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
     for kept in &listed.items {
@@ -122,13 +150,12 @@ async fn forget_kind(platform: &Platform, tenant: &Tenant, kind: &str) -> Result
     if listed.items.is_empty() {
         return Ok(true);
     }
-    // What actions stored is under the component's id, what workflows emitted under theirs, what their steps stored
-    // under each step.
-    if [Component::KIND, Workflow::KIND, Webhook::KIND].contains(&kind) {
+    // What actions stored is under the component's id, what the steps of workflows stored under each step.
+    if [Component::KIND, WorkflowVersion::KIND, Webhook::KIND].contains(&kind) {
         for record in &listed.items {
             while !clear_emitter(tenant, platform, &record.id).await? {}
-            if kind == Workflow::KIND {
-                clear_steps(tenant, platform, &decode(&record.value)?).await?;
+            if kind == WorkflowVersion::KIND {
+                workflows::clear_step_values(tenant, platform, &decode(&record.value)?).await?;
             }
         }
     }
@@ -137,12 +164,4 @@ async fn forget_kind(platform: &Platform, tenant: &Tenant, kind: &str) -> Result
     batch.operations.extend(gone);
     platform.store.commit(batch).await?;
     Ok(false)
-}
-
-async fn clear_steps(tenant: &Tenant, platform: &Platform, workflow: &Workflow) -> Result<(), Error> {
-    for step in &workflow.steps {
-        let scope = names::db_of_step(&workflow.id, &step.name);
-        while !clear_values(tenant, platform, scope.clone()).await? {}
-    }
-    Ok(())
 }

@@ -1,0 +1,133 @@
+//! Requests to the endpoint of a workflow.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use domain::json::Json;
+use domain::runs::{Trigger, TriggerKind};
+use domain::trace::TraceContext;
+use domain::users::Plan;
+use store::Tenant;
+
+use crate::Error;
+use crate::flow::admit::{Answer, Answered, Refusal, Waiting, refusal};
+use crate::flow::handle::Flow;
+use crate::invoke::workflow::{Hold, NewRun, Running, Version, enqueue};
+use crate::invoke::{Frame, Owner, ReplySlot};
+use crate::records::{Workflow, WorkflowRun};
+
+/// A request that may run.
+pub(in crate::flow) struct WorkflowRequest {
+    pub(in crate::flow) tenant: Tenant,
+    pub(in crate::flow) plan: Plan,
+    pub(in crate::flow) workflow: Arc<Workflow>,
+    /// `hi_…`
+    pub(in crate::flow) trigger: String,
+    pub(in crate::flow) has_custom_response: bool,
+    pub(in crate::flow) trace: TraceContext,
+}
+
+/// What the client is told, once.
+#[derive(Clone)]
+struct Client(Arc<Mutex<Option<Waiting>>>);
+
+// === impl Flow ===
+
+impl Flow {
+    pub(in crate::flow) async fn answer_workflow(&self, request: WorkflowRequest, event: Json, waiting: Waiting) {
+        let client = Client(Arc::new(Mutex::new(Some(waiting))));
+        if let Err(error) = self.run_workflow_request(&request, event, &client).await {
+            let id = &request.workflow.id;
+            match client.take() {
+                Some(waiting) => drop(waiting.send(Err(refusal(error)))),
+                None => tracing::warn!(workflow.id = %id, %error, "an accepted run goes on later"),
+            }
+        }
+    }
+
+    async fn run_workflow_request(&self, request: &WorkflowRequest, event: Json, client: &Client) -> Result<(), Error> {
+        let (platform, workflow) = (&self.platform, &*request.workflow);
+        let found = platform.versions().find(platform, &request.tenant, &workflow.id, workflow.version).await?;
+        let version = found.ok_or_else(|| Error::not_found(crate::Noun::Workflow, &workflow.id))?;
+        let run = self.new_run(request, &version, event);
+        if version.document.settings.queues() && !request.has_custom_response {
+            return self.queue_request(request, &version, run, client).await;
+        }
+        self.drive_request(request, &version, run, client).await
+    }
+
+    fn new_run(&self, request: &WorkflowRequest, version: &Version, event: Json) -> WorkflowRun {
+        let new = NewRun {
+            trigger: Trigger { kind: TriggerKind::Http, id: Some(request.trigger.clone()) },
+            event_id: None,
+            event,
+            cause: Frame::traced(&self.platform, request.trace).cause,
+            queued_at_ms: self.platform.clock.now_ms(),
+            is_replay: false,
+        };
+        new.into_run(&self.platform, &request.workflow, version)
+    }
+
+    async fn queue_request(
+        &self,
+        request: &WorkflowRequest,
+        version: &Version,
+        mut run: WorkflowRun,
+        client: &Client,
+    ) -> Result<(), Error> {
+        let queued = enqueue(&self.platform, version, &mut run)?;
+        let mut batch = self.platform.batch(&request.tenant).require(queued.room);
+        batch.operations = queued.operations;
+        self.platform.commit_work(batch).await.map_err(|error| match error {
+            Error::Changed => admission::Full { what: "queue_size", scope: admission::Scope::Tenant }.into(),
+            error => error,
+        })?;
+        client.answer(Ok(Answered { answer: Answer::Accepted, run_id: run.id }));
+        Ok(())
+    }
+
+    async fn drive_request(
+        &self,
+        request: &WorkflowRequest,
+        version: &Version,
+        run: WorkflowRun,
+        client: &Client,
+    ) -> Result<(), Error> {
+        let owner = Owner { tenant: &request.tenant, plan: &request.plan };
+        let run_id = run.id.clone();
+        let slot = request.has_custom_response.then(Arc::<ReplySlot>::default);
+        let parts = ((&self.platform, owner), (&*request.workflow, version));
+        let mut running = Running::new(parts.0, parts.1, run, (None, Hold::Own));
+        running.reply = slot.clone();
+        let grace_ms = self.platform.clock.now_ms().saturating_add(self.config.grace_ms);
+        running.accept_at_ms = slot.is_none().then_some(grace_ms);
+        let (answering, id) = (client.clone(), run_id.clone());
+        running.committed = Box::new(move || {
+            let answer = match &slot {
+                None => Some(Answer::Accepted),
+                Some(slot) => slot.take().map(Answer::Replied),
+            };
+            if let Some(answer) = answer {
+                answering.answer(Ok(Answered { answer, run_id: id.clone() }));
+            }
+        });
+        running.drive_own().await?;
+        self.quota.add(&self.platform, &request.tenant, &running.run.used.usage());
+        client.answer(Err(Refusal::NotResponded { run_id }));
+        Ok(())
+    }
+}
+
+// === impl Client ===
+
+impl Client {
+    fn take(&self) -> Option<Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Only the first answer counts; a client that went away does not concern the run.
+    fn answer(&self, answer: Result<Answered, Refusal>) {
+        if let Some(waiting) = self.take() {
+            drop(waiting.send(answer));
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! One run of a workflow: its steps are invocations, and what they did is committed as late as nothing outside can tell.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `version.rs` | finds what a run goes through, and keeps it at hand: versions never change |
+//! | `running.rs` | starts the steps that are ready, and takes in what came of them |
+//! | `step.rs` | makes the invocation of a step |
+//! | `barrier.rs` | what a step asks before its first request leaves: that everything before it is durable |
+//! | `pending.rs` | what steps did that is not committed yet |
+//! | `commit.rs` | one batch of all that, with the position of the run |
+//! | `queue.rs` | runs that wait for their turn |
+//! | `failure.rs` | what is told of a run that failed |
+//!
+//! Results of pure steps are held back and committed together: before a request of a later step leaves, before an answer is
+//! sent, before a pause, and at the end. So a chain of pure steps costs one commit, and a step whose effects left is not
+//! run again for the sake of a later one.
+
+mod barrier;
+mod commit;
+mod failure;
+mod pending;
+mod queue;
+mod running;
+mod step;
+mod version;
+
+pub(crate) use barrier::Barrier;
+pub(crate) use failure::{Failure, failure_event};
+pub(crate) use queue::{NewRun, enqueue, queue_counter, run_job};
+pub(crate) use running::{Hold, Running};
+pub(crate) use version::{Version, Versions};

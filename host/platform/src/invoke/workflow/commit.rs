@@ -1,0 +1,341 @@
+//! Commits what a run did so far: one batch, with the position it goes on from.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use domain::actions::HttpSend;
+use domain::ids::EmitterId;
+use domain::plan::Planned;
+use domain::retention::RunRetention;
+use domain::runs::{Facts, TriggerKind};
+use domain::workflow::Retention;
+use store::{At, Batch, CommitError, Enqueue, Invalid, Lease, Op, Precondition};
+
+use super::failure::{Failure, context, failure_event};
+use super::pending::Pending;
+use super::queue::{queue_counter, run_job};
+use super::running::{Hold, Running};
+use crate::Error;
+use crate::invoke::{
+    Deliveries, Keeping, Outgoing, Room, Sender, append_record, deliveries, expire_records, missing_deliveries,
+    usage_operations,
+};
+use crate::numbers::{EndedRun, SUCCESS};
+use crate::ports::{Fault, Outcome, Thrown};
+use crate::records::workflow_run::{EndedWorkflowRun, RunState};
+use crate::records::{
+    Event, LogEntry, RecordError, RunRecord, Sending, Stored, StreamEntry, Tick, Work, WorkflowRun, names, table,
+};
+use crate::spans::RunSpan;
+
+/// How much longer than its time a run may be on its way to a commit before another host goes on with it.
+const REDO_AFTER_MS: u64 = 10_000;
+
+/// Where in a run a commit is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Point {
+    /// The run goes on in this process.
+    Checkpoint,
+    Paused,
+    Ended,
+}
+
+// === impl Running ===
+
+impl Running<'_> {
+    pub(super) async fn commit(&mut self, mut point: Point) -> Result<(), Error> {
+        if point == Point::Checkpoint && self.pending.is_empty() && self.stored.is_some() {
+            self.open_barrier();
+            return Ok(());
+        }
+        let mut room = Room::Assumed;
+        let planned = self.plan(point);
+        loop {
+            let (mut batch, state) = self.batch(point, &planned, room).await?;
+            let queue = batch.preconditions.len();
+            if room == Room::Assumed && batch.enqueues() {
+                batch.preconditions.push(self.platform.queue_fits());
+            }
+            match self.platform.commit(batch).await {
+                Err(CommitError::Conflict { at: At::Precondition(at) }) if at == queue => {
+                    self.platform.note_full_queue(self.owner.tenant);
+                    room = Room::Missing;
+                }
+                Err(error) if is_too_much(&error) && self.pending.has_output() => {
+                    self.pending.discard();
+                    self.fail(Failure::new("", "too_much_output", error.to_string()));
+                    point = Point::Ended;
+                    return Box::pin(self.commit(point)).await;
+                }
+                Ok(_) => {
+                    self.settled(point, state, &planned);
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn settled(&mut self, point: Point, state: RunState, planned: &[Planned]) {
+        mark(&self.hold, point, state, &mut self.run);
+        self.stored = (point != Point::Ended).then(|| self.stored.map_or(1, |version| version + 1));
+        let ids = planned.iter().filter(|planned| planned.stream != names::ERRORS);
+        self.run.emit_ids.extend(ids.map(|planned| planned.event.metadata.emit_id.clone()));
+        self.run.emit_ids.truncate(domain::runs::LISTED_MAXIMUM);
+        self.pending = Pending::default();
+        self.open_barrier();
+        (self.committed)();
+        if point == Point::Ended {
+            self.note_end();
+        }
+    }
+
+    /// The events of the steps, and the failure of the run.
+    fn plan(&self, point: Point) -> Vec<Planned> {
+        let mut planned = self.pending.planned(self.platform, self.workflow, self.run.id.as_str());
+        if point == Point::Ended {
+            planned.extend(self.failure.as_ref().map(|failure| Planned {
+                stream: names::ERRORS.to_owned(),
+                event: self.failure_event(failure),
+                delivery_ms: None,
+            }));
+        }
+        planned
+    }
+
+    fn failure_event(&self, failure: &Failure) -> Event {
+        let context = context(self.platform, self.owner.tenant, self.workflow, &self.run);
+        failure_event(self.platform, self.workflow, failure, &self.run.event, context)
+    }
+
+    async fn batch(&self, point: Point, planned: &[Planned], room: Room) -> Result<(Batch, RunState), Error> {
+        let mut batch = self.platform.batch(self.owner.tenant);
+        batch.preconditions.push(self.precondition());
+        batch.preconditions.extend(match &self.hold {
+            Hold::Job(lease) => Some(Precondition::LeaseHeld(Lease::from(*lease))),
+            Hold::Tick(lease) => Some(Precondition::LeaseHeld(Lease::from(lease.clone()))),
+            Hold::Own => None,
+        });
+        self.add_events(planned, room, &mut batch).await?;
+        for line in &self.pending.logs {
+            let entry = LogEntry::new(self.run.id.as_str(), line.clone());
+            batch.operations.push(self.append(names::LOGS, entry.encode()?, self.platform.config.limits.logs_kept));
+        }
+        batch.operations.extend(self.pending.writes.iter().map(|(_, write)| write.clone()));
+        if let Some(usage) = &self.pending.usage {
+            // A run is one invocation, however many commits it takes.
+            let is_counted = point == Point::Ended;
+            batch.operations.extend(usage_operations(self.platform, self.owner, usage, is_counted));
+        }
+        for transaction in &self.pending.transactions {
+            transaction.seal(&mut batch);
+        }
+        if self.run.is_counted {
+            batch.operations.push(Op::Count { counter: queue_counter(&self.run), amount: -1, expires_ms: None });
+        }
+        let state = self.add_run(point, planned, &mut batch).await?;
+        Ok((batch, state))
+    }
+
+    /// That no other host has gone on with the run, and that it was not cancelled.
+    fn precondition(&self) -> Precondition {
+        let (kind, id) = (WorkflowRun::KIND.to_owned(), self.run.id.to_string());
+        match self.stored {
+            Some(version) => Precondition::RecordVersion { kind, id, version },
+            None => Precondition::RecordAbsent { kind, id },
+        }
+    }
+
+    async fn add_run(&self, point: Point, planned: &[Planned], batch: &mut Batch) -> Result<RunState, Error> {
+        let state = match point {
+            Point::Checkpoint => RunState::Executing,
+            Point::Paused => RunState::Paused,
+            Point::Ended => self.end_state().0,
+        };
+        if point == Point::Ended {
+            if self.stored.is_some() {
+                batch.operations.push(table::delete(&self.run));
+            }
+            self.add_records(state, planned, batch).await?;
+        } else {
+            let mut run = self.run.clone();
+            mark(&self.hold, point, state, &mut run);
+            batch.operations.push(table::put(&run)?);
+        }
+        self.add_hold(point, batch)?;
+        Ok(state)
+    }
+
+    /// What goes on with the run, or no longer does.
+    fn add_hold(&self, point: Point, batch: &mut Batch) -> Result<(), Error> {
+        let due_ms = self.run.position.due_ms(&self.version.document);
+        let timer = names::run_timer(&self.run.id);
+        match (point, &self.hold) {
+            (Point::Checkpoint, Hold::Own) if self.stored.is_none() => {
+                // Should this host die, another goes on: at the next start of an embedded store at once, otherwise when
+                // the run can no longer be at work here.
+                let held_until_ms = self.deadline_ms.saturating_add(REDO_AFTER_MS);
+                batch.operations.push(run_job(self.platform, self.version, &self.run, Some(held_until_ms))?);
+            }
+            (Point::Checkpoint, _) => {}
+            (Point::Paused, Hold::Tick(lease)) => {
+                batch.operations.push(Op::FinishTick { lease: lease.clone(), next_due_ms: due_ms });
+            }
+            (Point::Paused, hold) => {
+                if let Hold::Job(lease) = hold {
+                    batch.operations.push(Op::Acknowledge(*lease));
+                }
+                if let Some(due_ms) = due_ms {
+                    let schedule = Tick::Run { run: self.run.id.clone() }.encode()?;
+                    batch.operations.push(Op::SetTimer { timer, due_ms, schedule });
+                }
+            }
+            (Point::Ended, Hold::Job(lease)) => batch.operations.push(Op::Acknowledge(*lease)),
+            (Point::Ended, Hold::Tick(lease)) => {
+                batch.operations.push(Op::FinishTick { lease: lease.clone(), next_due_ms: None });
+            }
+            (Point::Ended, Hold::Own) => {}
+        }
+        Ok(())
+    }
+
+    async fn add_events(&self, planned: &[Planned], room: Room, batch: &mut Batch) -> Result<(), Error> {
+        let (platform, tenant) = (self.platform, self.owner.tenant);
+        let keep = platform.config.limits.events_kept;
+        for Planned { stream, event, .. } in planned {
+            batch.operations.push(self.append(stream, event.encode()?, keep));
+        }
+        let sends: &[_] = if room == Room::Missing { &[] } else { &self.pending.sends };
+        for (step, send) in sends {
+            batch.operations.push(self.send_job(step, send, batch.now_ms)?);
+        }
+        let unsent = self.pending.sends.len() - sends.len();
+        let unsent = (unsent > 0).then(|| missing_deliveries(unsent, room));
+        let mut dropped = None;
+        if !planned.is_empty() {
+            let subscriptions = platform.listeners().of(&*platform.store, tenant).await?;
+            let emitter = EmitterId::Workflow(self.workflow.id.clone());
+            let sender = Sender { emitter: &emitter, now_ms: batch.now_ms, cause: self.run.cause.deeper() };
+            let outgoing = planned.iter().enumerate().map(|(index, Planned { stream, event, delivery_ms })| Outgoing {
+                index,
+                stream,
+                event,
+                delivery_ms: *delivery_ms,
+            });
+            let made = deliveries(&subscriptions, &sender, room, outgoing)?;
+            let Deliveries { operations, dropped: missing } = made;
+            batch.operations.extend(operations);
+            dropped = missing;
+        }
+        for message in dropped.into_iter().chain(unsent) {
+            let event = self.failure_event(&Failure::new("", "fan_out", message));
+            batch.operations.push(self.append(names::ERRORS, event.encode()?, keep));
+        }
+        Ok(())
+    }
+
+    fn append(&self, stream: &str, value: bytes::Bytes, keep: usize) -> Op {
+        let keep = u32::try_from(keep).unwrap_or(u32::MAX);
+        Op::Append { emitter: self.workflow.id.to_string(), stream: stream.to_owned(), value, keep }
+    }
+
+    fn send_job(&self, step: &str, send: &HttpSend, now_ms: u64) -> Result<Op, RecordError> {
+        let sending = Sending {
+            workflow: self.workflow.id.clone(),
+            step: step.to_owned(),
+            method: send.method.clone(),
+            url: send.url.as_str().to_owned(),
+            headers: send.headers.clone(),
+            body: STANDARD.encode(&send.body),
+        };
+        let payload = Work::Send(sending).encode()?;
+        Ok(Op::Enqueue(Enqueue { lane: None, due_ms: now_ms, payload, entry: None, held_until_ms: None }))
+    }
+
+    /// What is kept of a run that has ended.
+    async fn add_records(&self, state: RunState, planned: &[Planned], batch: &mut Batch) -> Result<(), Error> {
+        let (platform, run) = (self.platform, &self.run);
+        if self.version.document.settings.retention == Retention::None {
+            return Ok(());
+        }
+        let retention = RunRetention::default();
+        batch.operations.extend(append_record(platform, retention, &self.record(planned))?);
+        batch.operations.extend(self.recording.operation.clone());
+        let id = self.workflow.id.as_str();
+        batch.operations.extend(expire_records(platform, self.owner.tenant, id, retention).await?);
+        let ended = EndedWorkflowRun {
+            id: run.id.clone(),
+            version: run.version,
+            state,
+            trigger: run.trigger.clone(),
+            event_id: run.event_id.clone(),
+            event: run.event.clone(),
+            exports: run.position.exports().clone(),
+            steps: run.steps.clone(),
+            queued_at_ms: run.queued_at_ms,
+            started_at_ms: run.started_at_ms,
+            ended_at_ms: batch.now_ms,
+            error: self.error().cloned(),
+            exit_reason: self.end_state().1,
+        };
+        let keep = retention.kept(platform.config.limits.runs_kept);
+        if keep > 0 {
+            batch.operations.push(self.append(names::WORKFLOW_RUNS, ended.encode()?, keep as usize));
+        }
+        Ok(())
+    }
+
+    fn record(&self, planned: &[Planned]) -> RunRecord {
+        let fault = self.failure.as_ref().map(|failure| {
+            let error = &failure.error;
+            let message = format!("step {}: {}", failure.step, error.message);
+            let (name, stack) = (error.code.clone(), error.stack.clone());
+            Fault::Threw(Thrown { name, message, stack, ..Thrown::default() })
+        });
+        let facts = Facts {
+            id: self.run.id.clone(),
+            emitter_id: self.workflow.id.as_str(),
+            version: &self.workflow.deployment_id(self.run.version),
+            trigger: self.run.trigger.clone(),
+            trace_id: self.run.cause.trace_id,
+            queued_at_ms: self.run.queued_at_ms,
+            ended_at_ms: self.platform.clock.now_ms(),
+            reply_status: self.reply.as_ref().and_then(|slot| slot.status()),
+            recording: self.recording.state,
+        };
+        let emitted = planned.iter().filter(|planned| planned.stream != names::ERRORS);
+        let emitted = emitted.map(|planned| planned.event.metadata.emit_id.clone());
+        let emit_ids: Vec<String> = self.run.emit_ids.iter().cloned().chain(emitted).collect();
+        let outcome = Outcome { usage: self.run.used.usage(), fault, ..Outcome::default() };
+        RunRecord::new(facts, &outcome, emit_ids.into_iter())
+    }
+
+    fn note_end(&mut self) {
+        self.recording = Keeping::default();
+        let platform = self.platform;
+        let (now_ms, executed_us) = (platform.clock.now_ms(), platform.clock.now_us());
+        let (run_id, emitter_id) = (self.run.id.as_str(), self.workflow.id.as_str());
+        let span = RunSpan { cause: self.run.cause, parent: self.run.cause.span_id, run_id, emitter_id, executed_us };
+        let kind: TriggerKind = self.run.trigger.kind;
+        let ended = EndedRun {
+            trigger: kind,
+            outcome: self.failure.as_ref().map_or(SUCCESS, |failure| failure.error.code.as_str()),
+            queued_at_ms: self.run.queued_at_ms,
+            ended_at_ms: now_ms,
+            usage: self.run.used.usage(),
+            events: self.run.emit_ids.len(),
+        };
+        platform.note_run(&span, &ended);
+    }
+}
+
+/// What a commit makes of the record besides its position.
+fn mark(hold: &Hold, point: Point, state: RunState, run: &mut WorkflowRun) {
+    (run.state, run.is_counted) = (state, false);
+    run.is_ticked = point == Point::Checkpoint && matches!(hold, Hold::Tick(_));
+    run.segment += u32::from(point == Point::Paused);
+}
+
+/// The fault of the run, not of the host.
+fn is_too_much(error: &CommitError) -> bool {
+    matches!(error, CommitError::OverCap { .. } | CommitError::Invalid(Invalid::TooManyOperations { .. }))
+}

@@ -1,0 +1,96 @@
+//! What is told of a run that failed: an event of `$errors`, in the shape of the specification.
+
+use domain::ids::EmitId;
+use domain::json::Json;
+use domain::plan::iso_8601;
+use domain::runs::{RunError, TriggerKind};
+use serde_json::{Value, json};
+use store::Tenant;
+
+use crate::Platform;
+use crate::ports::Fault;
+use crate::records::{Event, Metadata, Workflow, WorkflowRun, names};
+
+/// Why a run ended early.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) step: String,
+    pub(crate) error: RunError,
+}
+
+// === impl Failure ===
+
+impl Failure {
+    pub(crate) fn new(step: &str, code: &str, message: impl Into<String>) -> Self {
+        let (code, name, message) = (code.to_owned(), "Error".to_owned(), message.into());
+        Self { step: step.to_owned(), error: RunError { code, name, message, stack: String::new(), cause: None } }
+    }
+
+    pub(crate) fn of(step: &str, fault: &Fault) -> Self {
+        Self { step: step.to_owned(), error: RunError::of(fault) }
+    }
+
+    fn stack(&self) -> &str {
+        if self.error.stack.is_empty() { &self.error.message } else { &self.error.stack }
+    }
+}
+
+/// `steps.trigger.context`.
+pub(crate) fn context(platform: &Platform, tenant: &Tenant, workflow: &Workflow, run: &WorkflowRun) -> Value {
+    let source_type = match run.trigger.kind {
+        TriggerKind::Http => "HTTP",
+        TriggerKind::Timer => "TIMER",
+        TriggerKind::Event => "COMPONENT",
+        _ => "MANUAL",
+    };
+    let queued_at_ms = i64::try_from(run.queued_at_ms).unwrap_or(i64::MAX);
+    json!({
+        "id": run.event_id,
+        "ts": iso_8601(queued_at_ms),
+        "workflow_id": workflow.id,
+        "workflow_name": workflow.name,
+        "deployment_id": workflow.deployment_id(run.version),
+        "source_type": source_type,
+        "verified": true,
+        "hops": run.cause.depth,
+        "test": false,
+        "replay": run.is_replay,
+        "trace_id": run.cause.trace_id,
+        "run_id": run.id,
+        "owner_id": tenant.as_str(),
+        "platform_version": platform_version(platform),
+    })
+}
+
+fn platform_version(_platform: &Platform) -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+pub(crate) fn failure_event(
+    platform: &Platform,
+    workflow: &Workflow,
+    failure: &Failure,
+    original_event: &Json,
+    original_context: Value,
+) -> Event {
+    let ts = iso_8601(platform.clock.instant_ms());
+    let metadata = metadata(platform, workflow, names::ERRORS.to_owned());
+    let event = json!({
+        "original_event": original_event,
+        "original_context": original_context,
+        "error": {
+            "code": failure.error.code,
+            "cellId": failure.step,
+            "ts": ts,
+            "message": failure.error.message,
+            "stack": failure.stack(),
+        },
+        "metadata": {"emitter_id": workflow.id, "emit_id": metadata.emit_id, "name": names::ERRORS},
+    });
+    Event { event: event.into(), metadata }
+}
+
+pub(super) fn metadata(platform: &Platform, workflow: &Workflow, name: String) -> Metadata {
+    let emit_id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
+    Metadata { emit_id, name, emitter_id: workflow.id.to_string(), id: None, summary: None, ts: None, run_id: None }
+}

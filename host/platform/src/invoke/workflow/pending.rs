@@ -1,0 +1,132 @@
+//! What steps did that is not committed yet.
+
+use std::sync::Arc;
+
+use domain::actions::{Effect, HttpSend, PauseAsked};
+use domain::emit::{Channel, Emit};
+use domain::json::Json;
+use domain::plan::Planned;
+use serde_json::{Map, Value, json};
+use store::Op;
+
+use super::failure::{Failure, metadata};
+use crate::invoke::Transaction;
+use crate::ports::{LogLine, Usage};
+use crate::records::{Event, Metadata, Workflow};
+use crate::{Platform, effects};
+
+#[derive(Default)]
+pub(super) struct Pending {
+    pub(super) emits: Vec<Emit>,
+    pub(super) sends: Vec<(String, HttpSend)>,
+    /// With the scope of each.
+    pub(super) writes: Vec<(String, Op)>,
+    pub(super) logs: Vec<LogLine>,
+    /// What steps read must hold when they are committed.
+    pub(super) transactions: Vec<Arc<Transaction>>,
+    pub(super) usage: Option<Usage>,
+    /// How many steps it is about.
+    pub(super) steps: u64,
+    /// Something could be seen from outside, so that none of this may be done again.
+    pub(super) has_left: bool,
+}
+
+/// What a step asked for besides what is pending.
+#[derive(Default)]
+pub(super) struct Asked {
+    pub(super) exports: Map<String, Value>,
+    pub(super) exit: Option<Option<String>>,
+    pub(super) pause: Option<PauseAsked>,
+}
+
+// === impl Pending ===
+
+impl Pending {
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps == 0
+    }
+
+    pub(super) fn writes_in(&self, scope: &str) -> bool {
+        self.writes.iter().any(|(written, _)| written == scope)
+    }
+
+    pub(super) fn has_output(&self) -> bool {
+        !(self.emits.is_empty() && self.sends.is_empty() && self.writes.is_empty() && self.logs.is_empty())
+    }
+
+    pub(super) fn add_usage(&mut self, usage: Usage) {
+        self.usage = Some(self.usage.unwrap_or_default().plus(usage));
+        self.steps += 1;
+    }
+
+    /// What does not fit into one batch is rolled back.
+    pub(super) fn discard(&mut self) {
+        self.emits.clear();
+        self.sends.clear();
+        self.writes.clear();
+        self.logs.clear();
+    }
+
+    pub(super) fn apply(&mut self, step: &str, effects: Vec<Effect>) -> Result<Asked, Failure> {
+        let mut asked = Asked::default();
+        for effect in effects {
+            match effect {
+                Effect::Export { name, value } => {
+                    asked.exports.insert(name, value);
+                }
+                Effect::Exit { reason } => asked.exit = Some(reason),
+                Effect::Pause(pause) => asked.pause = Some(pause),
+                Effect::Http(send) => self.sends.push((step.to_owned(), send)),
+                Effect::Emit(emit) => self.emits.push(emit),
+                // A channel of the workflow's own, which is followed as a stream of events.
+                Effect::Sse { channel, payload } => match Emit::parse(payload, &json!({"name": channel})) {
+                    Ok(emit) => self.emits.push(emit),
+                    Err(error) => {
+                        return Err(Failure::new(step, "invalid_parameters", format!("$.send.sse.channel: {error}")));
+                    }
+                },
+                // The guest's answer goes to the request that waits for it, when there is one.
+                Effect::Respond(_) => {}
+                Effect::Email(_) | Effect::S3(_) => {
+                    let reason = effects::unsupported(&effect).unwrap_or_default();
+                    let message = format!("$.send.{}: {reason}", effects::kind(&effect));
+                    return Err(Failure::new(step, "unsupported", message));
+                }
+            }
+        }
+        Ok(asked)
+    }
+
+    /// The events as they are emitted.
+    pub(super) fn planned(&self, platform: &Platform, workflow: &Workflow, run_id: &str) -> Vec<Planned> {
+        let emitted = |emit: &Emit| {
+            let (stream, name) = match &emit.channel {
+                Channel::Default => (emit.channel.as_str().to_owned(), String::new()),
+                Channel::Named(name) => (name.clone(), name.clone()),
+            };
+            let id = emit.id.as_ref().map(|id| id.as_str().to_owned());
+            let run_id = Some(run_id.to_owned());
+            let metadata = Metadata {
+                id,
+                summary: emit.summary.clone(),
+                ts: emit.ts,
+                run_id,
+                ..metadata(platform, workflow, name)
+            };
+            let delivery_ms = emit.delivery_ts.and_then(|at_ms| u64::try_from(at_ms).ok());
+            Planned { stream, event: Event { event: raw_event(&emit.event), metadata }, delivery_ms }
+        };
+        self.emits.iter().map(emitted).collect()
+    }
+
+    pub(super) async fn release(&self) {
+        for transaction in &self.transactions {
+            transaction.release().await;
+        }
+    }
+}
+
+/// Spec: "for workflow emits it holds `raw_event`".
+fn raw_event(event: &Json) -> Json {
+    if event.to_value().get("raw_event").is_some() { event.clone() } else { json!({"raw_event": event}).into() }
+}

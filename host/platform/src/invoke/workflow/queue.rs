@@ -1,0 +1,100 @@
+//! Runs that wait for their turn: a record, and a job that runs it.
+//!
+//! Jobs of a workflow with a `concurrency` are in as many lanes as there may be runs at once, so that the bound holds on all
+//! hosts together, and one lane keeps the order of events.
+
+use domain::fan_out::Cause;
+use domain::json::Json;
+use domain::runs::Trigger;
+use domain::workflow::Position;
+use store::{Enqueue, Op, Precondition};
+
+use super::version::Version;
+use crate::invoke::new_run_id;
+use crate::records::workflow_run::{RunState, Used};
+use crate::records::{RecordError, Work, Workflow, WorkflowRun, table};
+use crate::{Error, Platform};
+
+/// What starts a run.
+pub(crate) struct NewRun {
+    pub(crate) trigger: Trigger,
+    /// Of the event; the run's own when there is none.
+    pub(crate) event_id: Option<String>,
+    pub(crate) event: Json,
+    pub(crate) cause: Cause,
+    pub(crate) queued_at_ms: u64,
+    pub(crate) is_replay: bool,
+}
+
+/// The part of a batch that queues a run.
+pub(crate) struct Queued {
+    pub(crate) operations: Vec<Op>,
+    /// That there is room for it: without it the event is dropped, and that is told.
+    pub(crate) room: Precondition,
+}
+
+// === impl NewRun ===
+
+impl NewRun {
+    pub(crate) fn into_run(self, platform: &Platform, workflow: &Workflow, version: &Version) -> WorkflowRun {
+        let Self { trigger, event_id, event, cause, queued_at_ms, is_replay } = self;
+        let id = new_run_id(platform, workflow.id.as_str());
+        WorkflowRun {
+            event_id: event_id.unwrap_or_else(|| id.to_string()),
+            id,
+            workflow: workflow.id.clone(),
+            version: version.record.number,
+            state: RunState::Executing,
+            trigger,
+            event,
+            is_replay,
+            position: Position::begin(&version.document),
+            steps: Vec::new(),
+            cause,
+            queued_at_ms,
+            started_at_ms: platform.clock.now_ms(),
+            used: Used::default(),
+            emit_ids: Vec::new(),
+            is_counted: false,
+            segment: 0,
+            is_ticked: false,
+        }
+    }
+}
+
+/// Queues a new run.
+pub(crate) fn enqueue(platform: &Platform, version: &Version, run: &mut WorkflowRun) -> Result<Queued, Error> {
+    (run.state, run.is_counted) = (RunState::Queued, true);
+    let counter = queue_counter(run);
+    let limit = i64::try_from(version.document.settings.queue_size).unwrap_or(i64::MAX);
+    let operations = vec![
+        table::put(run)?,
+        Op::Count { counter: counter.clone(), amount: 1, expires_ms: None },
+        run_job(platform, version, run, None)?,
+    ];
+    Ok(Queued { operations, room: Precondition::CounterBelow { counter, limit } })
+}
+
+/// Counts the runs of a workflow that wait.
+pub(crate) fn queue_counter(run: &WorkflowRun) -> String {
+    format!("queued_runs/{}", run.workflow)
+}
+
+/// The job that goes on with a run. One that is held is a safeguard: the host that holds it does the work itself.
+pub(crate) fn run_job(
+    platform: &Platform,
+    version: &Version,
+    run: &WorkflowRun,
+    held_until_ms: Option<u64>,
+) -> Result<Op, RecordError> {
+    let lane = match version.document.settings.concurrency {
+        Some(concurrency) if held_until_ms.is_none() => {
+            let chance = u32::from_le_bytes(platform.entropy.bytes());
+            Some(format!("runs/{}/{}", run.workflow, chance % concurrency.max(1)))
+        }
+        _ => None,
+    };
+    let payload = Work::Run { workflow: run.workflow.clone(), run: run.id.clone(), segment: run.segment }.encode()?;
+    let due_ms = platform.clock.now_ms();
+    Ok(Op::Enqueue(Enqueue { lane, due_ms, payload, entry: None, held_until_ms }))
+}

@@ -1,0 +1,69 @@
+//! The invocation of a step.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ids::RunId;
+use domain::runs::Trigger;
+use domain::workflow::Spot;
+use serde_json::{Map, Value};
+
+use super::barrier::Barrier;
+use crate::invoke::{Executed, Invocation, Keeping, Owner, ReplySlot, Target, execute, keep_recording};
+use crate::ports::{Call, RunLimits};
+use crate::records::{Step, Workflow};
+use crate::{Error, Platform};
+
+/// A step that is to be run.
+pub(super) struct StepJob<'a> {
+    pub(super) platform: &'a Platform,
+    pub(super) owner: Owner<'a>,
+    pub(super) workflow: &'a Workflow,
+    pub(super) step: &'a Step,
+    /// With secrets in the clear.
+    pub(super) props: Map<String, Value>,
+    pub(super) spot: Spot,
+    pub(super) run_id: RunId,
+    pub(super) trigger: Trigger,
+    /// What it sees of the steps before it, and what the code around it needs.
+    pub(super) steps: Value,
+    /// What its URLs end with.
+    pub(super) key: String,
+    pub(super) time_left: Duration,
+    pub(super) reply: Option<Arc<ReplySlot>>,
+    pub(super) barrier: Barrier,
+}
+
+/// A step that ran, and is not committed yet.
+pub(super) struct StepRan {
+    pub(super) spot: Spot,
+    pub(super) key: String,
+    pub(super) started_at_ms: u64,
+    pub(super) executed: Executed,
+    pub(super) recording: Keeping,
+}
+
+// === impl StepJob ===
+
+impl StepJob<'_> {
+    pub(super) async fn run(self) -> Result<StepRan, Error> {
+        let Self { platform, owner, workflow, step, spot, key, .. } = self;
+        let started_at_ms = platform.clock.now_ms();
+        let mut limits = RunLimits::background(&platform.config.limits);
+        limits.wall_clock = limits.wall_clock.min(self.time_left);
+        let invocation = Invocation {
+            owner,
+            target: Target::of_step(workflow, step, self.props),
+            call: Call::Action { steps: self.steps },
+            limits,
+            trigger: self.trigger,
+            queued_at_ms: started_at_ms,
+            reply: self.reply,
+            barrier: Some(self.barrier),
+        };
+        let transaction = invocation.transaction_of(platform, self.run_id);
+        let executed = execute(platform, &invocation, transaction).await?;
+        let recording = keep_recording(platform, &invocation, &executed)?;
+        Ok(StepRan { spot, key, started_at_ms, executed, recording })
+    }
+}

@@ -1,0 +1,487 @@
+//! Runs of a workflow: started by hand, listed, looked at, cancelled, resumed, replayed.
+//!
+//! What is under way lies in records, what has ended in a stream of the workflow, which keeps the last of them.
+
+use std::sync::Arc;
+
+use domain::ids::RunId;
+use domain::paging::{Limit, PageInfo};
+use domain::runs::{RunError, Trigger, TriggerKind};
+use domain::workflow::{PauseKind, Resumed};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use store::{Entry, EntryQuery, Lookup, Op, Page, Tenant};
+
+use super::find;
+use crate::invoke::workflow::{Hold, NewRun, Running, Version, enqueue, queue_counter, run_job};
+use crate::invoke::{Frame, Owner, ReplySlot};
+use crate::manage::reply::ReplyView;
+use crate::manage::users::check_quota;
+use crate::paging::PageOf;
+use crate::records::workflow_run::{RunState, StepResult};
+use crate::records::{EndedWorkflowRun, Kept, StreamEntry, Workflow, WorkflowRun, names, table};
+use crate::{Caller, Error, Noun, Platform};
+
+/// Runs under way that are looked through for a list.
+const LOOKED_AT: usize = 10_000;
+const READ_AT_ONCE: u32 = 100;
+
+/// Which runs; newest first.
+#[derive(Clone, Debug, Default)]
+pub struct RunListQuery {
+    pub limit: Limit,
+    /// Runs that began before this one.
+    pub after: Option<RunId>,
+    pub state: Option<RunState>,
+    pub since_ms: Option<u64>,
+    pub until_ms: Option<u64>,
+}
+
+/// A run as the API shows it.
+#[derive(Debug, Serialize)]
+pub struct WorkflowRunView {
+    pub id: RunId,
+    pub state: RunState,
+    pub version: u32,
+    pub trigger: Trigger,
+    pub queued_at_ms: u64,
+    pub started_at_ms: u64,
+    pub ended_at_ms: Option<u64>,
+    pub error: Option<RunError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_reason: Option<String>,
+    /// When it goes on by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumes_at_ms: Option<u64>,
+    /// Only of one run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub event: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Vec<StepResult>>,
+    /// What the steps exported, by their names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exports: Option<Map<String, Value>>,
+    /// What was given to `$.respond` of a run by hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reply: Option<ReplyView>,
+}
+
+/// Runs a workflow and answers when it has ended or is paused. An inactive one can be run too.
+pub async fn run(caller: &Caller, platform: &Platform, id: &str, event: Value) -> Result<WorkflowRunView, Error> {
+    let workflow = find(caller, platform, id).await?;
+    check_quota(caller, platform).await?;
+    let version = current(caller, platform, &workflow).await?;
+    let run = by_hand(platform, event).into_run(platform, &workflow, &version);
+    drive(caller, platform, (&workflow, &version), run).await
+}
+
+/// The same without waiting.
+pub async fn run_later(caller: &Caller, platform: &Platform, id: &str, event: Value) -> Result<WorkflowRunView, Error> {
+    let workflow = find(caller, platform, id).await?;
+    check_quota(caller, platform).await?;
+    let version = current(caller, platform, &workflow).await?;
+    queue(caller, platform, &workflow, &version, by_hand(platform, event)).await
+}
+
+pub async fn list_runs(
+    caller: &Caller,
+    platform: &Platform,
+    id: &str,
+    query: &RunListQuery,
+) -> Result<PageOf<WorkflowRunView>, Error> {
+    let workflow = find(caller, platform, id).await?;
+    let mut found = Vec::new();
+    under_way(caller, platform, &workflow, query, &mut found).await?;
+    ended(caller, platform, &workflow, query, &mut found).await?;
+    found.sort_by(|one, other| other.id.cmp(&one.id));
+    let (total, limit) = (found.len(), query.limit.get());
+    found.truncate(limit);
+    let cursors: Vec<String> = found.iter().map(|view| view.id.to_string()).collect();
+    Ok(PageOf { info: PageInfo::new(total, &cursors), items: found })
+}
+
+/// With its event and its steps.
+pub async fn find_run(caller: &Caller, platform: &Platform, id: &str, run: &str) -> Result<WorkflowRunView, Error> {
+    let workflow = find(caller, platform, id).await?;
+    if let Some(kept) = stored(&caller.tenant, platform, run).await?.filter(|kept| kept.record.workflow == workflow.id)
+    {
+        let version = platform.versions().find(platform, &caller.tenant, &workflow.id, kept.record.version).await?;
+        return Ok(WorkflowRunView::of(&kept.record, version.as_deref()).detailed(kept.record));
+    }
+    let ended = find_ended(caller, platform, &workflow, run).await?;
+    Ok(WorkflowRunView::of_ended(&ended).with_details(ended))
+}
+
+/// A run that has not ended does not go on. A step that is at work may still end, and is not committed.
+pub async fn cancel(caller: &Caller, platform: &Platform, id: &str, run: &str) -> Result<WorkflowRunView, Error> {
+    let workflow = find(caller, platform, id).await?;
+    let kept = under_way_run(caller, platform, &workflow, run).await?;
+    end_cancelled(&caller.tenant, platform, kept).await
+}
+
+/// Ends all pauses of a run.
+pub async fn resume(
+    caller: &Caller,
+    platform: &Platform,
+    id: &str,
+    run: &str,
+    data: &Value,
+) -> Result<WorkflowRunView, Error> {
+    let workflow = find(caller, platform, id).await?;
+    let kept = under_way_run(caller, platform, &workflow, run).await?;
+    go_on(&caller.tenant, platform, kept, None, data).await
+}
+
+/// The same event once more, on the newest version or on the same one.
+pub async fn replay(
+    caller: &Caller,
+    platform: &Platform,
+    id: &str,
+    run: &str,
+    is_same_version: bool,
+) -> Result<WorkflowRunView, Error> {
+    let workflow = find(caller, platform, id).await?;
+    check_quota(caller, platform).await?;
+    let (event, event_id, number) = match find_ended(caller, platform, &workflow, run).await {
+        Ok(ended) => (ended.event, ended.event_id, ended.version),
+        Err(error) => {
+            let kept = stored(&caller.tenant, platform, run).await?;
+            let kept = kept.filter(|kept| kept.record.workflow == workflow.id).ok_or(error)?;
+            (kept.record.event, kept.record.event_id, kept.record.version)
+        }
+    };
+    let number = if is_same_version { number } else { workflow.version };
+    let found = platform.versions().find(platform, &caller.tenant, &workflow.id, number).await?;
+    let version = found.ok_or_else(|| Error::not_found(Noun::Version, number))?;
+    let trigger = Trigger { kind: TriggerKind::Retry, id: Some(run.to_owned()) };
+    let new = NewRun { trigger, event_id: Some(event_id), is_replay: true, ..by_hand(platform, event) };
+    queue(caller, platform, &workflow, &version, new).await
+}
+
+/// What the URLs do that a paused step was given: they carry all that is needed, and work once.
+pub async fn resume_by_key(platform: &Platform, path: &RunPath<'_>, data: &Value) -> Result<WorkflowRunView, Error> {
+    let (tenant, kept) = keyed(platform, path).await?;
+    go_on(&tenant, platform, kept, Some(path.key), data).await
+}
+
+pub async fn cancel_by_key(platform: &Platform, path: &RunPath<'_>) -> Result<WorkflowRunView, Error> {
+    let (tenant, kept) = keyed(platform, path).await?;
+    end_cancelled(&tenant, platform, kept).await
+}
+
+/// A run, and the key of one of its pauses.
+pub struct RunPath<'a> {
+    pub tenant: &'a str,
+    pub run: &'a str,
+    pub key: &'a str,
+}
+
+async fn keyed(platform: &Platform, path: &RunPath<'_>) -> Result<(Tenant, Kept<WorkflowRun>), Error> {
+    let unknown = || Error::not_found(Noun::Pause, path.key);
+    let tenant = domain::ids::UserId::parse(path.tenant).map_err(|_| unknown())?;
+    let tenant = names::tenant(&tenant);
+    let kept = stored(&tenant, platform, path.run).await?.ok_or_else(unknown)?;
+    let version = platform.versions().find(platform, &tenant, &kept.record.workflow, kept.record.version).await?;
+    let version = version.ok_or_else(unknown)?;
+    let pauses = kept.record.position.pauses(&version.document);
+    let is_known = pauses.iter().any(|(_, pause)| {
+        // A failed step that is tried again has no URLs.
+        pause.kind != PauseKind::Retry && is_equal(pause.key.as_bytes(), path.key.as_bytes())
+    });
+    if !is_known {
+        return Err(unknown());
+    }
+    Ok((tenant, kept))
+}
+
+/// In a time that does not depend on where they differ.
+fn is_equal(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other)) == 0
+}
+
+async fn go_on(
+    tenant: &Tenant,
+    platform: &Platform,
+    mut kept: Kept<WorkflowRun>,
+    key: Option<&str>,
+    data: &Value,
+) -> Result<WorkflowRunView, Error> {
+    let found = platform.versions().find(platform, tenant, &kept.record.workflow, kept.record.version).await?;
+    let version = found.ok_or_else(|| Error::not_found(Noun::Version, kept.record.version))?;
+    let unchanged = table::unchanged(&kept);
+    if kept.record.position.resume(&version.document, key, data) == Resumed::No {
+        return Err(Error::NotPaused { run: kept.record.id.to_string() });
+    }
+    // A run that is at work in another branch finds this when it commits, and goes on from here.
+    let is_at_work = kept.record.state != RunState::Paused;
+    let state = if is_at_work { kept.record.state } else { RunState::Queued };
+    let run = WorkflowRun { state, ..kept.record };
+    let timer = names::run_timer(&run.id);
+    // Other branches may be paused as well.
+    let timer = match run.position.due_ms(&version.document) {
+        None => Op::ClearTimer { timer },
+        Some(due_ms) => {
+            let schedule = crate::records::Tick::Run { run: run.id.clone() }.encode()?;
+            Op::SetTimer { timer, due_ms, schedule }
+        }
+    };
+    let mut batch = platform.batch(tenant).require(unchanged).then(table::put(&run)?);
+    if !is_at_work {
+        batch = batch.then(timer).then(run_job(platform, &version, &run, None)?);
+    }
+    platform.commit(batch).await?;
+    Ok(WorkflowRunView::of(&run, Some(&version)))
+}
+
+async fn end_cancelled(
+    tenant: &Tenant,
+    platform: &Platform,
+    kept: Kept<WorkflowRun>,
+) -> Result<WorkflowRunView, Error> {
+    let run = &kept.record;
+    let ended = EndedWorkflowRun {
+        id: run.id.clone(),
+        version: run.version,
+        state: RunState::Cancelled,
+        trigger: run.trigger.clone(),
+        event_id: run.event_id.clone(),
+        event: run.event.clone(),
+        exports: run.position.exports().clone(),
+        steps: run.steps.clone(),
+        queued_at_ms: run.queued_at_ms,
+        started_at_ms: run.started_at_ms,
+        ended_at_ms: platform.clock.now_ms(),
+        error: None,
+        exit_reason: None,
+    };
+    let keep = u32::try_from(platform.config.limits.runs_kept).unwrap_or(u32::MAX);
+    let (emitter, stream) = (run.workflow.to_string(), names::WORKFLOW_RUNS.to_owned());
+    let mut batch = platform
+        .batch(tenant)
+        .require(table::unchanged(&kept))
+        .then(table::delete(run))
+        .then(Op::ClearTimer { timer: names::run_timer(&run.id) })
+        .then(Op::Append { emitter, stream, value: ended.encode()?, keep });
+    if run.is_counted {
+        batch = batch.then(Op::Count { counter: queue_counter(run), amount: -1, expires_ms: None });
+    }
+    platform.commit(batch).await?;
+    Ok(WorkflowRunView::of_ended(&ended))
+}
+
+fn by_hand(platform: &Platform, event: impl Into<domain::json::Json>) -> NewRun {
+    NewRun {
+        trigger: Trigger::of(TriggerKind::Manual),
+        event_id: None,
+        event: event.into(),
+        cause: Frame::outside(platform).cause,
+        queued_at_ms: platform.clock.now_ms(),
+        is_replay: false,
+    }
+}
+
+async fn current(caller: &Caller, platform: &Platform, workflow: &Workflow) -> Result<Arc<Version>, Error> {
+    let found = platform.versions().find(platform, &caller.tenant, &workflow.id, workflow.version).await?;
+    found.ok_or_else(|| Error::not_found(Noun::Version, workflow.version))
+}
+
+async fn queue(
+    caller: &Caller,
+    platform: &Platform,
+    workflow: &Workflow,
+    version: &Version,
+    new: NewRun,
+) -> Result<WorkflowRunView, Error> {
+    let mut run = new.into_run(platform, workflow, version);
+    let queued = enqueue(platform, version, &mut run)?;
+    let mut batch = platform.batch(&caller.tenant).require(queued.room);
+    batch.operations = queued.operations;
+    platform.commit_work(batch).await.map_err(|error| match error {
+        Error::Changed => admission::Full { what: "queue_size", scope: admission::Scope::Tenant }.into(),
+        error => error,
+    })?;
+    Ok(WorkflowRunView::of(&run, None))
+}
+
+async fn drive(
+    caller: &Caller,
+    platform: &Platform,
+    (workflow, version): (&Workflow, &Version),
+    run: WorkflowRun,
+) -> Result<WorkflowRunView, Error> {
+    let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
+    let slot = Arc::<ReplySlot>::default();
+    let mut running = Running::new((platform, owner), (workflow, version), run, (None, Hold::Own));
+    running.reply = Some(slot.clone());
+    let state = running.drive_own().await?;
+    let error = running.error().cloned();
+    let run = running.run;
+    let mut view = WorkflowRunView::of(&run, Some(version));
+    view.ended_at_ms = (state != RunState::Paused).then(|| platform.clock.now_ms());
+    (view.state, view.error) = (state, error);
+    view.reply = slot.take().map(ReplyView::from);
+    Ok(view.detailed(run))
+}
+
+async fn stored(tenant: &Tenant, platform: &Platform, id: &str) -> Result<Option<Kept<WorkflowRun>>, Error> {
+    if RunId::parse(id).is_err() {
+        return Ok(None);
+    }
+    Ok(table::find::<WorkflowRun>(&*platform.store, tenant, Lookup::Id(id)).await?)
+}
+
+async fn under_way_run(
+    caller: &Caller,
+    platform: &Platform,
+    workflow: &Workflow,
+    run: &str,
+) -> Result<Kept<WorkflowRun>, Error> {
+    let found = stored(&caller.tenant, platform, run).await?;
+    if let Some(kept) = found.filter(|kept| kept.record.workflow == workflow.id) {
+        return Ok(kept);
+    }
+    let ended = find_ended(caller, platform, workflow, run).await?;
+    Err(Error::NotPaused { run: ended.id.to_string() })
+}
+
+async fn find_ended(
+    caller: &Caller,
+    platform: &Platform,
+    workflow: &Workflow,
+    run: &str,
+) -> Result<EndedWorkflowRun, Error> {
+    let mut last = None;
+    loop {
+        let entries = read(caller, platform, workflow, last).await?;
+        for entry in &entries {
+            let ended = EndedWorkflowRun::decode(&entry.value)?;
+            if ended.id.as_str() == run {
+                return Ok(ended);
+            }
+        }
+        last = entries.last().and_then(|entry| entry.id.predecessor());
+        if last.is_none() || entries.len() < READ_AT_ONCE as usize {
+            return Err(Error::not_found(Noun::Run, run));
+        }
+    }
+}
+
+async fn read(
+    caller: &Caller,
+    platform: &Platform,
+    workflow: &Workflow,
+    last: Option<store::EntryId>,
+) -> Result<Vec<Entry>, Error> {
+    let query = EntryQuery { last, ..EntryQuery::newest(READ_AT_ONCE) };
+    Ok(platform.store.entries(&caller.tenant, workflow.id.as_str(), names::WORKFLOW_RUNS, query).await?)
+}
+
+async fn under_way(
+    caller: &Caller,
+    platform: &Platform,
+    workflow: &Workflow,
+    query: &RunListQuery,
+    found: &mut Vec<WorkflowRunView>,
+) -> Result<(), Error> {
+    let (mut after, mut looked_at, mut missing) = (None, 0, query.limit.get() + 1);
+    while missing > 0 && looked_at < LOOKED_AT {
+        let page = Page { after, before: None, limit: READ_AT_ONCE };
+        let listed = table::list::<WorkflowRun>(&*platform.store, &caller.tenant, page).await?;
+        let Some(last) = listed.items.last() else { return Ok(()) };
+        (after, looked_at) = (Some(last.position), looked_at + listed.items.len());
+        for kept in listed.items.iter().filter(|kept| kept.record.workflow == workflow.id) {
+            let view = WorkflowRunView::of(&kept.record, None);
+            if missing > 0 && query.wants(&view) {
+                missing -= 1;
+                found.push(view);
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn ended(
+    caller: &Caller,
+    platform: &Platform,
+    workflow: &Workflow,
+    query: &RunListQuery,
+    found: &mut Vec<WorkflowRunView>,
+) -> Result<(), Error> {
+    let (mut last, mut missing) = (None, query.limit.get() + 1);
+    loop {
+        let entries = read(caller, platform, workflow, last).await?;
+        for entry in &entries {
+            let view = WorkflowRunView::of_ended(&EndedWorkflowRun::decode(&entry.value)?);
+            if missing > 0 && query.wants(&view) {
+                missing -= 1;
+                found.push(view);
+            }
+        }
+        last = entries.last().and_then(|entry| entry.id.predecessor());
+        if missing == 0 || last.is_none() || entries.len() < READ_AT_ONCE as usize {
+            return Ok(());
+        }
+    }
+}
+
+// === impl RunListQuery ===
+
+impl RunListQuery {
+    fn wants(&self, view: &WorkflowRunView) -> bool {
+        self.after.as_ref().is_none_or(|after| view.id < *after)
+            && self.state.is_none_or(|state| view.state == state)
+            && self.since_ms.is_none_or(|since_ms| view.queued_at_ms >= since_ms)
+            && self.until_ms.is_none_or(|until_ms| view.queued_at_ms < until_ms)
+    }
+}
+
+// === impl WorkflowRunView ===
+
+impl WorkflowRunView {
+    fn of(run: &WorkflowRun, version: Option<&Version>) -> Self {
+        Self {
+            id: run.id.clone(),
+            state: run.state,
+            version: run.version,
+            trigger: run.trigger.clone(),
+            queued_at_ms: run.queued_at_ms,
+            started_at_ms: run.started_at_ms,
+            ended_at_ms: None,
+            error: None,
+            exit_reason: None,
+            resumes_at_ms: version.and_then(|version| run.position.due_ms(&version.document)),
+            event: None,
+            steps: None,
+            exports: None,
+            reply: None,
+        }
+    }
+
+    fn of_ended(run: &EndedWorkflowRun) -> Self {
+        Self {
+            id: run.id.clone(),
+            state: run.state,
+            version: run.version,
+            trigger: run.trigger.clone(),
+            queued_at_ms: run.queued_at_ms,
+            started_at_ms: run.started_at_ms,
+            ended_at_ms: Some(run.ended_at_ms),
+            error: run.error.clone(),
+            exit_reason: run.exit_reason.clone(),
+            resumes_at_ms: None,
+            event: None,
+            steps: None,
+            exports: None,
+            reply: None,
+        }
+    }
+
+    fn detailed(self, run: WorkflowRun) -> Self {
+        let exports = Some(run.position.exports().clone());
+        Self { event: Some(json!(run.event)), exports, steps: Some(run.steps), ..self }
+    }
+
+    fn with_details(self, run: EndedWorkflowRun) -> Self {
+        Self { event: Some(json!(run.event)), exports: Some(run.exports), steps: Some(run.steps), ..self }
+    }
+}

@@ -1,0 +1,407 @@
+//! `workflows`: deployed from a document, run, looked at, paused, rolled back.
+
+mod document;
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::run::read_event;
+use crate::error::Error;
+use crate::output::table::{text, whole};
+use crate::output::{Table, ago, clock_time, plain};
+use crate::session::{Connection, Session};
+
+const TEMPLATE: &str = include_str!("workflows/template.yaml");
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Write a new workflow to start from
+    Init {
+        /// What to call it; the file is named after it
+        #[arg(default_value = "workflow")]
+        name: String,
+        /// Write over a file that is there
+        #[arg(long)]
+        force: bool,
+    },
+    /// Deploy a workflow from a document; one of the same name gets its next version
+    Deploy {
+        /// A document in YAML or JSON; code in files beside it goes with it
+        file: PathBuf,
+        /// The id or name of the workflow to update, when it is not the one of the same name
+        #[arg(long, value_name = "WORKFLOW")]
+        update: Option<String>,
+    },
+    /// List your workflows (what `workflows` alone does)
+    List,
+    /// Show a workflow: its triggers and steps
+    Describe {
+        /// The id or name of a workflow
+        workflow: String,
+    },
+    /// Run a workflow by hand and show what its steps returned
+    Run {
+        /// The id or name of a workflow
+        workflow: String,
+        /// The event: JSON, a file that holds it, or `-` for standard input. Without it the event is `{}`
+        #[arg(long, value_name = "JSON|FILE")]
+        event: Option<String>,
+        /// Do not wait for the end of the run
+        #[arg(long)]
+        no_wait: bool,
+    },
+    /// List the runs of a workflow, or show one of them step by step
+    Runs {
+        /// The id or name of a workflow
+        workflow: String,
+        /// The id of a run
+        run: Option<String>,
+        /// Only those in this state
+        #[arg(long, value_parser = ["queued", "executing", "paused", "success", "error", "cancelled"])]
+        state: Option<String>,
+        /// How many to show
+        #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 20)]
+        number: usize,
+    },
+    /// Show what the steps of the last runs logged
+    Logs {
+        /// The id or name of a workflow
+        workflow: String,
+        /// How many runs to look at
+        #[arg(short = 'n', long, value_name = "COUNT", default_value_t = 5)]
+        number: usize,
+    },
+    /// Let the triggers of a workflow start no more runs
+    Pause {
+        /// The id or name of a workflow
+        workflow: String,
+    },
+    /// Let its triggers start runs again; with a run, end its pause
+    Resume {
+        /// The id or name of a workflow
+        workflow: String,
+        /// The id of a paused run
+        run: Option<String>,
+        /// What its step finds in `$resume_data`: JSON, a file, or `-`
+        #[arg(long, value_name = "JSON|FILE", requires = "run")]
+        data: Option<String>,
+    },
+    /// Cancel a run that has not ended
+    Cancel {
+        /// The id or name of a workflow
+        workflow: String,
+        /// The id of a run
+        run: String,
+    },
+    /// Run a workflow once more on the event of a run
+    Replay {
+        /// The id or name of a workflow
+        workflow: String,
+        /// The id of a run
+        run: String,
+        /// On the version that the run went through, and not on the newest
+        #[arg(long)]
+        same_version: bool,
+    },
+    /// Deploy an earlier version once more; without a number the one before
+    Rollback {
+        /// The id or name of a workflow
+        workflow: String,
+        /// The number of a version
+        version: Option<u64>,
+    },
+    /// Delete workflows, with their runs and the sources that were deployed for them
+    Delete {
+        /// The ids or names of workflows
+        #[arg(required = true)]
+        workflows: Vec<String>,
+    },
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
+    if let Some(Command::Init { name, force }) = &arguments.command {
+        return init(arguments, name, *force);
+    }
+    let session = &arguments.connection.open()?;
+    match arguments.command.as_ref().unwrap_or(&Command::List) {
+        Command::Init { .. } => Ok(()),
+        Command::List => list(session).await,
+        Command::Deploy { file, update } => deploy(session, file, update.as_deref()).await,
+        Command::Describe { workflow } => {
+            let found = find(session, workflow).await?;
+            let workflow: Value = session.client.get(&format!("workflows/{}", id_of(&found))).await?;
+            show(session, &workflow)
+        }
+        Command::Run { workflow, event, no_wait } => by_hand(session, workflow, event.as_deref(), *no_wait).await,
+        Command::Runs { workflow, run: Some(run), .. } => show_run(session, workflow, run).await,
+        Command::Runs { workflow, state, number, .. } => runs(session, workflow, state.as_deref(), *number).await,
+        Command::Logs { workflow, number } => logs(session, workflow, *number).await,
+        Command::Pause { workflow } => set_active(session, workflow, false).await,
+        Command::Resume { workflow, run: None, .. } => set_active(session, workflow, true).await,
+        Command::Resume { workflow, run: Some(run), data } => {
+            let data = data.as_deref().map_or_else(|| Ok(json!({})), read_event)?;
+            of_run(session, workflow, run, "resume", &data).await
+        }
+        Command::Cancel { workflow, run } => of_run(session, workflow, run, "cancel", &json!({})).await,
+        Command::Replay { workflow, run, same_version } => {
+            of_run(session, workflow, run, "replay", &json!({"same_version": same_version})).await
+        }
+        Command::Rollback { workflow, version } => rollback(session, workflow, *version).await,
+        Command::Delete { workflows } => delete(session, workflows).await,
+    }
+}
+
+/// The text of a new document.
+fn template(name: &str, file: &str) -> String {
+    TEMPLATE.replace("__FILE__", file).replace("__NAME__", &Value::from(name).to_string())
+}
+
+fn init(arguments: &Arguments, name: &str, force: bool) -> Result<(), Error> {
+    let output = arguments.connection.output();
+    let slug: String = name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
+    let file = format!("{}.yaml", slug.to_lowercase());
+    let path = PathBuf::from(&file);
+    if path.exists() && !force {
+        return Err(Error::Exists { path });
+    }
+    std::fs::write(&path, template(name, &file)).map_err(|source| Error::File { verb: "write", path, source })?;
+    output.line(&file)?;
+    output.hint(&format!("deploy it with `wellspring workflows deploy {file}`"));
+    Ok(())
+}
+
+async fn list(session: &Session) -> Result<(), Error> {
+    let workflows: Vec<Value> = session.client.all("users/me/workflows").await?;
+    let mut table =
+        Table::new([whole("ID"), text("NAME"), whole("ACTIVE"), whole("VERSION"), text("TRIGGERS"), whole("UPDATED")]);
+    for workflow in &workflows {
+        let kinds: Vec<&str> = triggers(workflow).filter_map(|trigger| trigger.get("type")?.as_str()).collect();
+        let updated = workflow.get("updated_at").and_then(Value::as_i64).unwrap_or_default();
+        table.row([
+            id_of(workflow).to_owned(),
+            field(workflow, "name"),
+            field(workflow, "active"),
+            field(workflow, "version"),
+            kinds.join(", "),
+            ago(updated),
+        ]);
+    }
+    super::list::print(&session.output, &workflows, &table, "no workflows; `wellspring workflows init` writes one")
+}
+
+async fn deploy(session: &Session, file: &std::path::Path, update: Option<&str>) -> Result<(), Error> {
+    let document = document::read(file)?;
+    let existing = match update {
+        Some(wanted) => Some(find(session, wanted).await?),
+        None => named(session, document::name(&document)).await?,
+    };
+    let progress = session.output.progress("deploying");
+    let deployed: Value = match &existing {
+        Some(workflow) => session.client.put(&format!("workflows/{}", id_of(workflow)), &document).await?,
+        None => session.client.post("workflows", &document).await?,
+    };
+    drop(progress);
+    session.output.say(&format!("deployed version {} of {}", field(&deployed, "version"), field(&deployed, "name")));
+    show(session, &deployed)
+}
+
+/// What is known of a workflow: its id and addresses are data.
+fn show(session: &Session, workflow: &Value) -> Result<(), Error> {
+    let output = &session.output;
+    if output.is_json {
+        return output.json(workflow);
+    }
+    output.line(&format!("id        {}", id_of(workflow)))?;
+    output.line(&format!("name      {}", plain(&field(workflow, "name"))))?;
+    output.line(&format!("active    {}", field(workflow, "active")))?;
+    output.line(&format!("version   {}", field(workflow, "version")))?;
+    for trigger in triggers(workflow) {
+        let what = ["endpoint_url", "cron", "interval_seconds", "source_id"];
+        let what = what.iter().map(|name| field(trigger, name)).find(|text| !text.is_empty()).unwrap_or_default();
+        output.line(&format!("trigger   {} {what}", field(trigger, "type")))?;
+    }
+    for step in workflow.get("steps").and_then(Value::as_array).into_iter().flatten() {
+        let kinds = ["component_key", "component_id", "code", "if", "switch", "parallel", "for_each", "filter", "end"];
+        let kind = kinds.into_iter().find(|kind| step.get(kind).is_some()).unwrap_or("step");
+        output.line(&format!("step      {} ({kind})", field(step, "namespace")))?;
+    }
+    Ok(())
+}
+
+async fn by_hand(session: &Session, workflow: &str, event: Option<&str>, no_wait: bool) -> Result<(), Error> {
+    let id = id_of(&find(session, workflow).await?).to_owned();
+    let event = event.map_or_else(|| Ok(json!({})), read_event)?;
+    let progress = session.output.progress("running");
+    let run: Value =
+        session.client.post(&format!("workflows/{id}/run"), &json!({"event": event, "wait": !no_wait})).await?;
+    drop(progress);
+    print_run(session, &run)
+}
+
+/// Its exports are data; the rest is talk.
+fn print_run(session: &Session, run: &Value) -> Result<(), Error> {
+    let output = &session.output;
+    if output.is_json {
+        output.json(run)?;
+    } else {
+        for step in run.get("steps").and_then(Value::as_array).into_iter().flatten() {
+            tell_step(session, step);
+        }
+        if let Some(exports) = run.get("exports") {
+            output.json(exports)?;
+        }
+        output.say(&format!("{} {}", field(run, "state"), id_of(run)));
+    }
+    match run.get("error").filter(|error| !error.is_null()) {
+        Some(error) => Err(Error::RunFailed { message: field(error, "message") }),
+        None => Ok(()),
+    }
+}
+
+fn tell_step(session: &Session, step: &Value) {
+    let ms = number(step, "ended_at_ms").saturating_sub(number(step, "started_at_ms"));
+    let iteration = step.get("iteration").map(|iteration| format!(" {iteration}")).unwrap_or_default();
+    session.output.say(&format!("{:9} {}{iteration}  {ms} ms", field(step, "state"), field(step, "namespace")));
+    for line in step.get("logs").and_then(Value::as_array).into_iter().flatten() {
+        session.output.say(&format!("  {:5}  {}", field(line, "level"), field(line, "message").trim_end()));
+    }
+    if let Some(error) = step.get("error") {
+        session.output.say(&format!("  {}: {}", field(error, "name"), field(error, "message")));
+    }
+}
+
+async fn runs(session: &Session, workflow: &str, state: Option<&str>, count: usize) -> Result<(), Error> {
+    let runs = read_runs(session, workflow, state, count).await?;
+    let mut table =
+        Table::new([whole("ID"), whole("TIME"), whole("STATE"), whole("VERSION"), text("TRIGGER"), text("ERROR")]);
+    for run in &runs {
+        table.row([
+            id_of(run).to_owned(),
+            clock_time(number(run, "started_at_ms")),
+            field(run, "state"),
+            field(run, "version"),
+            run.pointer("/trigger/kind").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            run.pointer("/error/message").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        ]);
+    }
+    super::list::print(&session.output, &runs, &table, "nothing ran, or nothing is kept")
+}
+
+async fn read_runs(session: &Session, workflow: &str, state: Option<&str>, count: usize) -> Result<Vec<Value>, Error> {
+    let id = id_of(&find(session, workflow).await?).to_owned();
+    let query: Vec<(&str, &str)> = state.map(|state| ("state", state)).into_iter().collect();
+    let page = session.client.page(&format!("workflows/{id}/runs"), &query, count.clamp(1, 100)).await?;
+    Ok(page.data)
+}
+
+async fn show_run(session: &Session, workflow: &str, run: &str) -> Result<(), Error> {
+    let id = id_of(&find(session, workflow).await?).to_owned();
+    let run: Value = session.client.get(&format!("workflows/{id}/runs/{run}")).await?;
+    print_run(session, &run)
+}
+
+async fn logs(session: &Session, workflow: &str, count: usize) -> Result<(), Error> {
+    let id = id_of(&find(session, workflow).await?).to_owned();
+    let runs = read_runs(session, workflow, None, count).await?;
+    for run in runs.iter().rev() {
+        let run: Value = session.client.get(&format!("workflows/{id}/runs/{}", id_of(run))).await?;
+        for step in run.get("steps").and_then(Value::as_array).into_iter().flatten() {
+            for line in step.get("logs").and_then(Value::as_array).into_iter().flatten() {
+                if session.output.is_json {
+                    session.output.json_line(line)?;
+                    continue;
+                }
+                let (time, message) = (clock_time(number(line, "at_ms")), field(line, "message"));
+                session.output.line(&format!(
+                    "{time}  {:5}  {}  {}",
+                    field(line, "level"),
+                    field(step, "namespace"),
+                    plain(message.trim_end())
+                ))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn of_run(session: &Session, workflow: &str, run: &str, verb: &str, body: &Value) -> Result<(), Error> {
+    let id = id_of(&find(session, workflow).await?).to_owned();
+    let run: Value = session.client.post(&format!("workflows/{id}/runs/{run}/{verb}"), body).await?;
+    if session.output.is_json {
+        return session.output.json(&run);
+    }
+    session.output.line(&format!("{} {}", field(&run, "state"), id_of(&run)))
+}
+
+async fn set_active(session: &Session, workflow: &str, active: bool) -> Result<(), Error> {
+    let id = id_of(&find(session, workflow).await?).to_owned();
+    let workflow: Value = session.client.put(&format!("workflows/{id}"), &json!({"active": active})).await?;
+    if session.output.is_json {
+        return session.output.json(&workflow);
+    }
+    let what = if active { "starts runs again" } else { "starts no more runs" };
+    session.output.say(&format!("{} {what}", field(&workflow, "name")));
+    Ok(())
+}
+
+async fn rollback(session: &Session, workflow: &str, version: Option<u64>) -> Result<(), Error> {
+    let found = find(session, workflow).await?;
+    let current = found.get("version").and_then(Value::as_u64).unwrap_or(1);
+    let body = json!({"version": version.unwrap_or_else(|| current.saturating_sub(1))});
+    let workflow: Value = session.client.post(&format!("workflows/{}/rollback", id_of(&found)), &body).await?;
+    session.output.say(&format!("version {} is now version {}", field(&body, "version"), field(&workflow, "version")));
+    show(session, &workflow)
+}
+
+async fn delete(session: &Session, workflows: &[String]) -> Result<(), Error> {
+    for wanted in workflows {
+        let workflow = find(session, wanted).await?;
+        session.client.delete(&format!("workflows/{}", id_of(&workflow)), &[]).await?;
+        session.output.deleted(id_of(&workflow), &field(&workflow, "name"))?;
+    }
+    Ok(())
+}
+
+/// By its id or its name.
+async fn find(session: &Session, wanted: &str) -> Result<Value, Error> {
+    let workflows: Vec<Value> = session.client.all("users/me/workflows").await?;
+    let is_wanted = |workflow: &Value| id_of(workflow) == wanted || field(workflow, "name") == wanted;
+    let mut found = workflows.into_iter().filter(is_wanted);
+    let missing = || Error::NotFound { noun: "workflow", wanted: wanted.to_owned(), suggestions: Vec::new() };
+    found.next().ok_or_else(missing)
+}
+
+async fn named(session: &Session, name: &str) -> Result<Option<Value>, Error> {
+    let workflows: Vec<Value> = session.client.all("users/me/workflows").await?;
+    Ok(workflows.into_iter().find(|workflow| field(workflow, "name") == name))
+}
+
+fn id_of(value: &Value) -> &str {
+    value.get("id").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn triggers(workflow: &Value) -> impl Iterator<Item = &Value> {
+    workflow.get("triggers").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn number(value: &Value, name: &str) -> i64 {
+    value.get(name).and_then(Value::as_i64).unwrap_or_default()
+}
+
+/// As text; empty when it is not there.
+fn field(value: &Value, name: &str) -> String {
+    match value.get(name) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    }
+}

@@ -1,0 +1,202 @@
+//! Workflows through the served binary: expressions and blocks in the real sandbox, pauses, answers.
+
+use rig::receiver::{Answer, Receiver};
+use serde_json::{Value, json};
+
+use super::{EMIT_BODY, World, on_both_stores, text};
+
+on_both_stores! {
+    every_kind_of_step_runs_with_its_expressions,
+    a_source_starts_a_workflow_that_answers_to_a_webhook,
+    a_suspended_run_goes_on_when_its_url_is_called_also_after_a_restart,
+    an_endpoint_answers_what_a_step_responds,
+    hostile_expressions_stay_in_their_sandbox,
+}
+
+/// A code step with this body of `run`.
+fn code(namespace: &str, body: &str) -> Value {
+    let code = format!("export default defineComponent({{ async run({{ steps, $ }}) {{ {body} }} }})");
+    json!({"namespace": namespace, "code": code})
+}
+
+async fn deploy(world: &World, document: Value) -> Value {
+    world.client.post("/v1/workflows", &document).await.unwrap().data()
+}
+
+async fn run(world: &World, workflow: &Value, event: Value) -> Value {
+    let path = format!("/v1/workflows/{}/run", text(&workflow["id"]));
+    world.client.post(&path, &json!({"event": event})).await.unwrap().data()
+}
+
+/// The run, once it is in this state.
+async fn wait_for(world: &World, workflow: &Value, state: &str) -> Value {
+    let path = format!("/v1/workflows/{}/runs", text(&workflow["id"]));
+    // Each look is a request, so that this takes some seconds at least.
+    for _ in 0..10_000 {
+        let runs = world.client.get(&path).await.unwrap().data();
+        if runs[0]["state"] == state {
+            return world.client.get(&format!("{path}/{}", text(&runs[0]["id"]))).await.unwrap().data();
+        }
+    }
+    panic!("no run is {state}: {:?}", world.client.get(&path).await.unwrap().text());
+}
+
+async fn every_kind_of_step_runs_with_its_expressions(world: World) {
+    let action = "module.exports = {name: 'Shout', version: '1', key: 'shout', type: 'action', props: {text: 'string', times: 'integer', more: 'object'}, run() { return {text: this.text, times: this.times, more: this.more} }}";
+    world.client.post("/v1/components", &json!({"component_code": action})).await.unwrap().data();
+    let workflow = deploy(
+        &world,
+        json!({"settings": {"name": "all"}, "steps": [
+            code("first", "$.export('list', [1, 2, 3]); return {name: 'Ada', n: 7}"),
+            {"namespace": "shout", "component_key": "shout", "props": {
+                "text": "hello {{ steps.first.$return_value.name.toUpperCase() }}, {{ ({a: {b: 1}}) }}!",
+                "times": "{{ steps.first.$return_value.n }}",
+                "more": {"deep": ["{{ steps.first.list }}"]},
+            }},
+            {"namespace": "route", "if": [
+                {"when": "{{ steps.shout.$return_value.times > 10 }}", "steps": [code("never", "return 1")]},
+                {"when": "{{ steps.shout.$return_value.times === 7 }}", "steps": [code("seven", "return 'seven'")]},
+            ]},
+            {"namespace": "kind", "switch": "{{ steps.trigger.event.kind }}", "cases": [
+                {"value": "b", "steps": [code("b", "return 'b'")]},
+                {"default": true, "steps": [code("other", "return 'other'")]},
+            ]},
+            {"namespace": "both", "parallel": {
+                "left": {"steps": [code("l", "return 'l'")]},
+                "right": {"when": "{{ false }}", "steps": [code("r", "return 'r'")]},
+            }},
+            {"namespace": "each", "for_each": "{{ steps.first.list }}", "as": "one", "concurrency": 2, "steps": [
+                {"namespace": "double", "code": "export default { props: {n: 'integer'}, run() { return this.n * 2 } }", "props": {"n": "{{ one }}"}},
+            ]},
+            {"namespace": "only", "filter": "{{ steps.each.$return_value.length === 3 }}"},
+            code("last", "return $.context.workflow_name"),
+        ]}),
+    )
+    .await;
+
+    let ran = run(&world, &workflow, json!({"kind": "b"})).await;
+
+    assert_eq!(ran["state"], "success", "{ran}");
+    let exports = &ran["exports"];
+    let expected = json!({"text": "hello ADA, {\"a\":{\"b\":1}}!", "times": 7, "more": {"deep": [[1, 2, 3]]}});
+    assert_eq!(exports["shout"]["$return_value"], expected);
+    assert_eq!(exports["route"]["$return_value"], "seven");
+    assert_eq!(exports["kind"]["$return_value"], "b");
+    assert_eq!(exports["both"], json!({"left": {"$return_value": "l"}}));
+    assert_eq!(exports["each"]["$return_value"], json!([2, 4, 6]));
+    assert_eq!(exports["last"]["$return_value"], "all");
+}
+
+async fn a_source_starts_a_workflow_that_answers_to_a_webhook(world: World) {
+    let source = world.endpoint(EMIT_BODY).await;
+    let (receiver, mut inbox) = Receiver::with_inbox(|_: &_| Answer::status(200)).await;
+    let send = format!("$.send.http({{url: '{}', data: {{n: steps.trigger.event.n}}}})", receiver.url("/sent"));
+    let triggers = json!([{"type": "source", "source_id": source.id}]);
+    let workflow = deploy(&world, json!({"triggers": triggers, "steps": [code("sends", &send)]})).await;
+
+    world.trigger(&source, &json!({"n": 1})).await;
+
+    let received = inbox.next().await;
+    assert_eq!(serde_json::from_slice::<Value>(&received.body).unwrap(), json!({"n": 1}));
+    assert_eq!(wait_for(&world, &workflow, "success").await["trigger"]["kind"], "event");
+}
+
+async fn a_suspended_run_goes_on_when_its_url_is_called_also_after_a_restart(mut world: World) {
+    let steps = json!([
+        code("asks", "const { resume_url } = $.flow.suspend(); $.export('url', resume_url)"),
+        code("after", "return steps.asks.$resume_data"),
+    ]);
+    let workflow = deploy(&world, json!({"steps": steps})).await;
+    let paused = run(&world, &workflow, json!({})).await;
+    assert_eq!(paused["state"], "paused");
+    let url = text(&paused["exports"]["asks"]["url"]);
+
+    world.served.kill().await;
+    world.served = world.place.start().await;
+    world.client = world.served.client();
+    let path = url.split_once("/v1/").map(|(_, path)| format!("/v1/{path}")).unwrap();
+    let resumed = world.client.post(&path, &json!({"approved": true})).await.unwrap();
+    assert_eq!(resumed.status, 200, "{}", resumed.text());
+    assert_eq!(world.client.post(&path, &json!({})).await.unwrap().status, 404, "it works once");
+
+    let ended = wait_for(&world, &workflow, "success").await;
+    assert_eq!(ended["exports"]["after"]["$return_value"], json!({"approved": true}));
+}
+
+async fn an_endpoint_answers_what_a_step_responds(world: World) {
+    let responds = json!({"triggers": [{"type": "http", "custom_response": true}], "steps": [
+        code("greet", "await $.respond({status: 201, body: `hello ${steps.trigger.event.body.name}`})"),
+        code("after", "return 1"),
+    ]});
+    let silent =
+        json!({"triggers": [{"type": "http", "custom_response": true}], "steps": [code("silent", "return 1")]});
+    let plain = json!({"triggers": [{"type": "http"}], "steps": [code("any", "return 1")]});
+    let mut answers = Vec::new();
+    for document in [responds, silent, plain] {
+        let workflow = deploy(&world, document).await;
+        let endpoint = text(&workflow["triggers"][0]["endpoint_url"]);
+        let reply = world.client.trigger(&endpoint, &json!({"name": "Ada"})).await.unwrap();
+        answers.push((reply.status, reply.text()));
+    }
+
+    assert_eq!(answers[0], (201, "hello Ada".to_owned()));
+    assert_eq!(answers[1].0, 400);
+    assert!(answers[1].1.contains("$.respond"), "{}", answers[1].1);
+    assert_eq!(answers[2].0, 200);
+}
+
+/// What expressions may be: nothing of them is evaluated outside of the sandbox, and none ends what stands around it.
+async fn hostile_expressions_stay_in_their_sandbox(world: World) {
+    let deployed = async |expression: &str| {
+        let step = json!({"namespace": "x", "code": "export default { props: {v: 'any'}, run() { return this.v } }", "props": {"v": format!("{{{{ {expression} }}}}")}});
+        let document = json!({"settings": {"timeout_seconds": 2}, "steps": [step]});
+        world.client.post("/v1/workflows", &document).await.unwrap()
+    };
+    for broken in [
+        "1); escaped(",
+        "1]; escaped[",
+        "1 } ) => (",
+        "/*",
+        "`",
+        "'",
+        "...[1]",
+        "",
+        "let a = 1",
+        "return 1",
+        "1; 2",
+        "(",
+        "a b",
+    ] {
+        let refused = deployed(broken).await;
+        assert_eq!(refused.status, 422, "{broken}: {}", refused.text());
+    }
+    let mistake = deployed("1 +").await;
+    let details = &mistake.json()["details"];
+    assert!(details["line"].is_u64() && details["column"].is_u64(), "{}", mistake.text());
+    assert_eq!(details["file"], "steps.x.props.v");
+
+    for (expression, expected) in [
+        ("typeof process === 'object' ? Object.keys(process.env).length : 0", json!(1)),
+        ("typeof require", json!("function")),
+        ("this === undefined || typeof this", json!(true)),
+        ("[1, 2].map((n) => n * 2)", json!([2, 4])),
+        ("a => a", json!(null)),
+        ("`a${1 + 1}`", json!("a2")),
+        ("1 // a comment", json!(1)),
+    ] {
+        let workflow = deployed(expression).await.data();
+        let ran = run(&world, &workflow, json!({})).await;
+        assert_eq!(ran["exports"]["x"]["$return_value"], expected, "{expression}: {ran}");
+    }
+    for (expression, code) in [
+        ("(() => { for (;;); })()", "deadline"),
+        ("'x'.repeat(1e9)", "out_of_memory"),
+        ("steps.nothing.at.all", "threw"),
+        ("(() => { throw 1 })()", "threw"),
+    ] {
+        let workflow = deployed(expression).await.data();
+        let ran = run(&world, &workflow, json!({})).await;
+        let found = text(&ran["error"]["code"]);
+        assert!(found == code || (code != "threw" && found != "success"), "{expression}: {ran}");
+    }
+}
