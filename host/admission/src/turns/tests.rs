@@ -29,8 +29,7 @@ async fn polls(turns: Option<Turns>, busy: usize, yields: usize) -> Vec<&'static
     for task in tasks.collect::<Vec<_>>() {
         task.await.unwrap();
     }
-    let seen = seen.lock().unwrap().clone();
-    seen
+    seen.lock().unwrap().clone()
 }
 
 /// Is ready again at once, as a guest that used its fuel; the runtime's own `yield_now` wakes when all others had a poll.
