@@ -196,7 +196,8 @@ async fn a_full_disk_refuses_what_is_new_serves_what_is_there_and_loses_nothing(
     let (id, endpoint) = (source["id"].as_str().unwrap(), source["configured_props"]["http"]["endpoint_url"].clone());
     let path = endpoint.as_str().unwrap().rsplit_once("/e/").unwrap().1.to_owned();
 
-    let served = start_with_little_room(&place, 1024).await;
+    // The source's image fits: its memory is a file to the system, and under the same bound.
+    let served = start_with_little_room(&place, 6 << 10).await;
     let client = served.client();
     let (mut answered, mut refusal) = (0, None);
     for number in 0..1000 {
@@ -211,7 +212,7 @@ async fn a_full_disk_refuses_what_is_new_serves_what_is_there_and_loses_nothing(
         }
     }
 
-    let refusal = refusal.expect("ten megabytes do not fit into one");
+    let refusal = refusal.expect("ten megabytes do not fit into six");
     assert_eq!((refusal.status, &refusal.json()["code"]), (503, &json!("store_unavailable")), "{}", refusal.text());
     assert!(answered > 0, "some fit");
     assert_eq!(client.events(id, "default").await.unwrap().len(), answered, "what is there is still served");

@@ -4,7 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use sandbox::{Fault, LimitKind, Limits, LoadError, Program, ReadProgram, ServiceError, Sources, Task, measure};
+use futures_util::future::join_all;
+use sandbox::{
+    Building, Config, Fault, Image, LimitKind, Limits, LoadError, Program, ReadProgram, Sandbox, ServiceError, Sources,
+    Task, Usage, measure,
+};
 
 use crate::stage::{Stage, config, open, run_image, sandbox, source};
 
@@ -175,6 +179,50 @@ impl ReadProgram for Counting {
     }
 }
 
+async fn image_of(sandbox: &Sandbox, counting: &Arc<Counting>) -> Image {
+    let building = Building { tenant: "test", limits: Limits::default(), usage: &mut Usage::default() };
+    let sources = Sources::Stored(counting.clone());
+    sandbox.image_of(&counting.program.digest(), sources, building).await.expect("it loads")
+}
+
+fn counting(source_text: &str) -> Arc<Counting> {
+    let program = Arc::new(Program::single("/component/entry.js", source(source_text)));
+    Arc::new(Counting { program, reads: AtomicUsize::new(0) })
+}
+
+#[tokio::test]
+async fn twenty_first_calls_of_a_component_whose_image_is_gone_build_it_once() {
+    let (sandbox, counting) = (open(config()).await, counting("/* of twenty calls */"));
+    sandbox.build(counting.program.clone(), Limits::default()).await.expect("it loads");
+    sandbox.discard(&counting.program.digest());
+
+    let images = join_all((0..20).map(|_| image_of(&sandbox, &counting))).await;
+
+    assert_eq!(images.len(), 20);
+    assert_eq!(counting.reads.load(Ordering::Relaxed), 1, "a build reads the program once");
+}
+
+#[tokio::test]
+async fn an_image_that_is_not_in_memory_is_unpacked_from_its_file() {
+    let sandbox = open(Config { held_image_bytes: 1, ..config() }).await;
+    let (first, second) = (counting("this.$emit({first: true});"), counting("this.$emit({second: true});"));
+    for component in [&first, &second] {
+        sandbox.build(component.program.clone(), Limits::default()).await.expect("it loads");
+    }
+
+    let call = r#"{"kind":"run","event":{}}"#;
+    let mut emitted = Vec::new();
+    for component in [&first, &second, &first] {
+        let image = image_of(&sandbox, component).await;
+        let task = Task { tenant: "test", call, limits: Limits::default(), is_urgent: false, replay: None };
+        let outcome = sandbox.run(&image, task, Arc::new(Stage::default())).await.expect("the host does not fail");
+        emitted.extend(outcome.emits.into_iter().map(|emit| emit.event.to_string()));
+        assert_eq!(component.reads.load(Ordering::Relaxed), 0, "nothing is built");
+    }
+
+    assert_eq!(emitted, [r#"{"first":true}"#, r#"{"second":true}"#, r#"{"first":true}"#]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_text_of_a_program_is_read_when_a_run_requires_more_than_its_image_holds() {
     let sandbox = open(config()).await;
@@ -187,9 +235,9 @@ async fn the_text_of_a_program_is_read_when_a_run_requires_more_than_its_image_h
     }
     let program = Arc::new(program);
     sandbox.build(program.clone(), Limits::default()).await.expect("it loads");
-    let counting = Arc::new(Counting { program: program.clone(), reads: AtomicUsize::new(0) });
+    let counting = Arc::new(Counting { program, reads: AtomicUsize::new(0) });
 
-    let image = sandbox.find_image(&program.digest(), || Sources::Stored(counting.clone())).expect("it was built");
+    let image = image_of(&sandbox, &counting).await;
     let mut reads = Vec::new();
     for call in [r#"{"kind":"run","event":{}}"#, r#"{"kind":"run","event":{"lazily":true}}"#] {
         let task = Task { tenant: "test", call, limits: Limits::default(), is_urgent: false, replay: None };

@@ -50,6 +50,8 @@ async fn a_run_its_commit_and_its_delivery_are_counted_on_both_stores() {
         assert!(value(&scrape, "wellspring_cache_limit_bytes{cache=\"programs\"}") > 1e6);
         assert_eq!(value(&scrape, "wellspring_link_bytes{bytes=\"held\"}"), 0.0);
         assert!(value(&scrape, "wellspring_link_bytes{bytes=\"limit\"}") > 1e6);
+        assert!(value(&scrape, "wellspring_cache_bytes{cache=\"images\"}") > 1e6);
+        assert!(value(&scrape, "wellspring_memory_used_bytes") > 1e6);
         assert_eq!(series(&scrape).contains("wellspring_redis_request_seconds_count"), is_redis);
         assert!(scrape.ends_with("# EOF\n") && scrape.matches("# EOF").count() == 1);
     }

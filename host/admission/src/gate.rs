@@ -97,6 +97,23 @@ impl Gate {
         self.enter(tenant).await
     }
 
+    /// Replaces the bounds. What is in stays; what waits and now fits gets its permit.
+    pub fn set_bounds(&self, bounds: Bounds) {
+        self.lock().bounds = bounds;
+        while self.grant_next() {}
+    }
+
+    /// Grants a permit to the next that waits; `false` when there is no place, or nothing that waits.
+    fn grant_next(&self) -> bool {
+        loop {
+            let next = self.lock().next_grant(self);
+            let Some((grant, permit)) = next else { return false };
+            if grant.send(permit).is_ok() {
+                return true;
+            }
+        }
+    }
+
     pub fn what(&self) -> &'static str {
         self.what
     }

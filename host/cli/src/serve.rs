@@ -1,6 +1,7 @@
 //! `wellspring serve`: the whole platform in one process.
 
 mod banner;
+mod memory;
 mod process;
 mod socket;
 
@@ -24,6 +25,7 @@ use server::{ApiLimits, App, Metrics, operator_socket};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
+use self::memory::MemoryWatch;
 use crate::failure::Misuse;
 use crate::logging;
 use crate::settings::{DataSettings, Settings, Tuning};
@@ -66,6 +68,7 @@ pub(crate) struct Server {
     app: Arc<App>,
     worker: Worker,
     exporter: Option<Exporter>,
+    memory: MemoryWatch,
     stop: CancellationToken,
     /// Held until the server has ended.
     _folder_lock: std::fs::File,
@@ -115,6 +118,9 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     ));
     let metrics = Arc::<Metrics>::default();
     let (of_flow, of_streams) = (handle.clone(), streams.clone());
+    let memory = MemoryWatch::new(settings.budget(), platform.clone(), sandbox.clone());
+    let of_memory = memory.clone();
+    metrics.show(move || of_memory.families());
     metrics.show(move || [of_flow.families(), of_streams.families(), sandbox.families(), process::families()].concat());
     metrics.show(move || recording.as_ref().map(|recording| recording.families()).unwrap_or_default());
     server::watchdog::start(metrics.clone()).context("the watchdog did not start")?;
@@ -128,7 +134,7 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let socket = socket::open(&settings.data).await;
     let link = sign_in_link(&platform, &started, &url).await;
     banner::print(&url, &started, options.api_key.is_some(), shows_example, &link);
-    Ok(Server { platform, listener, socket, app, worker, exporter, stop, _folder_lock: folder_lock })
+    Ok(Server { platform, listener, socket, app, worker, exporter, memory, stop, _folder_lock: folder_lock })
 }
 
 /// Where the console is: on the first start with a token that signs in, once. It is in the fragment of the address,
@@ -197,11 +203,12 @@ impl Server {
     /// Stops when `end` comes: first the front, so that nothing new comes in, then the worker.
     #[expect(clippy::disallowed_methods, reason = "awaited by `stop`, in the order of a shutdown")]
     pub(crate) async fn serve_until(self, end: impl Future<Output = Result<()>>) -> Result<()> {
-        let Self { platform, listener, socket, app, worker, exporter, stop, _folder_lock } = self;
+        let Self { platform, listener, socket, app, worker, exporter, memory, stop, _folder_lock } = self;
         let (work_stop, export_stop) = (CancellationToken::new(), CancellationToken::new());
         let exporting = exporter.map(|exporter| tokio::spawn(exporter.run(export_stop.clone())));
         let working = tokio::spawn(worker.run(work_stop.clone()));
         let converting = tokio::spawn(convert(platform.clone(), work_stop.clone()));
+        let watching = tokio::spawn(memory.run(work_stop.clone()));
         let recording = tokio::spawn(run_record_uses(platform, work_stop.clone()));
         let ended = async {
             let ended = end.await;
@@ -218,6 +225,7 @@ impl Server {
         let (served, ended, ()) = tokio::join!(front, ended, operator);
         work_stop.cancel();
         working.await.context("the worker ended with a panic")?;
+        watching.await.context("the watch over memory ended with a panic")?;
         recording.await.context("recording the uses of keys ended with a panic")?;
         converting.await.context("converting stored programs ended with a panic")?;
         // Last, because all that went before may have made spans.

@@ -4,6 +4,7 @@
 //! setting. A flag wins over the environment, the environment over the file, the file over the default. What is
 //! dangerous is said on the command line only, and secrets never stand in the file.
 
+mod memory;
 mod shares;
 
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,6 +21,7 @@ use toml::{Table, Value};
 use crate::failure::Misuse;
 use crate::logging::LogFormat;
 
+pub(crate) use memory::Budget;
 pub(crate) use shares::Shares;
 
 /// Where everything is kept: what every command of the operator asks for.
@@ -80,6 +82,10 @@ pub(crate) struct Tuning {
     /// How many worker processes tenants are divided among [default: two for each core, at most 16]
     #[arg(long, value_name = "COUNT", env = "WELLSPRING_ISOLATE_GROUPS")]
     isolate_groups: Option<usize>,
+    /// Memory that the server keeps within: caches shrink, then deploys wait, and runs are refused last
+    /// [default: half of the machine's, or of its control group's]
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_MEMORY")]
+    memory: Option<u64>,
     /// How the log is written, to standard error: `text`, or `json` for one object on each line [default: text]
     #[arg(long, value_name = "FORMAT", env = "WELLSPRING_LOG_FORMAT", value_enum, hide_possible_values = true)]
     log_format: Option<LogFormat>,
@@ -223,6 +229,7 @@ pub(crate) struct Settings {
     pub(crate) accept_after_ms: u64,
     pub(crate) isolate: Isolate,
     pub(crate) isolate_groups: Option<usize>,
+    pub(crate) memory: Option<u64>,
     pub(crate) log_format: LogFormat,
     pub(crate) otlp_endpoint: Option<String>,
     keep_events: usize,
@@ -317,6 +324,10 @@ impl Settings {
         rules.collect::<Result<_, _>>().map_err(Misuse::of).context("`npm_credentials` cannot be used")
     }
 
+    pub(crate) fn budget(&self) -> Budget {
+        Budget::new(self.memory)
+    }
+
     pub(crate) fn audit(&self) -> AuditLimits {
         AuditLimits {
             entries_per_account: self.keep_audit,
@@ -358,6 +369,7 @@ impl Default for Settings {
             accept_after_ms: platform::flow::Config::default().grace_ms,
             isolate: Isolate::None,
             isolate_groups: None,
+            memory: None,
             log_format: LogFormat::Text,
             otlp_endpoint: None,
             keep_events: limits.events_kept,
@@ -409,6 +421,9 @@ fn decided(mut table: Table) -> Result<Settings> {
         if table.get(name).and_then(Value::as_integer).is_some_and(|number| number > maximum as i64) {
             bail!("`{name}` must be at most {maximum}");
         }
+    }
+    if table.get("memory").and_then(Value::as_integer).is_some_and(|bytes| bytes < memory::LEAST_BYTES as i64) {
+        bail!("`memory` must be at least {}", memory::LEAST_BYTES);
     }
     let may_be_zero =
         |name: &str| name.ends_with("_quota") || ["keep_runs", "keep_runs_seconds", "keep_recordings"].contains(&name);

@@ -93,7 +93,7 @@ pub fn of_caches(cache: &'static str, uses: &CacheUse, (entries, bytes): (Option
         .into_iter()
         .chain([
             gauge("wellspring_cache_entries", "What caches hold", entries),
-            gauge("wellspring_cache_bytes", "What caches hold, in memory or, for images, on disk", bytes),
+            gauge("wellspring_cache_bytes", "What caches hold, in memory or, where the name says so, on disk", bytes),
         ])
         .flatten()
         .collect()

@@ -108,6 +108,16 @@ impl Platform {
         }))
     }
 
+    /// Memory is short: lets no deploy begin, or lets them go on.
+    pub fn hold_deploys(&self, are_held: bool) {
+        self.0.pools.hold_deploys(are_held);
+    }
+
+    /// How many bytes of programs are held from now on.
+    pub fn limit_programs(&self, most_bytes: usize) {
+        self.0.programs.set_limit(most_bytes);
+    }
+
     pub fn clock(&self) -> &dyn Clock {
         &*self.0.clock
     }

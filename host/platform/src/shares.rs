@@ -32,6 +32,7 @@ pub struct Pools {
     requests: Pool,
     request_bytes: Pool,
     deploys: Gate,
+    deploy_bounds: Bounds,
 }
 
 // === impl Shares ===
@@ -63,6 +64,7 @@ impl Pools {
             requests: Pool::new("requests_in_flight", shares.requests_in_flight),
             request_bytes: Pool::new("request_bytes", shares.request_bytes),
             deploys: Gate::new("deploys", bounds),
+            deploy_bounds: bounds,
         }
     }
 
@@ -78,6 +80,12 @@ impl Pools {
 
     pub(crate) fn families(&self) -> Vec<Family> {
         [self.requests.families(), self.request_bytes.families(), self.deploys.families()].concat()
+    }
+
+    /// Lets no deploy begin, or lets them go on. Those that wait keep their turns.
+    pub(crate) fn hold_deploys(&self, are_held: bool) {
+        let Bounds { places, waiting } = self.deploy_bounds;
+        self.deploys.set_bounds(Bounds { places: if are_held { Share::new(0, 0) } else { places }, waiting });
     }
 
     pub(crate) fn deploys(&self) -> &Gate {

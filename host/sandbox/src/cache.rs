@@ -1,5 +1,8 @@
 //! Snapshots on disk, named by what they were made of.
 //!
+//! The base image is mapped from its file. Images of components are packed (`packed.rs`), and unpacked into memory when they
+//! are used.
+//!
 //! Files are written beside their name and renamed, so a reader sees a whole file or none. Each ends in a hash keyed with a
 //! secret of the server, which is checked whenever the file is opened: one that does not match is made again. The time of
 //! modification is that of the last use; when images take more room than they may, the least recently used go (`disk_quota.rs`).
@@ -10,24 +13,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use ::engine::RESERVED_BYTES;
 use admission::Share;
 
 use crate::region::MACHINE_PAGE_BYTES;
+
 use crate::snapshot::{self, Snapshot};
 
 mod disk_quota;
+mod lz4;
+mod packed;
 
 use disk_quota::DiskQuota;
 
 /// Follows the content of a file, then whose it is and its hash.
-const TRAILER_MAGIC: &[u8; 8] = b"wellspr\x03";
+const TRAILER_MAGIC: &[u8; 8] = b"wellspr\x04";
 const OWNER_BYTES: usize = 8;
 const HASH_BYTES: usize = 32;
 const TRAILER_BYTES: usize = TRAILER_MAGIC.len() + OWNER_BYTES + HASH_BYTES;
 /// How names of files begin that are not whole yet.
 const UNFINISHED: &str = ".unfinished-";
 
-pub(crate) const IMAGES: &str = "images";
+const BASE: &str = "base";
+const IMAGES: &str = "images";
 
 /// The tenant that had a file made. It only decides which images go first, so it is not part of what is hashed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -61,7 +69,7 @@ impl Cache {
             usable.inspect_err(|error| warn(folder, error)).is_ok()
         });
         if let Some(folder) = &folder {
-            for kind in [IMAGES, "base"] {
+            for kind in [IMAGES, BASE] {
                 disk_quota::sweep(&folder.join(kind));
             }
             // Earlier versions kept there what they had compiled.
@@ -71,34 +79,82 @@ impl Cache {
         Self { folder, key, disk_quota }
     }
 
-    /// The snapshot under this name, if a whole file of it is there.
-    #[expect(clippy::disallowed_methods, reason = "the age of a file on disk, by which the cache evicts")]
-    pub(crate) fn find_snapshot(&self, kind: &'static str, key: &[u8; 32]) -> Option<Arc<Snapshot>> {
-        let path = self.path(kind, key)?;
+    /// The base image under this name, if a whole file of it is there.
+    pub(crate) fn find_base(&self, key: &[u8; 32]) -> Option<Arc<Snapshot>> {
+        let path = self.path(BASE, key)?;
         let mut file = File::open(&path).ok()?;
         let (length, hash) = trailer(&mut file).ok().flatten()?;
         let snapshot = Snapshot::map(file, length).ok()?;
-        if self.hash(snapshot.bytes()) != hash {
-            tracing::warn!(path = %path.display(), "an image is damaged and is made again");
-            return None;
+        let is_whole = self.hash(snapshot.bytes()) == hash;
+        if !is_whole {
+            tracing::warn!(path = %path.display(), "the base image is damaged and is made again");
         }
-        // Best effort: it only makes the image look unused.
-        let _ = snapshot.file().set_modified(SystemTime::now());
-        Some(snapshot)
+        is_whole.then_some(snapshot)
     }
 
-    /// Memory as a snapshot that is not kept yet. A file that cannot be written is an error: what would take its place,
-    /// elsewhere and without a bound, would fill another disk.
-    pub(crate) fn draft(&self, kind: &'static str, key: &[u8; 32], owner: Owner, memory: &[u8]) -> io::Result<Draft> {
-        let disk_quota = self.disk_quota.clone();
-        let Some(path) = self.path(kind, key) else {
-            return Ok(Draft { snapshot: Snapshot::unnamed(memory)?, file: None, owner, disk_quota });
-        };
-        if kind == IMAGES {
-            disk_quota.make_room(owner, snapshot::stored_bytes(memory) as u64);
-        }
-        let file = self.write(&path, owner, memory, |file| snapshot::write(file, memory))?;
+    /// Keeps the base image and returns it mapped from its file.
+    pub(crate) fn keep_base(&self, key: &[u8; 32], memory: &[u8]) -> io::Result<Arc<Snapshot>> {
+        let Some(path) = self.path(BASE, key) else { return Snapshot::unnamed(memory) };
+        let hash = self.hash(memory);
+        let file = self.write(&path, Owner::default(), &hash, |file| {
+            disk_quota::allocate(file, memory.len() + TRAILER_BYTES)?;
+            snapshot::write(file, 0, memory)?;
+            file.set_len(memory.len() as u64)
+        })?;
         let snapshot = Snapshot::map(file.as_file().try_clone()?, memory.len())?;
+        if let Err(error) = persist(file, &path) {
+            warn(&path, &error);
+        }
+        Ok(snapshot)
+    }
+
+    /// The image under this name, unpacked, if a whole file of it is there that was made over this base. It takes
+    /// milliseconds.
+    pub(crate) fn find_image(&self, key: &[u8; 32], base: &Snapshot) -> Option<Arc<Snapshot>> {
+        let path = self.path(IMAGES, key)?;
+        let file = File::open(&path).ok()?;
+        let found = self.read_image(&file, base).unwrap_or_else(|error| {
+            tracing::warn!(path = %path.display(), %error, "an image cannot be read and is made again");
+            None
+        })?;
+        touch(&file);
+        Some(found)
+    }
+
+    fn read_image(&self, file: &File, base: &Snapshot) -> io::Result<Option<Arc<Snapshot>>> {
+        let bytes = packed::read_all(file)?;
+        let Some((content, trailer)) = bytes.split_last_chunk::<TRAILER_BYTES>() else { return Ok(None) };
+        let is_whole = hash_of_trailer(trailer) == Some(&self.hash_packed(content, base));
+        if !is_whole {
+            tracing::warn!("an image is damaged, or was made over another base, and is made again");
+            return Ok(None);
+        }
+        packed::unpack(base.bytes(), content, RESERVED_BYTES).map(Some)
+    }
+
+    /// An image was used until now, in memory: it is not the next to go from the disk.
+    pub(crate) fn note_use(&self, key: &[u8; 32]) {
+        if let Some(file) = self.path(IMAGES, key).and_then(|path| File::open(path).ok()) {
+            touch(&file);
+        }
+    }
+
+    /// Memory as an image that is not kept yet. A file that cannot be written is an error: a component whose image has to
+    /// be made again for every call that does not find it in memory is better refused when it is deployed.
+    pub(crate) fn draft_image(
+        &self,
+        key: &[u8; 32],
+        owner: Owner,
+        base: &Snapshot,
+        memory: &[u8],
+    ) -> io::Result<Draft> {
+        let disk_quota = self.disk_quota.clone();
+        let snapshot = Snapshot::unnamed(memory)?;
+        let Some(path) = self.path(IMAGES, key) else { return Ok(Draft { snapshot, file: None, owner, disk_quota }) };
+        let packed = packed::pack(base.bytes(), memory)?;
+        disk_quota.make_room(owner, (packed.len() + TRAILER_BYTES) as u64);
+        let hash = self.hash_packed(&packed, base);
+        let file = self.write(&path, owner, &hash, |file| file.write_all(&packed))?;
         Ok(Draft { snapshot, file: Some((file, path)), owner, disk_quota })
     }
 
@@ -128,23 +184,27 @@ impl Cache {
         hasher.finalize().into()
     }
 
-    /// A whole file that has no name yet, and is gone when it gets none.
+    /// Of an image as it is on disk, and of what it was packed over.
+    fn hash_packed(&self, packed: &[u8], base: &Snapshot) -> [u8; HASH_BYTES] {
+        blake3::Hasher::new_keyed(&self.key).update(base.digest()).update(packed).finalize().into()
+    }
+
+    /// A whole file that has no name yet, and is gone when it gets none. The trailer is put where the content ends.
     fn write(
         &self,
         path: &Path,
         owner: Owner,
-        content: &[u8],
+        hash: &[u8; HASH_BYTES],
         write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<tempfile::NamedTempFile> {
         let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
         fs::create_dir_all(folder)?;
         let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
-        disk_quota::allocate(file.as_file(), content.len() + TRAILER_BYTES)?;
         write(file.as_file_mut())?;
-        file.seek(SeekFrom::Start(content.len() as u64))?;
+        file.seek(SeekFrom::End(0))?;
         file.write_all(TRAILER_MAGIC)?;
         file.write_all(&owner.0)?;
-        file.write_all(&self.hash(content))?;
+        file.write_all(hash)?;
         Ok(file)
     }
 
@@ -187,6 +247,12 @@ fn persist(file: tempfile::NamedTempFile, path: &Path) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Best effort: it only makes the image look unused.
+#[expect(clippy::disallowed_methods, reason = "the age of a file on disk, by which the cache evicts")]
+fn touch(file: &File) {
+    let _ = file.set_modified(SystemTime::now());
+}
+
 /// A file that cannot be kept costs the next start some time and nothing else.
 fn warn(path: &Path, error: &io::Error) {
     tracing::warn!(path = %path.display(), %error, "a file could not be kept; it will be made again");
@@ -198,9 +264,12 @@ fn trailer(file: &mut File) -> io::Result<Option<(usize, [u8; HASH_BYTES])>> {
     let mut trailer = [0; TRAILER_BYTES];
     file.read_exact(&mut trailer)?;
     file.rewind()?;
-    let Some((magic, rest)) = trailer.split_first_chunk::<8>() else { return Ok(None) };
-    let Some(hash) = rest.last_chunk::<HASH_BYTES>() else { return Ok(None) };
-    Ok((magic == TRAILER_MAGIC).then_some((length as usize, *hash)))
+    Ok(hash_of_trailer(&trailer).map(|hash| (length as usize, *hash)))
+}
+
+fn hash_of_trailer(trailer: &[u8; TRAILER_BYTES]) -> Option<&[u8; HASH_BYTES]> {
+    let (magic, rest) = trailer.split_first_chunk::<{ TRAILER_MAGIC.len() }>()?;
+    rest.last_chunk::<HASH_BYTES>().filter(|_| magic == TRAILER_MAGIC)
 }
 
 /// Whose file it is, if it is one that was written whole.

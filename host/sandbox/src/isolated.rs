@@ -40,7 +40,7 @@ use crate::sandbox::{Error, Image, LoadError, Task};
 use crate::services::Services;
 use crate::snapshot::Snapshot;
 use codec::Malformed;
-use connection::{BeginError, Connection, Conversation, RunStart};
+use connection::{BeginError, Connection, ConnectionBounds, Conversation, RunStart};
 use group::Group;
 use processes::Supervisor;
 use protocol::{BuildResult, Frame, Hello, NO_RUN, to_host, to_worker, write_limits, write_program};
@@ -94,18 +94,27 @@ pub(crate) struct Shared {
     base: Arc<Snapshot>,
     warm_slots: usize,
     margin: Duration,
+    /// Of the images that one worker holds.
+    image_bytes: u64,
     /// The sandbox is gone: what starts now is ended at once.
     is_closed: AtomicBool,
+}
+
+pub(crate) struct WorkerBounds {
+    pub(crate) warm_slots: usize,
+    /// Of the images that all workers together hold in memory.
+    pub(crate) held_image_bytes: u64,
 }
 
 // === impl Workers ===
 
 impl Workers {
     /// Starts a first worker, to see that it can be done and what it is locked by.
-    pub(crate) async fn open(config: Processes, base: Arc<Snapshot>, warm_slots: usize) -> Result<Self, Error> {
+    pub(crate) async fn open(config: Processes, base: Arc<Snapshot>, bounds: WorkerBounds) -> Result<Self, Error> {
+        let WorkerBounds { warm_slots, held_image_bytes } = bounds;
         let groups = (0..config.groups.get()).map(|number| Arc::new(Group::new(format!("group {number}"))));
         let groups: Vec<Arc<Group>> = groups.collect();
-        let margin = config.margin;
+        let (margin, image_bytes) = (config.margin, held_image_bytes / config.groups.get() as u64);
         let supervisor = Supervisor::new(config).map_err(not_started)?;
         let shared = Arc::new(Shared {
             runtime: Handle::current(),
@@ -113,6 +122,7 @@ impl Workers {
             base,
             warm_slots,
             margin,
+            image_bytes,
             is_closed: AtomicBool::new(false),
         });
         let (first, report) = shared.start_reporting("builder".to_owned(), true).await?;
@@ -323,7 +333,8 @@ impl Shared {
         let files = vec![wire::read_only(self.base.file()).map_err(not_started)?.into()];
         let (process, socket) = self.supervisor.start(name, is_builder).await.map_err(not_started)?;
         let worker = Some((process, self.supervisor.clone()));
-        let connection = Connection::open(socket, worker, self.margin).map_err(not_started)?;
+        let bounds = ConnectionBounds { margin: self.margin, image_bytes: self.image_bytes };
+        let connection = Connection::open(socket, worker, bounds).map_err(not_started)?;
         let conversation = connection.converse(START_LIMIT).map_err(Error::Worker)?;
         let hello = Hello { warm_slots: self.warm_slots, base_bytes: self.base.length() };
         connection.outbox.add_with_files(to_worker::HELLO, NO_RUN, files, |to| hello.write(to));

@@ -14,6 +14,7 @@
 mod cache;
 mod compile;
 mod engine;
+mod images;
 #[cfg(target_os = "linux")]
 mod isolated;
 #[cfg(not(target_os = "linux"))]
@@ -41,7 +42,7 @@ pub use isolated::{Ended as WorkerEnded, Layer, Probe, Processes, Report, Worker
 pub use limits::{LimitKind, Limits};
 pub use outcome::{Effect, EffectKind, Emit, EmitMetadata, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};
 pub use program::{Module, ModuleKind, Program, ReadProgram, Sources};
-pub use sandbox::{Built, Config, Error, Image, Isolation, LoadError, Sandbox, Task};
+pub use sandbox::{Building, Built, Config, Error, Image, Isolation, LoadError, Sandbox, Task};
 pub use services::{
     FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse, Reply, ServiceError, Services,
 };

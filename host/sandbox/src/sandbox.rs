@@ -1,18 +1,17 @@
 //! The crate's front: build images, run them.
 
 use std::io;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use admission::{Bounds, Full, Gate, Share, Turns};
-use lru::LruCache;
 use metrics::Family;
 
-use crate::cache::{Cache, Draft, IMAGES, Owner};
+use crate::cache::{Cache, Draft, Owner};
 use crate::compile::Compiler;
 use crate::engine::{Engine, FIRST_MEMORY};
-use crate::isolated::{self, Processes, Report, Workers};
+use crate::images::{Images, Key};
+use crate::isolated::{self, Processes, Report, WorkerBounds, Workers};
 use crate::limits::{LimitKind, Limits};
 use crate::offline::Offline;
 use crate::outcome::{Fault, LogLine, Outcome, Thrown, Usage};
@@ -35,8 +34,8 @@ pub struct Config {
     pub waiting_runs: Share,
     /// Slots that keep their last image mapped for the next run of it.
     pub warm_slots: usize,
-    /// Images held open at once; the others are mapped again from their files when they are needed.
-    pub open_images: NonZeroUsize,
+    /// Memory for images that do not run, beside those that do; the others are unpacked from their files when they are needed.
+    pub held_image_bytes: u64,
     pub isolation: Isolation,
     /// A secret of the server: files of the cache are trusted when they are hashed with it.
     pub cache_key: [u8; 32],
@@ -66,8 +65,11 @@ pub(crate) struct Inner {
     pub(crate) base: Arc<Snapshot>,
     cache: Cache,
     pub(crate) gate: Gate,
+    run_bounds: Bounds,
     turns: Turns,
-    open: Mutex<LruCache<[u8; 32], Arc<Snapshot>>>,
+    images: Images<Refusal>,
+    /// Images that are made again because their file is gone: a heavy piece of work that no deploy admitted.
+    builds: Gate,
     max_image_bytes: usize,
     workers: Option<Workers>,
 }
@@ -87,6 +89,13 @@ pub struct Built {
     pub description: String,
     /// What it logged while it loaded.
     pub logs: Vec<LogLine>,
+}
+
+/// Whose cost it is when an image has to be made again, what that may take, and what it took.
+pub struct Building<'a> {
+    pub tenant: &'a str,
+    pub limits: Limits,
+    pub usage: &'a mut Usage,
 }
 
 /// One run to be made.
@@ -111,6 +120,13 @@ pub enum LoadError {
     Fault(Fault),
     #[error(transparent)]
     Host(#[from] Error),
+}
+
+/// The same without failures of the host, which the next call may not meet.
+#[derive(Clone)]
+enum Refusal {
+    Threw(Thrown),
+    Fault(Fault),
 }
 
 /// The host failed.
@@ -149,11 +165,14 @@ impl Sandbox {
         let cache = Cache::new(config.cache_folder.clone(), config.cache_key, config.image_bytes);
         let engine = Engine::new(config.warm_slots)?;
         let base = base_image(&engine, &cache).await?;
-        let gate = Gate::new("runs", Bounds { places: config.runs, waiting: config.waiting_runs });
-        let open = Mutex::new(LruCache::new(config.open_images));
+        let run_bounds = Bounds { places: config.runs, waiting: config.waiting_runs };
+        let gate = Gate::new("runs", run_bounds);
         let workers = match config.isolation {
             Isolation::None => None,
-            Isolation::Process(processes) => Some(Workers::open(processes, base.clone(), config.warm_slots).await?),
+            Isolation::Process(processes) => {
+                let (warm_slots, held_image_bytes) = (config.warm_slots, config.held_image_bytes);
+                Some(Workers::open(processes, base.clone(), WorkerBounds { warm_slots, held_image_bytes }).await?)
+            }
         };
         Ok(Self {
             inner: Arc::new(Inner {
@@ -161,8 +180,10 @@ impl Sandbox {
                 base,
                 cache,
                 gate,
+                run_bounds,
                 turns: Turns::for_threads(),
-                open,
+                images: Images::new(config.held_image_bytes),
+                builds: builds(),
                 max_image_bytes: config.max_image_bytes,
                 workers,
             }),
@@ -185,55 +206,103 @@ impl Sandbox {
         limits: Limits,
         usage: &mut Usage,
     ) -> Result<Built, LoadError> {
-        let inner = &self.inner;
-        let (key, owner) = (inner.image_key(name), Owner::of(tenant));
+        self.build_image(self.inner.image_key(name), program, Building { tenant, limits, usage }).await
+    }
+
+    async fn build_image(&self, key: Key, program: Arc<Program>, building: Building<'_>) -> Result<Built, LoadError> {
+        let (inner, Building { tenant, limits, usage }) = (&self.inner, building);
+        inner.images.built.increment();
+        let owner = Owner::of(tenant);
         let (snapshot, description, logs) = match &inner.workers {
             None => {
                 let (memory, logs) = load(inner, &program, limits, usage).await?;
                 let draft = inner.draft(key, owner, memory).await?;
                 let description = describe(inner, &program, &draft.snapshot, limits, usage).await?;
-                (keep(draft).await?, description, logs)
+                (inner.keep(key, draft).await?, description, logs)
             }
             Some(workers) => {
                 let (memory, description, logs) = workers.build(&program, limits, usage).await?;
-                (keep(inner.draft(key, owner, memory).await?).await?, description, logs)
+                (inner.keep(key, inner.draft(key, owner, memory).await?).await?, description, logs)
             }
         };
-        inner.remember(key, &snapshot);
         let image = Image { snapshot, sources: Sources::Whole(program) };
         Ok(Built { image, description, logs })
     }
 
-    /// The image of a program: held open, mapped from its file, or built again.
+    /// The image of a program: held in memory, unpacked from its file, or built again.
     pub async fn image(&self, program: &Arc<Program>, limits: Limits) -> Result<Image, LoadError> {
-        if let Some(image) = self.find_image(&program.digest(), || Sources::Whole(program.clone())) {
-            return Ok(image);
-        }
-        Ok(self.build(program.clone(), limits).await?.image)
+        let (name, sources) = (program.digest(), Sources::Whole(program.clone()));
+        self.image_of(&name, sources, Building { tenant: "", limits, usage: &mut Usage::default() }).await
     }
 
-    /// The image of the program of that name, if there is one: held open, or mapped from its file. Nothing of the program is
-    /// read for it; `sources` say where its text is, for runs that require more of it.
-    pub fn find_image(&self, name: &str, sources: impl FnOnce() -> Sources) -> Option<Image> {
-        let inner = &self.inner;
-        let key = inner.image_key(name);
-        let open = inner.lock_open().get(&key).cloned();
-        let snapshot = match open {
+    /// The image of the program of that name. Of calls that find none in memory one unpacks or builds it, at its cost, and
+    /// the others wait for that. The text of the program is read only to build it; `sources` say where it is, also for runs
+    /// that require more of it.
+    pub async fn image_of(&self, name: &str, sources: Sources, building: Building<'_>) -> Result<Image, LoadError> {
+        let key = self.inner.image_key(name);
+        let snapshot = match self.inner.images.get(&key) {
             Some(snapshot) => snapshot,
-            None => {
-                let snapshot = inner.cache.find_snapshot(IMAGES, &key)?;
-                inner.remember(key, &snapshot);
-                snapshot
-            }
+            None => Box::pin(self.find_or_build(key, &sources, building)).await?,
         };
-        Some(Image { snapshot, sources: sources() })
+        Ok(Image { snapshot, sources })
+    }
+
+    async fn find_or_build(
+        &self,
+        key: Key,
+        sources: &Sources,
+        building: Building<'_>,
+    ) -> Result<Arc<Snapshot>, LoadError> {
+        let inner = &self.inner;
+        let flight = inner.images.board(key);
+        let settled = flight.settle(async {
+            // Another flight may have landed since this call looked.
+            if let Some(found) = inner.images.peek(&key) {
+                return Ok(Ok(found));
+            }
+            if let Some(found) = inner.unpack(key).await? {
+                return Ok(Ok(found));
+            }
+            let _place = inner.builds.enter(building.tenant).await.map_err(Error::Overloaded)?;
+            let program = sources.read().await.map_err(Error::Service)?;
+            let program = program.ok_or(Error::Shim("its program cannot be read"))?;
+            match self.build_image(key, program, building).await {
+                Ok(built) => Ok(Ok(built.image.snapshot)),
+                Err(LoadError::Threw(thrown)) => Ok(Err(Refusal::Threw(thrown))),
+                Err(LoadError::Fault(fault)) => Ok(Err(Refusal::Fault(fault))),
+                Err(LoadError::Host(error)) => Err(error),
+            }
+        });
+        settled.await?.map_err(|refusal| match refusal {
+            Refusal::Threw(thrown) => LoadError::Threw(thrown),
+            Refusal::Fault(fault) => LoadError::Fault(fault),
+        })
     }
 
     /// Removes the image of a program that is no longer used. Runs that have it go on.
     pub fn discard(&self, name: &str) -> bool {
         let key = self.inner.image_key(name);
         self.inner.cache.remove_image(&key);
-        self.inner.lock_open().pop(&key).is_some()
+        self.inner.images.remove(&key, &self.inner.engine.slots)
+    }
+
+    /// Lets go of images in memory, but of those that run, until they take no more than so many bytes.
+    pub fn shrink_images(&self, most_bytes: u64) {
+        for evicted in self.inner.images.shrink(most_bytes, &self.inner.engine.slots) {
+            self.inner.cache.note_use(&evicted);
+        }
+    }
+
+    /// What images take of memory.
+    pub fn held_image_bytes(&self) -> u64 {
+        self.inner.images.held_bytes()
+    }
+
+    /// Refuses every run that would begin, or stops doing so. Those that run or wait go on.
+    pub fn refuse_runs(&self, are_refused: bool) {
+        let none = Share::new(0, 0);
+        let bounds = if are_refused { Bounds { places: none, waiting: none } } else { self.inner.run_bounds };
+        self.inner.gate.set_bounds(bounds);
     }
 
     /// Runs one call in a fresh instance.
@@ -258,11 +327,13 @@ impl Sandbox {
     /// What the sandbox can tell of itself: its runs, its images on disk, and worker processes that were started again.
     pub fn families(&self) -> Vec<Family> {
         let mut families = self.inner.gate.families();
+        families.extend(self.inner.images.families());
+        families.extend(self.inner.builds.families());
         let (count, bytes) = self.inner.cache.images_used();
-        let images = [("cache", "images")];
-        families.push(Family::gauge("wellspring_cache_entries", "What caches hold").sample(&images, count));
-        let help = "What caches hold, in memory or, for images, on disk";
-        families.push(Family::gauge("wellspring_cache_bytes", help).sample(&images, bytes));
+        let on_disk = [("cache", "images_on_disk")];
+        families.push(Family::gauge("wellspring_cache_entries", "What caches hold").sample(&on_disk, count));
+        let help = "What caches hold, in memory or, where the name says so, on disk";
+        families.push(Family::gauge("wellspring_cache_bytes", help).sample(&on_disk, bytes));
         if let Some(workers) = &self.inner.workers {
             let help = "Worker processes that ended when they should not have; each is started again for its next run";
             families.push(Family::counter("wellspring_worker_restarts", help).sample(&[], workers.failures()));
@@ -340,19 +411,12 @@ impl Inner {
     /// What a worker process has: no cache, no gate that would hold anything back, and no workers of its own.
     pub(crate) fn in_worker(engine: Engine, base: Arc<Snapshot>) -> Arc<Self> {
         let everything = Share::new(u64::MAX, u64::MAX);
-        let gate = Gate::new("runs", Bounds { places: everything, waiting: everything });
-        let open = Mutex::new(LruCache::new(NonZeroUsize::MIN));
+        let run_bounds = Bounds { places: everything, waiting: everything };
+        let gate = Gate::new("runs", run_bounds);
         let cache = Cache::new(None, [0; 32], everything);
-        Arc::new(Self {
-            engine,
-            base,
-            cache,
-            gate,
-            turns: Turns::for_threads(),
-            open,
-            max_image_bytes: usize::MAX,
-            workers: None,
-        })
+        let (images, builds) = (Images::new(0), builds());
+        let (turns, max_image_bytes) = (Turns::for_threads(), usize::MAX);
+        Arc::new(Self { engine, base, cache, gate, run_bounds, turns, images, builds, max_image_bytes, workers: None })
     }
 
     fn too_large(&self, memory: &[u8]) -> Option<LoadError> {
@@ -362,26 +426,49 @@ impl Inner {
     }
 
     /// Memory as a file, written where no other task waits for it.
-    async fn draft(&self, key: [u8; 32], owner: Owner, memory: Vec<u8>) -> Result<Draft, LoadError> {
+    async fn draft(&self, key: Key, owner: Owner, memory: Vec<u8>) -> Result<Draft, LoadError> {
         if let Some(error) = self.too_large(&memory) {
             return Err(error);
         }
-        let cache = self.cache.clone();
-        let written = tokio::task::spawn_blocking(move || cache.draft(IMAGES, &key, owner, &memory)).await;
+        let (cache, base) = (self.cache.clone(), self.base.clone());
+        let written = tokio::task::spawn_blocking(move || cache.draft_image(&key, owner, &base, &memory)).await;
         Ok(written.map_err(io::Error::other).flatten().map_err(Error::Disk)?)
+    }
+
+    /// Keeps an image on disk and in memory.
+    async fn keep(self: &Arc<Self>, key: Key, draft: Draft) -> Result<Arc<Snapshot>, Error> {
+        let inner = self.clone();
+        let keeping = tokio::task::spawn_blocking(move || {
+            let snapshot = draft.keep();
+            inner.hold(key, &snapshot);
+            snapshot
+        });
+        keeping.await.map_err(|error| Error::Disk(io::Error::other(error)))
+    }
+
+    /// The image in memory, if there is a file of it; where no other task waits for it.
+    async fn unpack(self: &Arc<Self>, key: Key) -> Result<Option<Arc<Snapshot>>, Error> {
+        let images = &self.images;
+        let _place = images.unpacking.acquire().await.map_err(|_| Error::Shim("a semaphore is never closed"))?;
+        let inner = self.clone();
+        let unpacking = tokio::task::spawn_blocking(move || {
+            let found = inner.cache.find_image(&key, &inner.base)?;
+            inner.images.unpacked.increment();
+            inner.hold(key, &found);
+            Some(found)
+        });
+        unpacking.await.map_err(|error| Error::Memory(io::Error::other(error)))
+    }
+
+    fn hold(&self, key: Key, snapshot: &Arc<Snapshot>) {
+        for evicted in self.images.hold(key, snapshot, &self.engine.slots) {
+            self.cache.note_use(&evicted);
+        }
     }
 
     /// Of a program's name, under this engine.
     fn image_key(&self, name: &str) -> [u8; 32] {
         blake3::keyed_hash(&self.engine.key, name.as_bytes()).into()
-    }
-
-    fn remember(&self, key: [u8; 32], snapshot: &Arc<Snapshot>) {
-        self.lock_open().put(key, snapshot.clone());
-    }
-
-    fn lock_open(&self) -> std::sync::MutexGuard<'_, LruCache<[u8; 32], Arc<Snapshot>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -394,7 +481,7 @@ impl Default for Config {
             runs: Share::new(256, 64),
             waiting_runs: Share::new(10_000, 1000),
             warm_slots: 64,
-            open_images: NonZeroUsize::new(512).unwrap_or(NonZeroUsize::MIN),
+            held_image_bytes: 512 << 20,
             isolation: Isolation::None,
             cache_key: [0; 32],
             image_bytes: Share::new(8 << 30, 1 << 30),
@@ -403,16 +490,15 @@ impl Default for Config {
     }
 }
 
-async fn keep(draft: Draft) -> Result<Arc<Snapshot>, Error> {
-    tokio::task::spawn_blocking(|| draft.keep()).await.map_err(|error| Error::Disk(io::Error::other(error)))
+fn builds() -> Gate {
+    Gate::new("builds", Bounds { places: Share::new(4, 1), waiting: Share::new(1024, 256) })
 }
 
 async fn base_image(engine: &Engine, cache: &Cache) -> Result<Arc<Snapshot>, Error> {
-    if let Some(snapshot) = cache.find_snapshot("base", &engine.key) {
+    if let Some(snapshot) = cache.find_base(&engine.key) {
         return Ok(snapshot);
     }
-    let memory = first_snapshot(engine, INIT).await?;
-    Ok(cache.draft("base", &engine.key, Owner::default(), &memory).map_err(Error::Memory)?.keep())
+    cache.keep_base(&engine.key, &first_snapshot(engine, INIT).await?).map_err(Error::Memory)
 }
 
 /// Memory after the prelude was evaluated, all of it or its core.

@@ -68,6 +68,19 @@ impl Slots {
         }
     }
 
+    /// Unmaps the idle slots of a snapshot that is no longer held.
+    pub(crate) fn forget(&self, snapshot: &Arc<Snapshot>) {
+        let forgotten: Vec<Slot> = self.lock().extract_if(.., |slot| slot.is_of(snapshot)).collect();
+        // Outside of the lock: unmapping takes its time.
+        drop(forgotten);
+    }
+
+    /// An idle slot of a snapshot.
+    #[cfg(test)]
+    pub(crate) fn warm(&self, snapshot: &Arc<Snapshot>) {
+        self.give_back(self.take(snapshot).unwrap());
+    }
+
     /// A slot whose memory could not be restored is unmapped, and with it everything that was written there.
     fn give_back(&self, mut slot: Slot) {
         if let Err(error) = slot.restore() {

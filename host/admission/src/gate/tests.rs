@@ -134,3 +134,30 @@ fn what_others_wait_for_is_let_in_beyond_the_bounds_and_not_without_end() {
     assert!(poll(&mut Box::pin(gate.enter("b"))).is_none(), "in all there are two places");
     assert_eq!(gate.load().0, 2);
 }
+
+#[test]
+fn a_gate_that_is_closed_lets_the_same_turns_go_on_when_it_opens() {
+    let (open, waiting) = (Share::new(2, 2), Share::new(2, 2));
+    let gate = gate(open, waiting);
+    let running = enter_now(&gate, "a");
+
+    gate.set_bounds(Bounds { places: Share::new(0, 0), waiting });
+    let mut held: Vec<_> = ["a", "b"].map(|tenant| Box::pin(gate.enter(tenant))).into();
+    assert!(held.iter_mut().all(|entry| poll(entry).is_none()));
+    drop(running);
+    assert!(held.iter_mut().all(|entry| poll(entry).is_none()), "a place that is left is not taken");
+    gate.set_bounds(Bounds { places: open, waiting });
+
+    assert!(held.iter_mut().all(|entry| poll(entry).is_some()));
+}
+
+#[test]
+fn a_gate_without_places_and_room_to_wait_turns_all_away() {
+    let gate = gate(Share::new(2, 2), Share::new(2, 2));
+    let none = Share::new(0, 0);
+
+    gate.set_bounds(Bounds { places: none, waiting: none });
+
+    assert!(matches!(poll(&mut Box::pin(gate.enter("a"))), Some(Err(_))));
+    assert!(matches!(poll(&mut Box::pin(gate.enter_urgently("a"))), Some(Err(_))));
+}

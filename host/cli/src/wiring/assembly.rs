@@ -38,11 +38,13 @@ pub(crate) async fn open_platform(
     let cache = settings.data.join("cache");
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let vault = open_vault(settings, secrets, entropy.clone())?;
+    let budget = settings.budget();
     let config = sandbox::Config {
         cache_folder: Some(cache.clone()),
         cache_key: vault.derive("cache"),
         runs: settings.share.get("runs"),
         image_bytes: settings.share.get("image_bytes"),
+        held_image_bytes: budget.part("images"),
         waiting_runs: settings.share.get("waiting_runs"),
         isolation: super::isolation::of(settings),
         ..sandbox::Config::default()
@@ -52,13 +54,13 @@ pub(crate) async fn open_platform(
     let platform = Platform::new(platform::Parts {
         store,
         sandbox: sandbox.clone(),
-        linker: Arc::new(Linking::new(&cache, network.clone(), settings.credentials()?)),
+        linker: Arc::new(Linking::new(&cache, network.clone(), settings.credentials()?).within(budget)),
         outbound: Arc::new(Sending(outbound)),
         clock: Arc::new(SystemClock),
         vault,
         entropy,
         spans,
-        programs: Programs::default(),
+        programs: Programs::with_limit(usize::try_from(budget.part("programs"))?),
         config: config_of(settings, url),
     });
     Ok((platform, sandbox))
@@ -141,6 +143,9 @@ pub(crate) fn lock_folder(path: &Path) -> Result<std::fs::File> {
 }
 
 fn config_of(settings: &Settings, url: &str) -> platform::Config {
-    let (limits, shares, audit) = (settings.limits(), settings.share.platform(), settings.audit());
+    let (limits, mut shares, audit) = (settings.limits(), settings.share.platform(), settings.audit());
+    let budget = settings.budget();
+    shares.request_bytes = budget.within(shares.request_bytes, "requests");
+    shares.deploys = budget.deploys(shares.deploys);
     platform::Config { limits, shares, audit, default_quotas: settings.quotas(), ..platform::Config::new(url) }
 }

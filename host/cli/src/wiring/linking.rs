@@ -12,11 +12,17 @@ use tokio::sync::OnceCell;
 
 use super::network::NetworkArguments;
 use super::packages::Packages;
+use crate::settings::Budget;
+
+/// Less would refuse components with large packages, however idle the server is.
+const LINK_BYTES_MINIMUM: u64 = 128 << 20;
+const TRANSFER_BYTES_MINIMUM: u64 = 64 << 20;
 
 pub(crate) struct Linking {
     cache: PathBuf,
     network: NetworkArguments,
     credentials: Vec<CredentialRule>,
+    budget: Option<Budget>,
     /// Made when the first component is linked: reading npm's configuration may mean asking npm, and a start should not wait.
     linker: OnceCell<Linker>,
 }
@@ -26,7 +32,12 @@ pub(crate) struct Linking {
 impl Linking {
     /// `credentials` say whom those of npm's configuration are used for.
     pub(crate) fn new(cache: &Path, network: NetworkArguments, credentials: Vec<CredentialRule>) -> Self {
-        Self { cache: cache.join("packages"), network, credentials, linker: OnceCell::new() }
+        Self { cache: cache.join("packages"), network, credentials, budget: None, linker: OnceCell::new() }
+    }
+
+    /// The same within a memory budget.
+    pub(crate) fn within(self, budget: Budget) -> Self {
+        Self { budget: Some(budget), ..self }
     }
 
     async fn linker(&self) -> Result<&Linker, LinkError> {
@@ -36,7 +47,17 @@ impl Linking {
                 let registry = reading.await.unwrap_or_else(|_| Registry::from_texts(&[], &|_| None));
                 let outbound = self.network.open_for_packages(&registry).map_err(|error| unavailable(&error))?;
                 let credentials = self.credentials.clone();
-                let config = linker::Config { credentials, ..linker::Config::new(self.cache.clone(), registry) };
+                let default = linker::Config::new(self.cache.clone(), registry);
+                let (transfer_bytes, link_bytes) = match self.budget {
+                    Some(budget) => (
+                        budget.part("packages").max(TRANSFER_BYTES_MINIMUM),
+                        budget.part("deploys").max(LINK_BYTES_MINIMUM),
+                    ),
+                    None => (u64::MAX, u64::MAX),
+                };
+                let transfer_bytes = transfer_bytes.min(default.transfer_bytes);
+                let link_bytes = link_bytes.min(default.link_bytes);
+                let config = linker::Config { credentials, transfer_bytes, link_bytes, ..default };
                 Ok(Linker::new(config, Arc::new(Packages(outbound))))
             })
             .await

@@ -1,67 +1,52 @@
 //! The platform's sandbox port, on the real sandbox.
 
-use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use admission::{Bounds, Gate, Share};
 use async_trait::async_trait;
 use domain::outcome::Recorded;
-use lru::LruCache;
-use metrics::{CacheUse, Family, of_caches};
+use metrics::Family;
 use outbound::Outbound;
 use platform::ports::{self, Load, LoadFailure, Loaded, ProgramHandle, RunServices, SandboxError};
 use sandbox::{
-    FetchError, FetchRequest, FetchResponse, Image, Limits, LoadError, ReadProgram, Sandbox, Services, Sources,
+    Building, FetchError, FetchRequest, FetchResponse, Image, Limits, LoadError, ReadProgram, Sandbox, Services,
+    Sources,
 };
 
 use super::fetching;
 use super::traffic::Meter;
 
-/// Images the platform's programs lead to at once; the sandbox keeps its own, larger set by content.
-const HELD_IMAGES: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
-
 pub(crate) struct Sandboxing {
     sandbox: Sandbox,
     outbound: Outbound,
-    /// By digest of the program. None holds the text of its program.
-    images: Mutex<LruCache<Arc<str>, Image>>,
-    /// Images that are made again because their file is gone: a heavy piece of work that no deploy admitted.
-    builds: Gate,
-    image_uses: CacheUse,
 }
 
 // === impl Sandboxing ===
 
 impl Sandboxing {
     pub(crate) fn new(sandbox: Sandbox, outbound: Outbound) -> Self {
-        let bounds = Bounds { places: Share::new(4, 1), waiting: Share::new(1024, 256) };
-        let builds = Gate::new("builds", bounds);
-        Self {
-            sandbox,
-            outbound,
-            images: Mutex::new(LruCache::new(HELD_IMAGES)),
-            builds,
-            image_uses: CacheUse::default(),
-        }
+        Self { sandbox, outbound }
     }
 
-    /// How often a run found the image of its program at hand, and everything that the sandbox tells.
+    /// Everything that the sandbox and the egress client tell.
     pub(crate) fn families(&self) -> Vec<Family> {
-        let mut families = of_caches("images", &self.image_uses, (None, None));
-        families.extend(self.sandbox.families());
+        let mut families = self.sandbox.families();
         families.extend(self.outbound.families());
         families
     }
 
-    fn held(&self, program: &ProgramHandle) -> Option<Image> {
-        let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
-        images.get(&program.digest).cloned()
+    /// Lets go of images in memory until they take no more than so many bytes; those that run stay.
+    pub(crate) fn shrink_images(&self, most_bytes: u64) {
+        self.sandbox.shrink_images(most_bytes);
     }
 
-    fn hold(&self, program: &ProgramHandle, image: &Image) {
-        let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
-        images.put(program.digest.clone(), image.clone());
+    pub(crate) fn held_image_bytes(&self) -> u64 {
+        self.sandbox.held_image_bytes()
+    }
+
+    /// Refuses every run that would begin, or stops doing so.
+    pub(crate) fn refuse_runs(&self, are_refused: bool) {
+        self.sandbox.refuse_runs(are_refused);
     }
 
     /// The image of a program. A missing one is built by the first run that needs it (single flight), at the cost of that run.
@@ -71,34 +56,11 @@ impl Sandboxing {
         program: &ProgramHandle,
         usage: &mut sandbox::Usage,
     ) -> Result<Result<Image, LoadFailure>, SandboxError> {
-        let held = self.held(program);
-        self.image_uses.note(held.is_some());
-        if let Some(image) = held {
-            return Ok(Ok(image));
-        }
-        if let Some(image) = self.find(program) {
-            return Ok(Ok(image));
-        }
-        let _place = self.builds.enter(tenant).await.map_err(SandboxError::Overloaded)?;
-        // The one before may have made it.
-        if let Some(image) = self.find(program) {
-            return Ok(Ok(image));
-        }
-        let translated = Arc::new(translate(&*program.stored.read().await?));
-        match self.sandbox.build_metered(tenant, &program.digest, translated, loading(), usage).await {
-            Ok(built) => {
-                let image = built.image.with_sources(sources(program));
-                self.hold(program, &image);
-                Ok(Ok(image))
-            }
+        let building = Building { tenant, limits: loading(), usage };
+        match self.sandbox.image_of(&program.digest, sources(program), building).await {
+            Ok(image) => Ok(Ok(image)),
             Err(error) => load_failure(error).map(Err),
         }
-    }
-
-    fn find(&self, program: &ProgramHandle) -> Option<Image> {
-        let image = self.sandbox.find_image(&program.digest, || sources(program))?;
-        self.hold(program, &image);
-        Some(image)
     }
 }
 
@@ -120,7 +82,6 @@ impl ports::Sandbox for Sandboxing {
 
     fn discard(&self, digest: &str) {
         self.sandbox.discard(digest);
-        self.images.lock().unwrap_or_else(PoisonError::into_inner).pop(digest);
     }
 
     async fn run(
@@ -277,6 +238,10 @@ fn load_failure(error: LoadError) -> Result<LoadFailure, SandboxError> {
 fn failed(error: sandbox::Error) -> SandboxError {
     match error {
         sandbox::Error::Overloaded(full) => SandboxError::Overloaded(full),
+        // The platform's own: the program could not be read.
+        sandbox::Error::Service(sandbox::ServiceError(error)) if error.is::<SandboxError>() => {
+            error.downcast().map_or_else(SandboxError::Failed, |error| *error)
+        }
         error => SandboxError::Failed(error.into()),
     }
 }

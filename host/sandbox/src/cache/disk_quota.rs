@@ -9,11 +9,14 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use admission::Share;
 
 use super::{Owner, UNFINISHED, owner_of_file};
+
+/// A source that runs once a month finds its image.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(40 * 86_400);
 
 pub(crate) struct DiskQuota {
     folder: Option<PathBuf>,
@@ -38,11 +41,16 @@ struct Candidate {
 // === impl DiskQuota ===
 
 impl DiskQuota {
+    /// Counts what is there, and removes what is of no use: files of other versions, and images whose components were deleted
+    /// elsewhere or while no server ran, which are those that were not used for long.
     pub(crate) fn new(folder: Option<PathBuf>, bytes: Share) -> Self {
         let entries = folder.as_ref().and_then(|folder| fs::read_dir(folder).ok());
         let found = entries.into_iter().flatten().filter_map(|entry| {
             let path = entry.ok()?.path();
-            let owner = owner_of_file(&path)?;
+            let Some(owner) = owner_of_file(&path).filter(|_| !is_forgotten(&path)) else {
+                let _ = fs::remove_file(&path);
+                return None;
+            };
             Some((path.clone(), StoredImage { owner, bytes: taken(&path)? }))
         });
         let held = Mutex::new(found.collect());
@@ -117,6 +125,12 @@ fn room_for(bytes: u64, limit: u64) -> u64 {
 /// One that is gone already takes no room either.
 fn is_removed(path: &Path) -> bool {
     fs::remove_file(path).map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true)
+}
+
+/// Whether nothing has used the file for so long that most likely nothing will; if something does, it is made again.
+fn is_forgotten(path: &Path) -> bool {
+    let used_at = fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    used_at.and_then(|used_at| used_at.elapsed().ok()).is_some_and(|unused_for| unused_for > FORGOTTEN_AFTER)
 }
 
 fn taken(path: &Path) -> Option<u64> {

@@ -4,7 +4,8 @@ use std::fs;
 
 use admission::Share;
 
-use super::{Cache, Owner, TRAILER_BYTES};
+use super::{Cache, Draft, Owner, TRAILER_BYTES};
+use crate::snapshot::Snapshot;
 
 const KEY: [u8; 32] = [7; 32];
 const SECRET: [u8; 32] = [9; 32];
@@ -20,8 +21,29 @@ fn keep() -> Kept {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(Some(folder.path().to_owned()), SECRET, AMPLE);
     let memory: Vec<u8> = (0..64 << 10).map(|at| (at % 251) as u8).collect();
-    cache.draft("images", &KEY, Owner::default(), &memory).unwrap().keep();
+    draft(&cache, KEY, Owner::default(), &memory).keep();
     Kept { folder, cache, memory }
+}
+
+fn base() -> std::sync::Arc<Snapshot> {
+    Snapshot::unnamed(&[3; 64 << 10]).unwrap()
+}
+
+fn draft(cache: &Cache, key: [u8; 32], owner: Owner, memory: &[u8]) -> Draft {
+    cache.draft_image(&key, owner, &base(), memory).unwrap()
+}
+
+/// Memory that takes nearly 64 KiB on the disk too.
+fn random(seed: u8) -> Vec<u8> {
+    let mut memory = vec![0; 64 << 10];
+    blake3::Hasher::new().update(&[seed]).finalize_xof().fill(&mut memory);
+    memory
+}
+
+/// As if the image was last used so many days ago.
+fn age(cache: &Cache, key: u8, days: u32) {
+    let file = fs::File::options().write(true).open(cache.path("images", &[key; 32]).unwrap()).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(86_400) * days).unwrap();
 }
 
 impl Kept {
@@ -34,7 +56,7 @@ impl Kept {
     }
 
     fn is_found(&self) -> bool {
-        let found = self.cache.find_snapshot("images", &KEY);
+        let found = self.cache.find_image(&KEY, &base());
         found.is_some_and(|found| found.bytes() == self.memory)
     }
 }
@@ -50,10 +72,10 @@ fn a_kept_snapshot_is_found_again() {
 #[test]
 fn a_draft_is_usable_and_leaves_nothing_when_it_is_not_kept() {
     let kept = keep();
-    let draft = kept.cache.draft("images", &[8; 32], Owner::default(), &kept.memory).unwrap();
+    let draft = draft(&kept.cache, [8; 32], Owner::default(), &kept.memory);
 
     assert_eq!(draft.snapshot.bytes(), kept.memory);
-    assert!(kept.cache.find_snapshot("images", &[8; 32]).is_none());
+    assert!(kept.cache.find_image(&[8; 32], &base()).is_none());
     drop(draft);
     assert_eq!(kept.files(), 1);
 }
@@ -63,8 +85,44 @@ fn a_file_that_another_server_wrote_is_not_used() {
     let kept = keep();
     let other = Cache::new(Some(kept.folder.path().to_owned()), [1; 32], AMPLE);
 
-    assert!(other.find_snapshot("images", &KEY).is_none());
+    assert!(other.find_image(&KEY, &base()).is_none());
     assert!(kept.is_found());
+}
+
+#[test]
+fn an_image_over_another_base_is_not_used() {
+    let kept = keep();
+
+    assert!(kept.cache.find_image(&KEY, &Snapshot::unnamed(&[4; 64 << 10]).unwrap()).is_none());
+    assert!(kept.is_found());
+}
+
+#[test]
+fn the_base_image_is_found_again() {
+    let kept = keep();
+    let memory = kept.cache.keep_base(&KEY, &random(1)).unwrap();
+
+    assert_eq!(memory.bytes(), random(1));
+    assert_eq!(kept.cache.find_base(&KEY).unwrap().bytes(), random(1));
+    assert!(kept.cache.find_base(&[8; 32]).is_none());
+}
+
+#[test]
+fn files_of_other_versions_and_images_unused_for_long_are_swept_at_the_next_start() {
+    let kept = keep();
+    fs::write(kept.path().with_file_name("an-image-of-another-version"), [1; 4096]).unwrap();
+    for key in [1, 2] {
+        draft(&kept.cache, [key; 32], Owner::default(), &kept.memory).keep();
+    }
+    age(&kept.cache, 1, 39);
+    age(&kept.cache, 2, 41);
+
+    let cache = Cache::new(Some(kept.folder.path().to_owned()), SECRET, AMPLE);
+
+    assert_eq!(kept.files(), 2);
+    assert_eq!(cache.images_used().0, 2);
+    assert!(cache.find_image(&[1; 32], &base()).is_some());
+    assert!(cache.find_image(&[2; 32], &base()).is_none());
 }
 
 #[test]
@@ -97,15 +155,14 @@ fn what_a_process_left_unfinished_is_swept_at_the_next_start() {
 fn the_least_recently_used_images_are_removed() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::new(Some(folder.path().to_owned()), SECRET, Share::new(250 << 10, 250 << 10));
-    let day = std::time::Duration::from_secs(86_400);
-    let find = |key: u8| cache.find_snapshot("images", &[key; 32]).is_some();
+    let find = |key: u8| cache.find_image(&[key; 32], &base()).is_some();
     for key in 1..=3 {
-        let kept = cache.draft("images", &[key; 32], Owner::default(), &[key; 64 << 10]).unwrap().keep();
-        kept.file().set_modified(std::time::SystemTime::now() - day * u32::from(10 - key)).unwrap();
+        draft(&cache, [key; 32], Owner::default(), &random(key)).keep();
+        age(&cache, key, u32::from(10 - key));
     }
     assert!(find(1), "it is used again");
 
-    cache.draft("images", &[4; 32], Owner::default(), &[4; 64 << 10]).unwrap().keep();
+    draft(&cache, [4; 32], Owner::default(), &random(4)).keep();
 
     assert_eq!([1, 2, 3, 4].map(find), [true, false, true, true]);
     cache.remove_image(&[3; 32]);
@@ -118,9 +175,8 @@ fn a_tenant_beyond_its_share_of_images_loses_its_own_and_no_others() {
     let share = Share::new(1 << 20, 250 << 10);
     let cache = Cache::new(Some(folder.path().to_owned()), SECRET, share);
     let keep = |cache: &Cache, key: u8, tenant: &str| {
-        let kept = cache.draft("images", &[key; 32], Owner::of(tenant), &[key; 64 << 10]).unwrap().keep();
-        let age = std::time::Duration::from_secs(86_400) * u32::from(100 - key);
-        kept.file().set_modified(std::time::SystemTime::now() - age).unwrap();
+        draft(cache, [key; 32], Owner::of(tenant), &random(key)).keep();
+        age(cache, key, 30 - u32::from(key));
     };
     let has = |key: u8| folder.path().join("images").join(hex::encode([key; 32])).exists();
 
@@ -169,8 +225,8 @@ fn a_folder_that_cannot_be_written_costs_nothing_but_time() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let cache = Cache::new(Some(file.path().to_owned()), SECRET, AMPLE);
 
-    let snapshot = cache.draft("images", &KEY, Owner::default(), &[1; 64 << 10]).unwrap().keep();
+    let snapshot = draft(&cache, KEY, Owner::default(), &[1; 64 << 10]).keep();
 
     assert_eq!(snapshot.bytes(), [1; 64 << 10]);
-    assert!(cache.find_snapshot("images", &KEY).is_none());
+    assert!(cache.find_image(&KEY, &base()).is_none());
 }

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
 use std::io;
-use std::num::NonZeroUsize;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,8 +21,8 @@ use crate::program::Program;
 use crate::sandbox::Image;
 use crate::tape::Replay;
 
-/// Images a worker holds open: each is a descriptor and a mapping. The least recently used goes first.
-const MOST_IMAGES: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
+/// Images a worker holds open: each is a descriptor and a mapping.
+const MOST_IMAGES: usize = 256;
 /// What may wait for one run's task to look at it: the largest frame, and some more.
 const MOST_QUEUED_BYTES: usize = MAX_FRAME_BYTES + (16 << 20);
 
@@ -49,13 +48,23 @@ pub(crate) struct Connection {
     /// It has made a run, so whatever ends it later is not a failure to start.
     has_worked: AtomicBool,
     process_id: u32,
-    margin: Duration,
+    bounds: ConnectionBounds,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct ConnectionBounds {
+    /// How long after its deadline a run may take.
+    pub(super) margin: Duration,
+    /// Of the images that the worker holds in memory. The least recently used goes first.
+    pub(super) image_bytes: u64,
 }
 
 struct State {
     runs: HashMap<u64, Entry>,
     last_run: u64,
-    images: LruCache<u64, ()>,
+    /// What the worker has, by number, and the bytes of each.
+    images: LruCache<u64, u64>,
+    image_bytes: u64,
     worker: Option<(Process, Supervisor)>,
     why: Option<Ended>,
 }
@@ -104,21 +113,21 @@ impl Connection {
     pub(super) fn open(
         socket: OwnedFd,
         worker: Option<(Process, Supervisor)>,
-        margin: Duration,
+        bounds: ConnectionBounds,
     ) -> io::Result<Arc<Self>> {
         let socket = Arc::new(wire::register(socket)?);
         let outbox = Outbox::new(socket.clone());
         let process_id = worker.as_ref().map_or(0, |(process, _)| process.id());
         let supervisor = worker.as_ref().map(|(_, supervisor)| supervisor.clone());
-        let state =
-            State { runs: HashMap::new(), last_run: NO_RUN, images: LruCache::new(MOST_IMAGES), worker, why: None };
+        let (runs, images) = (HashMap::new(), LruCache::unbounded());
+        let state = State { runs, last_run: NO_RUN, images, image_bytes: 0, worker, why: None };
         let connection = Arc::new(Self {
             outbox: outbox.clone(),
             state: Mutex::new(state),
             has_ended: AtomicBool::new(false),
             has_worked: AtomicBool::new(false),
             process_id,
-            margin,
+            bounds,
         });
         // Both end with the connection, which ends with its worker or with the sandbox.
         tokio::spawn(outbox.drain());
@@ -168,7 +177,7 @@ impl Connection {
         if !is_known {
             let install = Install { image, memory_bytes: beginning.image.snapshot.length() };
             self.outbox.add_with_files(to_worker::INSTALL, NO_RUN, files, |to| install.write(to));
-            if let Some((forgotten, ())) = state.images.push(image, ()) {
+            for forgotten in state.take_in(image, beginning.image.snapshot.memory_bytes() as u64, &self.bounds) {
                 self.outbox.add(to_worker::FORGET, NO_RUN, |to| to.u64(forgotten));
             }
         }
@@ -275,6 +284,20 @@ async fn read_frames(connection: &Connection, socket: &AsyncFd<OwnedFd>) -> Resu
 // === impl State ===
 
 impl State {
+    /// Notes that the worker gets an image, and which others it is to forget so that there is room. A worker with runs of a
+    /// forgotten image has it until they end.
+    fn take_in(&mut self, image: u64, bytes: u64, bounds: &ConnectionBounds) -> Vec<u64> {
+        self.images.push(image, bytes);
+        self.image_bytes += bytes;
+        let mut forgotten = Vec::new();
+        while self.images.len() > MOST_IMAGES || (self.image_bytes > bounds.image_bytes && self.images.len() > 1) {
+            let Some((oldest, bytes)) = self.images.pop_lru() else { break };
+            self.image_bytes -= bytes;
+            forgotten.push(oldest);
+        }
+        forgotten
+    }
+
     #[expect(
         clippy::disallowed_methods,
         reason = "both tasks end with the socket; idle workers are measured in real time"
@@ -286,8 +309,9 @@ impl State {
         let queue = Arc::new(Mutex::new(Queue::default()));
         // A limit beyond the clock's is no limit.
         let now = Instant::now();
-        let overdue =
-            now.checked_add(limit.saturating_add(connection.margin)).unwrap_or(now + Duration::from_secs(1 << 30));
+        let overdue = now
+            .checked_add(limit.saturating_add(connection.bounds.margin))
+            .unwrap_or(now + Duration::from_secs(1 << 30));
         self.runs.insert(run, Entry { queue: queue.clone(), overdue });
         Ok(Conversation { connection: connection.clone(), run, queue, is_over: false })
     }

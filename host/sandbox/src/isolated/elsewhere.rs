@@ -60,12 +60,17 @@ pub enum Ended {
 /// There is none.
 pub(crate) enum Workers {}
 
+pub(crate) struct WorkerBounds {
+    pub(crate) warm_slots: usize,
+    pub(crate) held_image_bytes: u64,
+}
+
 pub fn main(_: &WorkerSettings) -> ExitCode {
     ExitCode::FAILURE
 }
 
 impl Workers {
-    pub(crate) async fn open(_: Processes, _: Arc<Snapshot>, _: usize) -> Result<Self, Error> {
+    pub(crate) async fn open(_: Processes, _: Arc<Snapshot>, _: WorkerBounds) -> Result<Self, Error> {
         Err(Error::Worker(Ended::NeedsLinux))
     }
 

@@ -258,3 +258,15 @@ async fn a_source_of_a_published_component_outlives_its_unpublishing() {
     assert!(run.ok);
     assert!(registry::find(&world.platform, "app-p").await.is_err());
 }
+
+#[tokio::test]
+async fn a_deploy_waits_while_memory_is_short() {
+    let (world, caller) = world().await;
+    world.platform.hold_deploys(true);
+    let mut deploying = Box::pin(components::create(&caller, &world.platform, code(&component("Waits", json!({})))));
+
+    assert!(futures_util::poll!(&mut deploying).is_pending());
+    world.platform.hold_deploys(false);
+
+    assert_eq!(deploying.await.unwrap().description.name, "Waits");
+}

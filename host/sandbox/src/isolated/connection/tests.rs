@@ -4,7 +4,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Connection, Conversation, Ended, RunStart};
+use super::{Connection, ConnectionBounds, Conversation, Ended, RunStart};
 use crate::isolated::codec::{Encoder, Malformed};
 use crate::isolated::protocol::{Frame, Written, to_host, to_worker};
 use crate::isolated::serve::serve;
@@ -26,11 +26,12 @@ struct Played {
 impl Played {
     fn new() -> Self {
         let (host, socket) = wire::pair().unwrap();
+        let bounds = ConnectionBounds { margin: Duration::from_secs(1), image_bytes: 100 << 10 };
         let image = Image {
-            snapshot: Snapshot::unnamed(&vec![0; 64 << 10]).unwrap(),
+            snapshot: Snapshot::unnamed(&vec![1; 64 << 10]).unwrap(),
             sources: Sources::Whole(Arc::new(Program::single("a.js", ""))),
         };
-        let connection = Connection::open(host, None, Duration::from_secs(1)).unwrap();
+        let connection = Connection::open(host, None, bounds).unwrap();
         Self { connection, socket, inbox: Inbox::default(), image }
     }
 
@@ -172,4 +173,17 @@ async fn what_a_run_said_and_does_not_look_at_is_bounded() {
 
     assert!(played.connection.dispatch(large).is_ok());
     assert!(played.connection.dispatch(again).is_err());
+}
+
+#[tokio::test]
+async fn a_worker_forgets_images_that_do_not_fit_beside_the_one_it_gets() {
+    let mut played = Played::new();
+    let first = played.begin();
+    played.image.snapshot = Snapshot::unnamed(&vec![2; 64 << 10]).unwrap();
+
+    let second = played.begin();
+
+    let (install, start, forget) = (to_worker::INSTALL, to_worker::START, to_worker::FORGET);
+    assert_eq!(played.kinds(), [install, start, install, forget, start]);
+    drop((first, second));
 }

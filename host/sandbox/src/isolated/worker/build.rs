@@ -30,13 +30,13 @@ pub(super) async fn build(inner: Arc<Inner>, program: File, output: File, limits
 async fn try_build(
     inner: &Arc<Inner>,
     program: &File,
-    mut output: File,
+    output: File,
     limits: Limits,
     usage: &mut Usage,
 ) -> Result<BuildResult, LoadError> {
     let program = Arc::new(unpack(program).ok_or(Error::Shim("its program cannot be read"))?);
     let (memory, logs) = load(inner, &program, limits, usage).await?;
-    snapshot::write(&mut output, &memory).map_err(Error::Memory)?;
+    output.set_len(memory.len() as u64).and_then(|()| snapshot::write(&output, 0, &memory)).map_err(Error::Memory)?;
     let snapshot = Snapshot::map(output, memory.len()).map_err(Error::Memory)?;
     let description = describe(inner, &program, &snapshot, limits, usage).await?;
     Ok(BuildResult::Loaded { description, logs, memory_bytes: memory.len() })
