@@ -40,6 +40,10 @@ impl Wellspring {
         Self::start_program(&crate::server()?, data, store, &[]).await
     }
 
+    pub(crate) async fn start_with(data: &Path, store: Option<&str>, options: &[&str]) -> Result<Self> {
+        Self::start_program(&crate::server()?, data, store, options).await
+    }
+
     async fn start_program(program: &Path, data: &Path, store: Option<&str>, options: &[&str]) -> Result<Self> {
         let port = free_port()?;
         std::fs::create_dir_all(data)?;
@@ -57,7 +61,7 @@ impl Wellspring {
     }
 
     /// A benchmark makes more invocations in minutes than a day's quota has.
-    async fn raise_quotas(&self) -> Result<()> {
+    pub(crate) async fn raise_quotas(&self) -> Result<()> {
         let user = self.call(Method::GET, "users/me", &json!({})).await?;
         let id = user.get("id").and_then(Value::as_str).context("a user without an id")?;
         let most = u32::MAX;
@@ -66,8 +70,13 @@ impl Wellspring {
         Ok(())
     }
 
-    async fn call(&self, method: Method, path: &str, body: &Value) -> Result<Value> {
-        call_api(method, &format!("{}/v1/{path}", self.url), API_KEY, body).await
+    pub(crate) async fn call(&self, method: Method, path: &str, body: &Value) -> Result<Value> {
+        self.call_as(API_KEY, method, path, body).await
+    }
+
+    /// The same with the key of another user.
+    pub(crate) async fn call_as(&self, key: &str, method: Method, path: &str, body: &Value) -> Result<Value> {
+        call_api(method, &format!("{}/v1/{path}", self.url), key, body).await
     }
 
     /// Saves a component and returns its id.
@@ -78,15 +87,19 @@ impl Wellspring {
 
     /// Deploys a source of a saved component and returns the key of its endpoint.
     pub(crate) async fn deploy(&self, component: &str) -> Result<String> {
-        let source = self.call(Method::POST, "sources", &json!({"component_id": component})).await?;
-        let endpoint = source.pointer("/configured_props/http/endpoint_url").and_then(Value::as_str);
-        let key = endpoint.and_then(|url| url.rsplit('/').next()).context("a source without an endpoint")?;
-        Ok(key.to_owned())
+        endpoint_key(&self.call(Method::POST, "sources", &json!({"component_id": component})).await?)
     }
 
     pub(crate) fn endpoint(&self, key: &str) -> String {
         format!("{}/e/{key}", self.url)
     }
+}
+
+/// The key of a source's endpoint.
+pub(crate) fn endpoint_key(source: &Value) -> Result<String> {
+    let endpoint = source.pointer("/configured_props/http/endpoint_url").and_then(Value::as_str);
+    let key = endpoint.and_then(|url| url.rsplit('/').next()).context("a source without an endpoint")?;
+    Ok(key.to_owned())
 }
 
 pub(crate) async fn wellspring(name: &'static str, folder: &Path, store: Option<&str>) -> Result<Contender> {

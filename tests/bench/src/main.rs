@@ -4,6 +4,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures")]
 
+mod components;
 mod contenders;
 mod flow;
 mod http;
@@ -42,6 +43,8 @@ enum Benchmark {
     Flow(flow::Arguments),
     /// Ten thousand deployed sources: start, memory, first calls
     Sources(sources::Arguments),
+    /// Real components with their packages: memory, disk, cold and warm calls, parallel deploys, and growth
+    Components(components::Arguments),
     /// Durable commits on both engines, next to the bare ones
     Store(store::Arguments),
     /// The load of the other benches, in a process of its own
@@ -68,6 +71,7 @@ async fn run(benchmark: Benchmark) -> Result<()> {
         Benchmark::Sandbox(arguments) => sandbox::run(arguments).await,
         Benchmark::Flow(arguments) => flow::run(arguments).await,
         Benchmark::Sources(arguments) => sources::run(arguments).await,
+        Benchmark::Components(arguments) => components::run(arguments).await,
         Benchmark::Store(arguments) => store::run(arguments).await,
         Benchmark::Load(arguments) => load::run(arguments).await,
     }

@@ -47,8 +47,13 @@ impl Process {
 
     /// Memory of the process that is in use; only Linux tells.
     pub(crate) fn resident_mb(&self) -> Option<f64> {
+        self.memory_mb("VmRSS:")
+    }
+
+    /// A line of what Linux tells of the process's memory, such as `RssAnon:`, which is heap and memories of runs.
+    pub(crate) fn memory_mb(&self, line: &str) -> Option<f64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let line = status.lines().find_map(|found| found.strip_prefix(line))?;
         Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0 / 1e6)
     }
 

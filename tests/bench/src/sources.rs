@@ -135,7 +135,7 @@ async fn measure(folder: &Path, deployed: Option<Deployed>) -> Result<Report> {
 }
 
 /// One after the other, over one connection.
-async fn call_each(server: &Wellspring, keys: &[&&str]) -> Result<Times> {
+pub(crate) async fn call_each(server: &Wellspring, keys: &[&&str]) -> Result<Times> {
     let mut connection = Target::parse(&server.endpoint(""))?.connect().await?;
     let mut times = Vec::with_capacity(keys.len());
     for key in keys {
