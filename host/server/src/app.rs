@@ -209,12 +209,12 @@ impl App {
         let caller = self.admit(route.access, &head, route.path).await?;
         let query = parse_query(head.uri.query().unwrap_or_default()).map_err(|refusal| self.refuse(refusal))?;
         self.check_first(&route, &head, caller.as_ref(), &path).await?;
-        let (body, held) = match &caller {
-            Some(caller) => match self.receive(&route, &head, body, caller.tenant.as_str()).await {
+        let (body, held) = match payer(&route, caller.as_ref(), &path) {
+            Some(tenant) => match self.receive(&route, &head, body, tenant).await {
                 Ok(received) => received,
                 Err(refusal) => {
                     let response = self.refuse(refusal);
-                    if response.status() == StatusCode::TOO_MANY_REQUESTS {
+                    if let (StatusCode::TOO_MANY_REQUESTS, Some(caller)) = (response.status(), &caller) {
                         Origin::new(&self, &head, route.path).by(caller).end(self.platform(), 429).await;
                     }
                     return Err(response);
@@ -298,10 +298,9 @@ impl App {
         path: &[(&'static str, String)],
     ) -> Result<(), Response<Body>> {
         let announced = head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-        let Some(first) = route.first.as_ref().filter(|_| announced.is_none_or(|bytes| bytes > SMALL_BODY_BYTES))
-        else {
-            return Ok(());
-        };
+        let is_small = announced.is_some_and(|bytes| bytes <= SMALL_BODY_BYTES);
+        // Without a caller it is all that tells whose share the body takes.
+        let Some(first) = route.first.as_ref().filter(|_| !is_small || caller.is_none()) else { return Ok(()) };
         let (caller, path) = (caller.cloned(), path.to_vec());
         let (parameters, body, tokens) = (Parameters::default(), Value::Null, Vec::new());
         let context = Context { app: self.clone(), caller, path, parameters, body, tokens };
@@ -390,6 +389,15 @@ impl App {
             Err(_) => Some("the store does not answer".to_owned()),
         }
     }
+}
+
+/// The tenant whose share a body takes: the caller's, or on a public route that takes a body the one that its path names.
+fn payer<'a>(route: &Route, caller: Option<&'a Caller>, path: &'a [(&'static str, String)]) -> Option<&'a str> {
+    let named = || {
+        let is_checked = route.first.is_some() && matches!(route.body, RequestBody::Any);
+        path.iter().find(|(name, _)| is_checked && *name == "user_id").map(|(_, value)| value.as_str())
+    };
+    caller.map(|caller| caller.tenant.as_str()).or_else(named)
 }
 
 async fn holding<Output>(held: Option<Reserved>, work: impl Future<Output = Output>) -> Output {

@@ -146,7 +146,7 @@ fn workflow_runs_routes() -> Vec<Route> {
             .example(json!({"same_version": true})),
         route(GET, "/v1/resume/{user_id}/{run_id}/{key}", Public, workflows::resume_by_key)
             .says("Workflows", "Resume the step that was given this address by `$.flow.suspend`, `delay` or `rerun`; it works once").answers(One("Resumed")).refuses(&[404, 409]),
-        route(POST, "/v1/resume/{user_id}/{run_id}/{key}", Public, workflows::resume_by_key).unaudited()
+        route(POST, "/v1/resume/{user_id}/{run_id}/{key}", Public, workflows::resume_by_key).unaudited().after(workflows::find_pause)
             .says("Workflows", "The same; the body is what the step finds in `$resume_data`").any_body().answers(One("Resumed")).refuses(&[404, 409])
             .example(json!({"approved": true})),
         route(GET, "/v1/cancel/{user_id}/{run_id}/{key}", Public, workflows::cancel_by_key)

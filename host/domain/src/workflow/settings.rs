@@ -101,12 +101,9 @@ impl Default for Settings {
 }
 
 fn throttle(fields: &mut Fields<'_>) -> Option<Throttle> {
-    let object = match fields.take("throttle")? {
-        Value::Object(object) => object,
-        _ => {
-            fields.problem("throttle", "must be {limit, interval_seconds}");
-            return None;
-        }
+    let Value::Object(object) = fields.take("throttle")? else {
+        fields.problem("throttle", "must be {limit, interval_seconds}");
+        return None;
     };
     let path = "settings.throttle";
     let mut inner = Fields::new(path, object, fields.problems());

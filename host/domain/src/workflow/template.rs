@@ -35,7 +35,7 @@ impl Template {
         let mut rest = 0;
         while let Some(start) = text.get(rest..)?.find("{{").map(|at| rest + at) {
             let code_start = start + 2;
-            let Some(length) = expression_length(text.get(code_start..)?) else { break };
+            let Some(length) = length_of_expression(text.get(code_start..)?) else { break };
             let end = code_start + length;
             if start > rest {
                 parts.push(Part::Text(text.get(rest..start)?.to_owned()));
@@ -111,8 +111,14 @@ fn collect(value: &Value, path: &mut Vec<Key>, found: &mut Vec<(Vec<Key>, Templa
     }
 }
 
-/// How long the expression is that ends with `}}`. Braces within it are counted, those in its strings are not.
-fn expression_length(text: &str) -> Option<usize> {
+/// How long the expression is that ends with `}}`. One whose strings or braces are not closed goes to the first `}}`, where
+/// compiling it says what is wrong; without any `}}` it is text.
+fn length_of_expression(text: &str) -> Option<usize> {
+    closed_length(text).or_else(|| text.find("}}"))
+}
+
+/// Braces within it are counted, those in its strings are not.
+fn closed_length(text: &str) -> Option<usize> {
     let (mut depth, mut quote) = (0_usize, None);
     let mut characters = text.char_indices().peekable();
     while let Some((at, character)) = characters.next() {

@@ -82,9 +82,12 @@ pub(crate) fn unpack(
     Ok(files)
 }
 
-/// What a compressed archive says that it holds: the last four bytes of gzip, which are not to be trusted. Unpacking counts.
+/// What a compressed archive says that it holds: the last four bytes of gzip, which are not to be trusted. Unpacking counts,
+/// and refuses what is no gzip.
 pub(crate) fn stated_bytes(tarball: &[u8]) -> u64 {
-    tarball.last_chunk().map_or(0, |size| u64::from(u32::from_le_bytes(*size)))
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    let size = tarball.last_chunk().filter(|_| tarball.starts_with(&GZIP));
+    size.map_or(0, |size| u64::from(u32::from_le_bytes(*size)))
 }
 
 /// Of everything that is kept of a package.

@@ -247,7 +247,7 @@ impl Flow {
     /// The operation that puts a failure without a run into the workflow's `$errors`.
     fn report_of(&self, workflow: &Workflow, failure: &Failure, event: &Json) -> Result<Op, Error> {
         let context = json!({"workflow_id": workflow.id, "deployment_id": workflow.deployment_id(workflow.version)});
-        let value = failure_event(&self.platform, workflow, failure, event, context).encode()?;
+        let value = failure_event(&self.platform, workflow, failure, event, &context).encode()?;
         let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
         let (emitter, stream) = (workflow.id.to_string(), names::ERRORS.to_owned());
         Ok(Op::Append { emitter, stream, value, keep })

@@ -22,8 +22,8 @@ pub use delete::delete;
 pub(super) use delete::{clear_run_timers, clear_step_values, forget_step};
 pub use deploy::{WorkflowChange, create, rollback, update};
 pub use runs::{
-    RunListQuery, RunPath, WorkflowRunView, cancel, cancel_by_key, find_run, list_runs, replay, resume, resume_by_key,
-    run, run_later,
+    RunListQuery, RunPath, WorkflowRunView, cancel, cancel_by_key, find_pause, find_run, list_runs, replay, resume,
+    resume_by_key, run, run_later,
 };
 
 #[derive(Debug, Serialize)]

@@ -103,6 +103,12 @@ pub(crate) async fn replay(context: Context) -> Result<Answer, Error> {
     Ok(Answer::data(workflows::replay(caller, platform, id, run, is_same_version).await?))
 }
 
+/// Before the body of a caller without a key is read.
+pub(crate) async fn find_pause(context: Context) -> Result<Answer, Error> {
+    workflows::find_pause(context.platform(), &run_path(&context)).await?;
+    Ok(Answer::data(json!({})))
+}
+
 /// What a paused step was given: anyone who has the address may call it, once.
 pub(crate) async fn resume_by_key(context: Context) -> Result<Answer, Error> {
     let data = if context.body.is_null() { json!(context.parameters.all()) } else { context.body.clone() };

@@ -103,8 +103,8 @@ impl Running<'_> {
     }
 
     fn failure_event(&self, failure: &Failure) -> Event {
-        let context = context(self.platform, self.owner.tenant, self.workflow, &self.run);
-        failure_event(self.platform, self.workflow, failure, &self.run.event, context)
+        let context = context(self.owner.tenant, self.workflow, &self.run);
+        failure_event(self.platform, self.workflow, failure, &self.run.event, &context)
     }
 
     async fn batch(&self, point: Point, planned: &[Planned], room: Room) -> Result<(Batch, RunState), Error> {

@@ -15,7 +15,7 @@ use crate::records::{Event, Metadata, Workflow, WorkflowRun, names};
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) step: String,
-    pub(crate) error: RunError,
+    pub(crate) error: Box<RunError>,
 }
 
 // === impl Failure ===
@@ -23,11 +23,12 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(step: &str, code: &str, message: impl Into<String>) -> Self {
         let (code, name, message) = (code.to_owned(), "Error".to_owned(), message.into());
-        Self { step: step.to_owned(), error: RunError { code, name, message, stack: String::new(), cause: None } }
+        let error = RunError { code, name, message, stack: String::new(), cause: None };
+        Self { step: step.to_owned(), error: Box::new(error) }
     }
 
     pub(crate) fn of(step: &str, fault: &Fault) -> Self {
-        Self { step: step.to_owned(), error: RunError::of(fault) }
+        Self { step: step.to_owned(), error: Box::new(RunError::of(fault)) }
     }
 
     fn stack(&self) -> &str {
@@ -36,7 +37,7 @@ impl Failure {
 }
 
 /// `steps.trigger.context`.
-pub(crate) fn context(platform: &Platform, tenant: &Tenant, workflow: &Workflow, run: &WorkflowRun) -> Value {
+pub(crate) fn context(tenant: &Tenant, workflow: &Workflow, run: &WorkflowRun) -> Value {
     let source_type = match run.trigger.kind {
         TriggerKind::Http => "HTTP",
         TriggerKind::Timer => "TIMER",
@@ -58,12 +59,8 @@ pub(crate) fn context(platform: &Platform, tenant: &Tenant, workflow: &Workflow,
         "trace_id": run.cause.trace_id,
         "run_id": run.id,
         "owner_id": tenant.as_str(),
-        "platform_version": platform_version(platform),
+        "platform_version": env!("CARGO_PKG_VERSION"),
     })
-}
-
-fn platform_version(_platform: &Platform) -> &'static str {
-    env!("CARGO_PKG_VERSION")
 }
 
 pub(crate) fn failure_event(
@@ -71,7 +68,7 @@ pub(crate) fn failure_event(
     workflow: &Workflow,
     failure: &Failure,
     original_event: &Json,
-    original_context: Value,
+    original_context: &Value,
 ) -> Event {
     let ts = iso_8601(platform.clock.instant_ms());
     let metadata = metadata(platform, workflow, names::ERRORS.to_owned());

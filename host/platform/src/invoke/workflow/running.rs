@@ -255,7 +255,7 @@ impl<'a> Running<'a> {
     fn visible(&self, spot: &Spot, key: &str) -> Value {
         let (position, document) = (&self.run.position, &self.version.document);
         let mut steps = position.visible(document, spot);
-        let mut context = context(self.platform, self.owner.tenant, self.workflow, &self.run);
+        let mut context = context(self.owner.tenant, self.workflow, &self.run);
         steps.insert(domain::workflow::TRIGGER.to_owned(), json!({"event": self.run.event, "context": context}));
         if let Some(fields) = context.as_object_mut() {
             fields.insert("attempt".to_owned(), json!(position.tries(document, spot) + 1));
@@ -308,7 +308,7 @@ impl<'a> Running<'a> {
         if let StepOutcome::Failed | StepOutcome::Paused { pause: Pause { kind: PauseKind::Retry, .. }, .. } = &outcome
         {
             result.state = RunState::Error;
-            result.error = self.failure.as_ref().map(|failure| failure.error.clone());
+            result.error = self.failure.as_ref().map(|failure| (*failure.error).clone());
             self.recording = recording;
         } else if matches!(outcome, StepOutcome::Paused { .. }) {
             result.state = RunState::Paused;
@@ -406,7 +406,7 @@ impl<'a> Running<'a> {
     }
 
     pub(crate) fn error(&self) -> Option<&RunError> {
-        self.failure.as_ref().map(|failure| &failure.error)
+        self.failure.as_ref().map(|failure| &*failure.error)
     }
 
     /// How the run ended, once it has.

@@ -116,7 +116,7 @@ impl Compiler<'_> {
         let own = self.platform.program(&self.caller.tenant, origin, &component.program).stored.read().await?;
         let wrapped = generate::wrap(&own, &step.namespace, &templates, variables);
         let (_, program) = self.load(path, wrapped).await?;
-        self.add(step, component.id, Origin::Own, program, component.description, values);
+        self.add(step, component.id, program, component.description, values);
         Ok(())
     }
 
@@ -139,7 +139,7 @@ impl Compiler<'_> {
         }
         let values = self.values(path, &step.namespace, &description, props).await?;
         let id = ComponentId::from_random(self.platform.entropy.bytes());
-        self.add(step, id, Origin::Own, program, description, values);
+        self.add(step, id, program, description, values);
         Ok(())
     }
 
@@ -152,7 +152,7 @@ impl Compiler<'_> {
         let Some(program) = generate::decide(step, variables) else { return Ok(()) };
         let (description, program) = self.load(path, program).await?;
         let id = ComponentId::from_random(self.platform.entropy.bytes());
-        self.add(step, id, Origin::Own, program, description, Map::new());
+        self.add(step, id, program, description, Map::new());
         Ok(())
     }
 
@@ -203,7 +203,7 @@ impl Compiler<'_> {
                 let source =
                     ComponentSource { filename: "expression.js".to_owned(), source, files: Default::default() };
                 let linked = self.platform.linker.link(self.caller.tenant.as_str(), source).await;
-                let linked = linked.map_err(|error| Error::Link(at_expression(error, place, line, column)))?;
+                let linked = linked.map_err(|error| Error::Link(at_expression(&error, place, line, column)))?;
                 if linked.program.modules.len() > 1 {
                     let message = "an expression cannot require packages: use a code step";
                     return Err(Error::Workflow(vec![Problem::new(place, message)]));
@@ -233,7 +233,6 @@ impl Compiler<'_> {
         &mut self,
         step: &StepOf,
         component_id: ComponentId,
-        origin: Origin,
         program: String,
         description: Description,
         mut props: Map<String, Value>,
@@ -246,7 +245,7 @@ impl Compiler<'_> {
             self.compiled.secrets.insert(step.namespace.clone(), Value::Object(secrets));
         }
         let name = step.namespace.clone();
-        self.compiled.steps.push(Step { name, component_id, origin, program, description, props });
+        self.compiled.steps.push(Step { name, component_id, origin: Origin::Own, program, description, props });
     }
 }
 
@@ -286,7 +285,7 @@ fn placed(error: Error, path: &str) -> Error {
 }
 
 /// Where the expression stands, instead of where it was parsed.
-fn at_expression(error: LinkError, place: &str, line: u32, column: u32) -> LinkError {
+fn at_expression(error: &LinkError, place: &str, line: u32, column: u32) -> LinkError {
     let within = error.line.unwrap_or(2).saturating_sub(2);
     let at =
         (line + within, error.column.map(|found| if within == 0 { column + found.saturating_sub(1) } else { found }));
@@ -295,5 +294,5 @@ fn at_expression(error: LinkError, place: &str, line: u32, column: u32) -> LinkE
         None => error.message.clone(),
     };
     let message = format!("{place}:{}:{}: {message}", at.0, at.1.unwrap_or(1));
-    LinkError { message, file: Some(place.to_owned()), line: Some(at.0), column: at.1, ..error }
+    LinkError { message, file: Some(place.to_owned()), line: Some(at.0), column: at.1, ..error.clone() }
 }

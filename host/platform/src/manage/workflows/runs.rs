@@ -164,6 +164,11 @@ pub async fn resume_by_key(platform: &Platform, path: &RunPath<'_>, data: &Value
     go_on(&tenant, platform, kept, Some(path.key), data).await
 }
 
+/// Whether there is such a pause.
+pub async fn find_pause(platform: &Platform, path: &RunPath<'_>) -> Result<(), Error> {
+    keyed(platform, path).await.map(drop)
+}
+
 pub async fn cancel_by_key(platform: &Platform, path: &RunPath<'_>) -> Result<WorkflowRunView, Error> {
     let (tenant, kept) = keyed(platform, path).await?;
     end_cancelled(&tenant, platform, kept).await
