@@ -3,6 +3,7 @@
 import { browse } from "./lib/browser.mjs";
 import { serve } from "./lib/server.mjs";
 import * as accessible from "./accessible.mjs";
+import * as connecting from "./connecting.mjs";
 import * as keyboard from "./keyboard.mjs";
 import * as newcomer from "./newcomer.mjs";
 import * as pages from "./pages.mjs";
@@ -11,7 +12,7 @@ import * as screenshots from "./screenshots.mjs";
 import * as signing from "./signing.mjs";
 import * as speed from "./speed.mjs";
 
-const suites = { signing, newcomer, pages, keyboard, safe, accessible, speed, ...(process.env.SCREENSHOTS ? { screenshots } : {}) };
+const suites = { signing, newcomer, connecting, pages, keyboard, safe, accessible, speed, ...(process.env.SCREENSHOTS ? { screenshots } : {}) };
 const wanted = process.argv.slice(2);
 const server = await serve();
 const browser = await browse();

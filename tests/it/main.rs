@@ -11,6 +11,7 @@
     reason = "all of this is test code, where a panic is how to fail"
 )]
 
+mod accounts;
 mod attack;
 mod bad_days;
 mod cli;

@@ -30,7 +30,10 @@ pub struct Inbox(mpsc::UnboundedReceiver<Received>);
 
 #[derive(Clone, Debug)]
 pub struct Received {
+    pub method: String,
     pub path: String,
+    /// What follows `?`.
+    pub query: String,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
@@ -92,7 +95,13 @@ async fn take(request: Request<Incoming>, answer: Arc<Answering>) -> Result<Resp
         *response.status_mut() = hyper::StatusCode::BAD_REQUEST;
         return Ok(response);
     };
-    let received = Received { path: head.uri.path().to_owned(), headers: head.headers, body: body.to_bytes() };
+    let received = Received {
+        method: head.method.to_string(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        headers: head.headers,
+        body: body.to_bytes(),
+    };
     let Answer { status, headers, body, hangs } = answer(&received);
     if hangs {
         std::future::pending::<()>().await;

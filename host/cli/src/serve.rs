@@ -17,6 +17,7 @@ use platform::manage::first_start::{self, Started};
 use platform::manage::keys::run_record_uses;
 use platform::ports::Spans;
 use platform::{Platform, Secret};
+use server::connect::Connecting;
 use server::console::Console;
 use server::front;
 use server::ingress::{self, Ingress, TrustedProxy};
@@ -126,7 +127,12 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     server::watchdog::start(metrics.clone()).context("the watchdog did not start")?;
     let app = App::new(server::Parts {
         platform: platform.clone(),
-        plugins: vec![streams, Arc::new(Ingress::new(platform.clone(), handle, ingress)), Arc::new(Console)],
+        plugins: vec![
+            streams,
+            Arc::new(Ingress::new(platform.clone(), handle, ingress)),
+            Arc::new(Connecting::new(platform.clone(), trusted_proxies.clone())),
+            Arc::new(Console),
+        ],
         metrics: metrics.clone(),
         limits: ApiLimits::default(),
         trusted_proxies,
@@ -209,7 +215,7 @@ impl Server {
         let working = tokio::spawn(worker.run(work_stop.clone()));
         let converting = tokio::spawn(convert(platform.clone(), work_stop.clone()));
         let watching = tokio::spawn(memory.run(work_stop.clone()));
-        let recording = tokio::spawn(run_record_uses(platform, work_stop.clone()));
+        let recording = tokio::spawn(run_record_uses(platform.clone(), work_stop.clone()));
         let ended = async {
             let ended = end.await;
             stop.cancel();
@@ -228,6 +234,8 @@ impl Server {
         watching.await.context("the watch over memory ended with a panic")?;
         recording.await.context("recording the uses of keys ended with a panic")?;
         converting.await.context("converting stored programs ended with a panic")?;
+        // After all runs: a refresh that was begun for one has an answer to store.
+        platform.finish_refreshes().await;
         // Last, because all that went before may have made spans.
         export_stop.cancel();
         if let Some(exporting) = exporting {

@@ -1,6 +1,7 @@
 //! Implements the ports of `platform` with the concrete crates.
 
 pub(crate) mod assembly;
+mod authorizing;
 pub(crate) mod exporting;
 pub(crate) mod fetching;
 pub(crate) mod idle;

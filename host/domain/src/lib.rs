@@ -54,6 +54,7 @@ pub mod paging;
 pub mod truncate;
 
 pub mod actions;
+pub mod apps;
 pub mod http_event;
 pub mod respond;
 pub mod workflow;

@@ -143,6 +143,18 @@ pub enum Fault {
         prop: String,
         account: String,
     },
+    /// The account of an app prop has to be connected again: nothing was run.
+    DeadAccount {
+        prop: String,
+        account: String,
+        reason: String,
+    },
+    /// The token of an account has expired, and its provider gave no other one: nothing was run.
+    AccountUnavailable {
+        prop: String,
+        account: String,
+        reason: String,
+    },
     /// A replayed run asked for something else than the recorded one.
     Diverged {
         asked: String,
@@ -219,6 +231,8 @@ impl Fault {
             Self::OutOfMemory { .. } => "out_of_memory",
             Self::TooMuchOutput { .. } => "too_much_output",
             Self::NoAccount { .. } => "account_not_found",
+            Self::DeadAccount { .. } => "account_disconnected",
+            Self::AccountUnavailable { .. } => "account_unavailable",
             Self::Diverged { .. } => "diverged",
             Self::RecordingEnded => "recording_ended",
             Self::Trap { .. } => "trap",
@@ -258,6 +272,15 @@ impl fmt::Display for Fault {
             Self::NoAccount { prop, account } => write!(
                 formatter,
                 "the account `{account}` of the prop `{prop}` was deleted: connect another one and set `{prop}` to it"
+            ),
+            Self::DeadAccount { prop, account, reason } => write!(
+                formatter,
+                "the account `{account}` of the prop `{prop}` does not work any more: {reason}. Connect it again: \
+                 wellspring accounts reconnect {account}"
+            ),
+            Self::AccountUnavailable { prop, account, reason } => write!(
+                formatter,
+                "the token of the account `{account}` of the prop `{prop}` has expired and could not be refreshed: {reason}"
             ),
             Self::Diverged { asked, recorded } => {
                 write!(formatter, "the run asked for {asked}, and the recorded one for {recorded}")

@@ -159,11 +159,12 @@ impl Outbound {
     }
 
     fn first_hop(&self, request: Request) -> Result<Hop, Error> {
-        let Request { method, mut url, headers: given, body, decompress, .. } = request;
+        let Request { method, mut url, headers: given, body, decompress, confidential, .. } = request;
         let Inner { config, user_agent, .. } = &*self.inner;
         let mut headers = headers::prepare(&given, &url, user_agent, decompress, config.max_header_bytes)?;
         headers::take_credentials(&mut url, &mut headers, false);
-        Ok(Hop { method, url, headers, body, body_error: BodyError::default() })
+        let confidential = confidential.iter().filter_map(|name| name.parse().ok()).collect();
+        Ok(Hop { method, url, headers, body, body_error: BodyError::default(), confidential })
     }
 
     async fn follow(&self, mut hop: Hop, terms: &Terms) -> Result<Response, Error> {

@@ -23,6 +23,8 @@ pub(crate) struct Hop {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Body,
     pub(crate) body_error: BodyError,
+    /// Further headers that authenticate the caller.
+    pub(crate) confidential: Vec<HeaderName>,
 }
 
 /// They authenticate the caller to one origin and must not reach another.
@@ -59,7 +61,7 @@ impl Hop {
             return Err(Error::BodyNotReplayable { status });
         }
         if target.origin() != self.url.origin() {
-            CREDENTIALS.iter().for_each(|name| drop(self.headers.remove(name)));
+            CREDENTIALS.iter().chain(&self.confidential).for_each(|name| drop(self.headers.remove(name)));
         }
         self.url = target;
         take_credentials(&mut self.url, &mut self.headers, true);

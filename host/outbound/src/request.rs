@@ -31,6 +31,9 @@ pub struct Request {
     pub total_timeout: Option<Duration>,
     pub max_response_bytes: Option<u64>,
     pub max_request_bytes: Option<u64>,
+    /// Headers that do not reach another origin, beside those that never do: keys that a service takes in a header of its
+    /// own.
+    pub confidential: Vec<String>,
 }
 
 /// As the fetch standard names them.
@@ -81,6 +84,7 @@ impl Request {
             total_timeout: None,
             max_response_bytes: None,
             max_request_bytes: None,
+            confidential: Vec::new(),
         })
     }
 

@@ -72,6 +72,21 @@ pub enum Error {
     Props(Vec<Problem>),
     #[error("{}", first(.0, "the workflow is not valid"))]
     Workflow(Vec<Problem>),
+    #[error("{}", first(.0, "the provider is not valid"))]
+    Provider(Vec<Problem>),
+    #[error("{}", first(.0, "the fields do not fit"))]
+    Fields(Vec<Problem>),
+    /// No client is registered with the service, so nothing can be asked of it.
+    #[error(
+        "no client is registered for `{app}`: the operator adds one with `wellspring apps configure {app}`, or you bring \
+         your own with `wellspring accounts client {app}`"
+    )]
+    NoClient { app: String },
+    #[error("`{app}` is not connected in this way: {reason}")]
+    WrongFlow { app: String, reason: &'static str },
+    /// The service said no, or could not be reached.
+    #[error("{message}")]
+    NotConnected { code: &'static str, message: String },
     #[error("run `{run}` is not paused, or has ended")]
     NotPaused { run: String },
     #[error("the {} hook failed: {fault}", hook.as_str())]
@@ -154,8 +169,10 @@ pub enum ParameterError {
 pub enum Noun {
     Account,
     App,
+    AppClient,
     AutoSubscription,
     Component,
+    Connect,
     DeadLetter,
     Key,
     RegistryComponent,
@@ -243,8 +260,10 @@ impl Noun {
         match self {
             Self::Account => "account",
             Self::App => "app",
+            Self::AppClient => "app_client",
             Self::AutoSubscription => "auto_subscription",
             Self::Component => "component",
+            Self::Connect => "connect",
             Self::DeadLetter => "dead_letter",
             Self::Pause => "pause",
             Self::Recording => "recording",

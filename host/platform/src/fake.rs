@@ -9,7 +9,7 @@ mod world;
 
 #[cfg(test)]
 pub(crate) use meddling::{Fate, Meddling, meddled, on_store};
-pub use outside::{PlainLinker, StaticOutbound};
+pub use outside::{PlainLinker, Responder, StaticOutbound};
 pub use sandbox::{ScriptedSandbox, emit, emit_with, log, returned, threw};
 pub use time::{CountingEntropy, ManualClock};
 pub use world::{World, component};

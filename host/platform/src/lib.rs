@@ -40,6 +40,7 @@ mod sealed_props;
 mod shares;
 pub mod spans;
 mod streams;
+pub mod tokens;
 
 mod invoke;
 

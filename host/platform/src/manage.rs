@@ -14,6 +14,8 @@ pub mod users;
 pub mod accounts;
 pub mod app_events;
 pub mod apps;
+pub mod clients;
+pub mod connects;
 
 mod code;
 pub mod components;

@@ -17,6 +17,7 @@ use crate::numbers::Numbers;
 use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox, Spans};
 use crate::programs::Programs;
 use crate::shares::{Pools, Shares};
+use crate::tokens::Refreshes;
 use crate::vault::Vault;
 
 /// Cheap to clone. What it is made of is reached by the use cases of this crate alone: nothing outside can go past them
@@ -44,6 +45,7 @@ pub struct Core {
     key_uses: KeyUses,
     refusals: Refusals,
     keeping: Keeping,
+    refreshes: Refreshes,
 }
 
 /// What a platform is made from.
@@ -75,6 +77,8 @@ pub struct Config {
     pub subscriptions_per_account: usize,
     pub webhooks_per_account: usize,
     pub connected_accounts_per_account: usize,
+    /// Wishes to connect an account that have not ended.
+    pub connects_per_account: usize,
     /// Code of a component, all its files together.
     pub code_bytes: usize,
     pub audit: AuditLimits,
@@ -94,6 +98,7 @@ impl Platform {
             key_uses: KeyUses::default(),
             refusals: Refusals::default(),
             keeping: Keeping::default(),
+            refreshes: Refreshes::default(),
             numbers: Numbers::default(),
             store,
             sandbox,
@@ -165,6 +170,16 @@ impl Platform {
         &self.0.keeping
     }
 
+    /// Refreshes of tokens under way.
+    pub(crate) fn refreshes(&self) -> &Refreshes {
+        &self.0.refreshes
+    }
+
+    /// Waits for refreshes of tokens: an answer that is not stored would be lost. For the end of a shutdown.
+    pub async fn finish_refreshes(&self) {
+        self.0.refreshes.finish().await;
+    }
+
     /// When API keys were used last, as far as it is not stored yet.
     pub(crate) fn key_uses(&self) -> &KeyUses {
         &self.0.key_uses
@@ -187,6 +202,11 @@ impl Core {
         Batch::new(tenant, self.clock.now_ms())
     }
 
+    /// Where providers send users back to.
+    pub fn redirect_uri(&self) -> String {
+        format!("{}/oauth/callback", self.config.public_url)
+    }
+
     pub fn endpoint_url(&self, key: &EndpointKey) -> String {
         format!("{}/e/{key}", self.config.public_url)
     }
@@ -205,6 +225,7 @@ impl Config {
             subscriptions_per_account: 10_000,
             webhooks_per_account: 1000,
             connected_accounts_per_account: 1000,
+            connects_per_account: 20,
             code_bytes: 4 << 20,
             audit: AuditLimits::default(),
         }

@@ -21,6 +21,6 @@ pub use program::{Module, ModuleKind, Program, ProgramHandle, ReadProgram};
 pub use sandbox::{
     Call, Load, LoadFailure, Loaded, Priority, Replay, ReplayMode, RunLimits, Sandbox, SandboxError, Task,
 };
-pub use services::{Reply, RunServices, ServiceError};
+pub use services::{Carrying, Denied, Outgoing, Passage, Reply, RunServices, ServiceError};
 pub use spans::{Attribute, Span, SpanKind, Spans};
 pub use time::{Clock, Entropy, SystemClock, SystemEntropy};

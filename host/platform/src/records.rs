@@ -7,6 +7,7 @@ mod account;
 mod audit;
 mod compact;
 mod component;
+mod connect;
 mod event;
 mod job;
 mod package;
@@ -28,9 +29,12 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use account::{Account, App, AuthType};
+pub use account::{
+    Account, App, AppClient, AuthType, ClientOwner, Death, Grant, GrantSecrets, RefreshFailure, RefreshLease,
+};
 pub use audit::{AuditEntry, Via};
 pub use component::Component;
+pub use connect::{Attempt, AttemptSecrets, Connect, ConnectOutcome, Device};
 pub use event::{Event, LogEntry, Metadata, RunRecord, StreamEntry};
 pub use job::{DeadLetter, Job, Tick, Timer};
 pub(crate) use package::{

@@ -62,6 +62,12 @@ pub enum Error {
     Regressed { changed: usize, runs: usize },
     #[error("the credentials are not a JSON object of strings")]
     MalformedCredentials,
+    #[error("the account is not connected: {message}")]
+    NotConnected { message: String },
+    #[error("the service does not accept the account {account}")]
+    AccountRefused { account: String },
+    #[error("`{given}`: write it as name=value")]
+    MalformedField { given: String },
     #[error("{} exists", path.display())]
     Exists { path: PathBuf },
     #[error("there is no field `{field}`")]
@@ -130,6 +136,7 @@ impl Error {
                 "after an upgrade of the server only fuel may differ; anything else is a fault to report".to_owned()
             }
             Self::MalformedCredentials => r#"they look like {"api_key": "..."}"#.to_owned(),
+            Self::AccountRefused { account } => format!("`wellspring accounts reconnect {account}` connects it again"),
             Self::Exists { .. } => "choose another name or folder, or add --force".to_owned(),
             Self::NothingToDo { hint } | Self::NoTerminal { hint } => (*hint).to_owned(),
             _ => return None,
@@ -148,6 +155,7 @@ impl Error {
             | Self::MissingProps { .. }
             | Self::NotConfirmed { .. }
             | Self::MalformedCredentials
+            | Self::MalformedField { .. }
             | Self::NothingToDo { .. }
             | Self::NoTerminal { .. }
             | Self::InvalidUrl { .. } => exit::USAGE,

@@ -30,6 +30,7 @@ mod session;
 mod stall;
 pub mod watchdog;
 
+pub mod connect;
 pub mod console;
 pub mod ingress;
 pub mod stream;

@@ -14,7 +14,7 @@ use crate::api::{
 use crate::route::Access::{self, Public};
 use crate::route::Documented::{Accepted, Anything, Events, List, NoContent, One, Page, Started};
 use crate::route::{Route, plugged, route};
-use crate::{console, docs, ingress, stream};
+use crate::{connect, console, docs, ingress, stream};
 use parameters::*;
 
 /// What a route needs of a key: `domain::keys::Scope` says what each is for.
@@ -321,6 +321,22 @@ fn accounts_routes() -> Vec<Route> {
     vec![
         route(GET, "/v1/apps", READ, accounts::list_apps)
             .says("Accounts", "List the apps that accounts can be connected to").query(&PAGING).answers(Page("App")),
+        route(GET, "/v1/apps/{name_slug}", READ, accounts::find_app)
+            .says("Accounts", "Read an app: its provider file, and whether a client is registered with it").answers(One("AppDetails")).refuses(&[404]),
+        route(GET, "/v1/apps/{name_slug}/client", READ, accounts::find_client)
+            .says("Accounts", "Read your own client of an app, without its secret").answers(One("AppClient")).refuses(&[404]),
+        route(PUT, "/v1/apps/{name_slug}/client", WRITE, accounts::put_client)
+            .says("Accounts", "Bring your own client of an app: new accounts are connected with it instead of the operator's").body(&CLIENT).answers(One("AppClient")).refuses(&[404, 422])
+            .example(json!({"client_id": "Iv1.8a61f9b3a7aba766", "client_secret": "…"})),
+        route(DELETE, "/v1/apps/{name_slug}/client", WRITE, accounts::delete_client)
+            .says("Accounts", "Delete your own client of an app; tokens that were granted to it are not refreshed any more").answers(NoContent).refuses(&[404]),
+        route(POST, "/v1/connects", WRITE, accounts::connect)
+            .says("Accounts", "Begin to connect an account: answers with a link that is opened in a browser within a quarter of an hour, or with the code for a device").body(&CONNECT).answers(One("Connect")).refuses(&[403, 404, 422])
+            .example(json!({"app": "github"})),
+        route(GET, "/v1/connects/{id}", READ, accounts::find_connect)
+            .says("Accounts", "Read whether the account is connected by now").answers(One("Connect")).refuses(&[404, 422]),
+        route(DELETE, "/v1/connects/{id}", WRITE, accounts::delete_connect)
+            .says("Accounts", "Give it up: its link does not work any more").answers(NoContent).refuses(&[404]),
         route(POST, "/v1/apps/{name_slug}/events", WRITE, accounts::publish_event)
             .unaudited().says("Accounts", "Hand an event of an app to your sources that listen to it with `$.interface.apphook`; the body is the event").query(&[APP_EVENT_NAME]).any_body().answers(Accepted).refuses(&[404])
             .example(json!({"type": "message", "text": "hello"})),
@@ -331,6 +347,13 @@ fn accounts_routes() -> Vec<Route> {
             .says("Accounts", "List your connected accounts").query(&PAGING).answers(Page("Account")),
         route(GET, "/v1/accounts/{id}", READ, accounts::find)
             .says("Accounts", "Read a connected account, without its credentials").answers(One("Account")).refuses(&[404]),
+        route(PUT, "/v1/accounts/{id}", WRITE, accounts::rename)
+            .says("Accounts", "Rename a connected account").body(&ACCOUNT_NAME).answers(One("Account")).refuses(&[404, 409])
+            .example(json!({"name": "Work"})),
+        route(POST, "/v1/accounts/{id}/test", WRITE, accounts::test)
+            .says("Accounts", "Try the credentials of an account at its service").answers(One("AccountTest")).refuses(&[404]),
+        route(GET, "/v1/accounts/{id}/uses", READ, accounts::uses)
+            .says("Accounts", "List the sources and steps of workflows that use an account: what would break without it").answers(List("AccountUse")).refuses(&[404]),
         route(DELETE, "/v1/accounts/{id}", WRITE, accounts::delete)
             .says("Accounts", "Delete a connected account that no source and no workflow uses").query(&[FORCE]).answers(NoContent).refuses(&[404, 409]),
     ]
@@ -358,8 +381,13 @@ fn operator_routes() -> Vec<Route> {
         route(GET, "/v1/admin/audit", ADMIN, audit::list_all)
             .says("Operator", "List the audit log of all accounts, or of one").query(&AUDIT).answers(Page("AuditEntry")).refuses(&[404]),
         route(POST, "/v1/admin/apps", ADMIN, admin::put_app)
-            .says("Operator", "Register an app, or change it").body(&APP).answers(One("App"))
+            .says("Operator", "Register an app, or change it").body(&APP).answers(One("App")).refuses(&[422])
             .example(json!({"name_slug": "slack", "name": "Slack", "auth_type": "oauth"})),
+        route(PUT, "/v1/admin/apps/{name_slug}/client", ADMIN, admin::put_client)
+            .says("Operator", "Register a client of an app, which all users connect their accounts with").body(&CLIENT).answers(One("AppClient")).refuses(&[404, 422])
+            .example(json!({"client_id": "Iv1.8a61f9b3a7aba766", "client_secret": "…"})),
+        route(DELETE, "/v1/admin/apps/{name_slug}/client", ADMIN, admin::delete_client)
+            .says("Operator", "Delete the client of an app; tokens that were granted to it are not refreshed any more").answers(NoContent).refuses(&[404]),
         route(DELETE, "/v1/admin/apps/{name_slug}", ADMIN, admin::delete_app)
             .says("Operator", "Remove an app").answers(NoContent).refuses(&[404]),
         route(POST, "/v1/admin/registry", ADMIN, admin::publish)
@@ -393,6 +421,7 @@ fn internal_routes() -> Vec<Route> {
     vec![
         route(GET, "/v1/openapi.json", Public, operations::openapi).internal(),
         plugged(GET, console::ROUTE, Public).internal(),
+        plugged(GET, connect::ROUTE, Public).internal(),
         route(GET, docs::ROUTE, Public, operations::docs).internal(),
         route(GET, "/healthz", Public, operations::healthz).internal(),
         route(GET, "/readyz", Public, operations::readyz).internal(),

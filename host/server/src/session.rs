@@ -8,6 +8,8 @@ use hyper::header::{COOKIE, HeaderMap, HeaderValue};
 use hyper::http::{HeaderName, request};
 use platform::{Platform, Secret};
 
+use crate::connect;
+
 /// What a change needs beside the cookie; the value does not matter.
 pub(crate) const HEADER: HeaderName = HeaderName::from_static("wellspring-console");
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -48,11 +50,11 @@ pub(crate) fn cookie(platform: &Platform, tokens: &[Secret<String>]) -> Option<H
     header(platform, &tokens.join(SEPARATOR), if tokens.is_empty() { 0 } else { MAX_AGE_SECONDS })
 }
 
-/// A `cookie` header without the session; none when nothing else is in it.
+/// A `cookie` header without the session, or what binds a visit to a provider to the browser; none when nothing else is in it.
 pub(crate) fn without_session(value: &[u8]) -> Option<Vec<u8>> {
     let is_session = |pair: &[u8]| {
         let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default().trim_ascii();
-        name == SECURE.as_bytes() || name == PLAIN.as_bytes()
+        [SECURE, PLAIN, connect::SECURE_COOKIE, connect::PLAIN_COOKIE].iter().any(|ours| name == ours.as_bytes())
     };
     let pairs = || value.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
     if !pairs().any(is_session) {
@@ -75,11 +77,11 @@ fn cookie_name(platform: &Platform) -> &'static str {
     if is_secure(platform) { SECURE } else { PLAIN }
 }
 
-fn is_secure(platform: &Platform) -> bool {
+pub(crate) fn is_secure(platform: &Platform) -> bool {
     platform.config().public_url.starts_with("https://")
 }
 
-fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+pub(crate) fn pairs(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     let values = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='))
 }
@@ -94,6 +96,7 @@ mod tests {
             ("a=1; b=2", Some("a=1; b=2")),
             ("a=1;b=2", Some("a=1;b=2")),
             ("wellspring=t", None),
+            ("a=1; wellspring-connect=t; __Host-wellspring-connect=u", Some("a=1")),
             ("a=1; __Host-wellspring=t; b=2", Some("a=1; b=2")),
             ("wellspring=t; wellspring=u;c", Some("c")),
             ("not-wellspring=1", Some("not-wellspring=1")),

@@ -40,6 +40,17 @@ pub(crate) async fn run(Arguments { user, data, secrets, remote }: Arguments) ->
             let account = client.post("/v1/accounts", wanted.body(None)?).await?;
             accounts::print_connected(&output, &serde_json::from_value(account)?)?;
         }
+        Some(
+            Command::Reconnect { .. }
+            | Command::Test { .. }
+            | Command::Rename { .. }
+            | Command::Uses { .. }
+            | Command::Client(_),
+        ) => {
+            anyhow::bail!(
+                "as the operator, accounts are listed, connected with credentials and deleted; use the API key of the user for the rest"
+            );
+        }
         Some(Command::Delete { accounts: wanted, manner }) => {
             let chosen = accounts::choose(&list(&client).await?, wanted)?;
             manner.confirm(&chosen)?;

@@ -9,7 +9,18 @@ use sandbox::{FetchError, FetchRequest, FetchRequestBody, FetchResponse};
 
 /// Performs one request of a component.
 pub(crate) async fn fetch(outbound: &Outbound, request: FetchRequest) -> Result<FetchResponse, FetchError> {
-    let response = outbound.send(translate(request)?).await.map_err(fail)?;
+    fetch_with(outbound, request, &[]).await
+}
+
+/// The same, and these headers do not reach another origin when the request is redirected.
+pub(crate) async fn fetch_with(
+    outbound: &Outbound,
+    request: FetchRequest,
+    confidential: &[String],
+) -> Result<FetchResponse, FetchError> {
+    let mut request = translate(request)?;
+    request.confidential = confidential.to_vec();
+    let response = outbound.send(request).await.map_err(fail)?;
     let headers = response.headers.iter().map(|(name, value)| (name.clone(), latin1(value))).collect();
     Ok(FetchResponse {
         status: response.status.as_u16(),

@@ -13,6 +13,7 @@ use sandbox::{
     Sources,
 };
 
+use super::authorizing;
 use super::fetching;
 use super::traffic::Meter;
 
@@ -157,8 +158,11 @@ impl Services for Bridge {
     }
 
     async fn fetch(&self, request: FetchRequest) -> Result<FetchResponse, FetchError> {
-        let metered = self.meter.start(&request);
-        metered.finish(fetching::fetch(&self.outbound, request).await)
+        let metered = self.meter.start(&request, |path| self.services.conceal(path));
+        if !self.services.has_accounts() {
+            return metered.finish(fetching::fetch(&self.outbound, request).await);
+        }
+        metered.finish(authorizing::fetch(&*self.services, &self.outbound, request).await)
     }
 }
 

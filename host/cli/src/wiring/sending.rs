@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
-use outbound::{Body, Outbound, Redirect, Request, ResponseBody};
+use outbound::{Body, Outbound, Redirect, Request, Response, ResponseBody};
 use platform::ports::{self, Fetched, OutboundError, Posted, Posting};
 use store::Tenant;
 
@@ -35,23 +35,41 @@ impl ports::Outbound for Sending {
     }
 
     async fn post(&self, tenant: &Tenant, posting: Posting) -> Result<Posted, OutboundError> {
-        let mut request = Request::new(&posting.method, &posting.url).map_err(|error| fail(&error, 0))?;
-        request.headers = posting.headers.into_iter().map(|(name, value)| (name, Bytes::from(value))).collect();
-        request.body = Body::from(posting.body);
-        request.redirect = Redirect::Manual;
-        request.total_timeout = Some(posting.timeout);
+        let excerpt_bytes = posting.excerpt_bytes;
+        let mut request = translate(posting)?;
         // Of a body of any length the beginning is read.
         request.max_response_bytes = Some(u64::MAX);
-        let excerpt_bytes = posting.excerpt_bytes;
         let outbound = self.0.of_tenant(tenant.as_str());
         let response = outbound.send(request).await.map_err(|error| fail(&error, 0))?;
-        let headers = response
-            .headers
-            .iter()
-            .map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(value).into_owned()));
-        let (status, headers) = (response.status.as_u16(), headers.collect());
+        let (status, headers) = (response.status.as_u16(), headers(&response));
         Ok(Posted { status, headers, excerpt: excerpt(response.body, excerpt_bytes).await })
     }
+
+    async fn call(&self, tenant: &Tenant, posting: Posting) -> Result<Posted, OutboundError> {
+        let limit_bytes = posting.excerpt_bytes;
+        let mut request = translate(posting)?;
+        request.max_response_bytes = Some(limit_bytes as u64);
+        let outbound = self.0.of_tenant(tenant.as_str());
+        let response = outbound.send(request).await.map_err(|error| fail(&error, limit_bytes))?;
+        let (status, headers) = (response.status.as_u16(), headers(&response));
+        let excerpt = response.body.collect(limit_bytes as u64).await.map_err(|error| fail(&error, limit_bytes))?;
+        Ok(Posted { status, headers, excerpt })
+    }
+}
+
+fn translate(posting: Posting) -> Result<Request, OutboundError> {
+    let mut request = Request::new(&posting.method, &posting.url).map_err(|error| fail(&error, 0))?;
+    request.headers = posting.headers.into_iter().map(|(name, value)| (name, Bytes::from(value))).collect();
+    request.body = if posting.body.is_empty() { Body::empty() } else { Body::from(posting.body) };
+    request.redirect = Redirect::Manual;
+    request.total_timeout = Some(posting.timeout);
+    Ok(request)
+}
+
+/// Names in lower case.
+fn headers(response: &Response) -> Vec<(String, String)> {
+    let pairs = response.headers.iter();
+    pairs.map(|(name, value)| (name.to_ascii_lowercase(), String::from_utf8_lossy(value).into_owned())).collect()
 }
 
 /// What came of a body before it was enough, over, broken off or late.

@@ -23,7 +23,7 @@ pub(super) struct Metered {
 
 impl Meter {
     #[expect(clippy::disallowed_methods, reason = "how long a real request took, which no test fakes")]
-    pub(super) fn start(&self, request: &FetchRequest) -> Metered {
+    pub(super) fn start(&self, request: &FetchRequest, conceal: impl FnOnce(String) -> String) -> Metered {
         let mut traffic = self.lock();
         traffic.requests_made += 1;
         if let FetchRequestBody::Whole(body) = &request.body {
@@ -36,7 +36,8 @@ impl Meter {
             traffic.requests.push(RequestMade {
                 method: request.method.clone(),
                 host: part(url.as_ref().and_then(Url::host_str)),
-                path: part(url.as_ref().map(Url::path)),
+                // Some services take a token in the path.
+                path: conceal(part(url.as_ref().map(Url::path))),
                 status: None,
                 error: None,
                 ms: 0,

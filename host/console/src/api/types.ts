@@ -271,6 +271,8 @@ export interface Account {
   id: string;
   app: string;
   name: string;
+  state: "connected" | "failing" | "disconnected";
+  problem?: string;
   created_at: number;
   updated_at: number;
 }
@@ -278,7 +280,14 @@ export interface Account {
 export interface App {
   name_slug: string;
   name: string;
-  auth_type: "none" | "keys" | "oauth";
+  auth_type: "none" | "keys" | "oauth" | "basic" | "oauth2" | "oauth1" | "client_credentials";
+  shipped: boolean;
+}
+
+/** An account that is being connected, on a page of its own. */
+export interface ConnectWish {
+  id: string;
+  url: string;
 }
 
 export interface AuditEntry {

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { send } from "../api/client";
-import type { Account, App } from "../api/types";
+import type { Account, App, ConnectWish } from "../api/types";
 import { usePage } from "../state/resource";
 import { search, setSearch } from "../state/router";
 import { may } from "../state/session";
@@ -43,10 +43,18 @@ export function Accounts() {
               <span class="grow cut">
                 <span class="strong">{account.name}</span> <span class="tiny faint mono">{account.id}</span>
               </span>
+              {account.state !== "connected" && (
+                <span title={account.problem}>
+                  <Badge tone={account.state === "failing" ? "warn" : "bad"}>{account.state}</Badge>
+                </span>
+              )}
               <Badge>{appName(account.app)}</Badge>
               <span class="tiny faint when">
                 <Ago at_ms={account.created_at * 1000} />
               </span>
+              {may("write") && account.state === "disconnected" && (
+                <Button tone="bare" isLittle icon="replay" says={`Connect ${account.name} again`} onClick={() => void visit({ app: account.app, account_id: account.id })} />
+              )}
               {may("write") && <Button tone="bare" isLittle icon="trash" says={`Delete ${account.name}`} onClick={() => setGone(account)} />}
             </div>
           ))}
@@ -74,10 +82,18 @@ interface Pair {
   value: string;
 }
 
+/** Opens the page on which an account is connected: beside this one, so that a list here can be read again afterwards. */
+async function visit(wish: { app: string; name?: string; account_id?: string }) {
+  const { url } = await send<ConnectWish>("POST", "/connects", wish);
+  window.open(url, "_blank", "noopener");
+}
+
 function Connect({ apps, app, close, made }: { apps: App[]; app: string; close: () => void; made: () => void }) {
   const [slug, setSlug] = useState(apps.some((one) => one.name_slug === app) ? app : (apps[0]?.name_slug ?? ""));
   const [name, setName] = useState("");
-  const isOauth = apps.find((one) => one.name_slug === slug)?.auth_type === "oauth";
+  const chosen = apps.find((one) => one.name_slug === slug);
+  const isOauth = chosen?.auth_type === "oauth";
+  const hasPage = chosen !== undefined && chosen.auth_type !== "none" && (chosen.shipped || !["keys", "oauth"].includes(chosen.auth_type));
   const [pairs, setPairs] = useState<Pair[]>([{ name: isOauth ? "oauth_access_token" : "api_key", value: "" }]);
   const set = (index: number, change: Partial<Pair>) => setPairs(pairs.map((pair, at) => (at === index ? { ...pair, ...change } : pair)));
   if (apps.length === 0) {
@@ -91,9 +107,13 @@ function Connect({ apps, app, close, made }: { apps: App[]; app: string; close: 
     <FormDialog
       title="Connect an account"
       close={close}
-      action="Connect"
-      isReady={pairs.every((pair) => pair.name !== "" && pair.value !== "")}
+      action={hasPage ? "Continue" : "Connect"}
+      isReady={hasPage || pairs.every((pair) => pair.name !== "" && pair.value !== "")}
       submit={async () => {
+        if (hasPage) {
+          await visit({ app: slug, ...(name ? { name } : {}) });
+          return;
+        }
         const credentials = Object.fromEntries(pairs.map((pair) => [pair.name, pair.value]));
         await send("POST", "/accounts", { app: slug, credentials, ...(name ? { name } : {}) });
         made();
@@ -111,7 +131,8 @@ function Connect({ apps, app, close, made }: { apps: App[]; app: string; close: 
       <Field id="account-name" label="Name" isOptional>
         <input id="account-name" class="input" value={name} maxLength={128} placeholder="Work" onInput={(event) => setName(event.currentTarget.value)} />
       </Field>
-      <div class="field">
+      {hasPage && <Notice>A page opens beside this one and leads through it. The account is in the list when you come back.</Notice>}
+      <div class="field" hidden={hasPage}>
         <span class="label">Credentials</span>
         {pairs.map((pair, index) => (
           <div class="row" key={index}>

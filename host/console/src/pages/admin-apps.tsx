@@ -37,7 +37,7 @@ export function AdminApps() {
                 <span class="strong">{app.name}</span> <span class="tiny faint mono">{app.name_slug}</span>
               </span>
               <Badge>{app.auth_type}</Badge>
-              <Button tone="bare" isLittle icon="trash" says={`Remove ${app.name}`} onClick={() => setGone(app)} />
+              {!app.shipped && <Button tone="bare" isLittle icon="trash" says={`Remove ${app.name}`} onClick={() => setGone(app)} />}
             </div>
           ))}
         </div>

@@ -136,7 +136,13 @@ impl Check<'_> {
         let account = value.get("authProvisionId").and_then(Value::as_str).map(AccountId::parse);
         match account {
             Some(Ok(account)) => {
-                self.set(definition, json!({"authProvisionId": account}));
+                let mode = value.get("auth").filter(|mode| !mode.is_null());
+                match mode.map(Value::as_str) {
+                    // The token is in `$auth`; what is said by saying nothing is not stored.
+                    None | Some(Some("token")) => self.set(definition, json!({"authProvisionId": account})),
+                    Some(Some("proxy")) => self.set(definition, json!({"authProvisionId": account, "auth": "proxy"})),
+                    Some(_) => self.problem(&join(&definition.name, "auth"), "must be `token` or `proxy`"),
+                }
                 self.configured.accounts.push((definition.name.clone(), account));
             }
             Some(Err(error)) => self.problem(&join(&definition.name, "authProvisionId"), error.to_string()),

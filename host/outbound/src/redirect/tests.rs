@@ -16,6 +16,7 @@ fn hop(method: &str, body: Body) -> Hop {
         headers,
         body,
         body_error: BodyError::default(),
+        confidential: Vec::new(),
     }
 }
 

@@ -15,7 +15,8 @@ use super::reply::ReplySlot;
 use super::services::{RunContext, Services};
 use super::transaction::{READ_KEYS_MAXIMUM, Refusal, Transaction};
 use super::workflow::Barrier;
-use crate::ports::{Call, Emit, Fault, Outcome, Priority, ProgramHandle, RunLimits, RunServices, Task};
+use crate::ports::{Call, Emit, Fault, Outcome, Priority, ProgramHandle, RunLimits, RunServices, Task, Thrown};
+use crate::tokens::Door;
 use crate::{Error, Platform, Secret};
 
 /// A run that ended, and is not committed yet.
@@ -31,6 +32,7 @@ struct Prepared {
     program: ProgramHandle,
     task: Task,
     credentials: Arc<HashMap<String, Secret<String>>>,
+    door: Option<Arc<Door>>,
     reply: Option<Arc<ReplySlot>>,
     barrier: Option<Barrier>,
     transaction: Arc<Transaction>,
@@ -46,7 +48,13 @@ pub(crate) async fn execute(
         // Design: "a source without `run` but with a timer emits the tick itself".
         Call::Run { event } if !description.has_run => (emit_unchanged(event), None),
         _ => match prepare(platform, invocation, transaction.clone()).await? {
-            Ok(prepared) => (prepared.execute(platform).await?, Some(prepared.task.call)),
+            Ok(prepared) => {
+                let mut outcome = prepared.execute(platform).await?;
+                if let Some(door) = &prepared.door {
+                    conceal(&mut outcome, door);
+                }
+                (outcome, Some(prepared.task.call))
+            }
             Err(fault) => (Outcome::failed(fault), None),
         },
     };
@@ -79,9 +87,9 @@ async fn prepare(
     let limits = RunLimits { recording_bytes: recording::limit_bytes(platform, invocation), ..*limits };
     let call = call.to_json(target.id, instance.props.expose());
     let task = Task { tenant: owner.tenant.to_string(), call, limits, replay: None };
-    let credentials = Arc::new(instance.credentials);
+    let (credentials, door) = (Arc::new(instance.credentials), instance.door.map(Arc::new));
     let (reply, barrier) = (reply.clone(), barrier.clone());
-    Ok(Ok(Prepared { program, task, credentials, reply, barrier, transaction }))
+    Ok(Ok(Prepared { program, task, credentials, door, reply, barrier, transaction }))
 }
 
 // === impl Prepared ===
@@ -112,6 +120,7 @@ impl Prepared {
         let context = RunContext {
             transaction: self.transaction.clone(),
             credentials: self.credentials.clone(),
+            door: self.door.clone(),
             reply: self.reply.clone(),
             barrier: self.barrier.clone(),
         };
@@ -149,6 +158,24 @@ pub(super) fn over_operations(outcome: &mut Outcome) {
 fn fail(outcome: &mut Outcome, what: &str, limit: usize) {
     outcome.fault = Some(Fault::TooMuchOutput { what: what.to_owned(), limit });
     discard(outcome);
+}
+
+/// Takes credentials out of what a run logged and threw: clients put the headers of a request into their errors.
+fn conceal(outcome: &mut Outcome, door: &Door) {
+    for line in &mut outcome.logs {
+        line.message = door.conceal(std::mem::take(&mut line.message));
+    }
+    if let Some(Fault::Threw(thrown)) = &mut outcome.fault {
+        conceal_thrown(thrown, door);
+    }
+}
+
+fn conceal_thrown(thrown: &mut Thrown, door: &Door) {
+    thrown.message = door.conceal(std::mem::take(&mut thrown.message));
+    thrown.stack = door.conceal(std::mem::take(&mut thrown.stack));
+    if let Some(cause) = &mut thrown.cause {
+        conceal_thrown(cause, door);
+    }
 }
 
 /// Drops the run's effects; its cost, log and error remain.

@@ -2,15 +2,19 @@
 
 use std::collections::HashMap;
 
+use domain::apps::{Auth, Provider, names};
 use domain::ids::AccountId;
 use domain::props::PropType;
 use serde_json::{Map, Value, json};
 use store::{Lookup, Tenant};
 
 use super::{Target, Values};
+use crate::manage::apps;
 use crate::ports::Fault;
 use crate::records::{Account, table};
-use crate::vault::Context;
+use crate::tokens::{
+    Credentials, Door, DoorAccount, Fresh, SIGNER_HOST, Wanted, fresh, is_secret, open_credentials, open_grant,
+};
 use crate::{Error, Platform, Secret, sealed_props};
 
 pub(super) struct Instance {
@@ -18,6 +22,15 @@ pub(super) struct Instance {
     pub(super) props: Secret<Map<String, Value>>,
     /// JSON of `$auth`, by prop.
     pub(super) credentials: HashMap<String, Secret<String>>,
+    /// What the run's requests carry; none when it uses no account.
+    pub(super) door: Option<Door>,
+}
+
+/// An app prop as it is configured.
+struct Connected {
+    account: AccountId,
+    /// The token stays outside of the sandbox.
+    is_proxy: bool,
 }
 
 // === impl Instance ===
@@ -36,6 +49,7 @@ impl Instance {
             Values::Given(props) => (props.clone(), None),
         };
         let mut credentials = HashMap::new();
+        let mut accounts = Vec::new();
         for prop in &target.description.props {
             match prop.kind {
                 PropType::Http => {
@@ -45,37 +59,88 @@ impl Instance {
                     }
                 }
                 PropType::App => {
-                    let Some(account) = connected(props.get(&prop.name)) else {
+                    let Some(connected) = connected(props.get(&prop.name)) else {
                         continue;
                     };
-                    let Some(text) = open_credentials(platform, tenant, &account).await? else {
-                        return Ok(Err(Fault::NoAccount { prop: prop.name.clone(), account: account.to_string() }));
+                    let account = match open_account(platform, tenant, &prop.name, &connected).await? {
+                        Ok(account) => account,
+                        Err(fault) => return Ok(Err(fault)),
                     };
-                    credentials.insert(prop.name.clone(), text);
+                    credentials.insert(prop.name.clone(), Secret::new(json!(account.shown).to_string()));
+                    accounts.push(account);
                 }
                 _ => {}
             }
         }
-        Ok(Ok(Self { props: Secret::new(props), credentials }))
+        let door = (!accounts.is_empty()).then(|| Door::new(platform, tenant, accounts));
+        Ok(Ok(Self { props: Secret::new(props), credentials, door }))
     }
 }
 
 /// None when an app prop is not connected: `$auth` is then empty.
-fn connected(value: Option<&Value>) -> Option<AccountId> {
-    AccountId::parse(value?.get("authProvisionId")?.as_str()?).ok()
+fn connected(value: Option<&Value>) -> Option<Connected> {
+    let value = value?;
+    let account = AccountId::parse(value.get("authProvisionId")?.as_str()?).ok()?;
+    Some(Connected { account, is_proxy: value.get("auth").and_then(Value::as_str) == Some("proxy") })
 }
 
-/// None when the account was deleted.
-async fn open_credentials(
+/// The account with a token that has not expired.
+async fn open_account(
     platform: &Platform,
     tenant: &Tenant,
-    id: &AccountId,
-) -> Result<Option<Secret<String>>, Error> {
-    let Some(kept) = table::find::<Account>(&*platform.store, tenant, Lookup::Id(id.as_str())).await? else {
-        return Ok(None);
+    prop: &str,
+    connected: &Connected,
+) -> Result<Result<DoorAccount, Fault>, Error> {
+    let (prop_name, account) = (prop.to_owned(), connected.account.to_string());
+    let lookup = Lookup::Id(connected.account.as_str());
+    let Some(kept) = table::find::<Account>(&*platform.store, tenant, lookup).await? else {
+        return Ok(Err(Fault::NoAccount { prop: prop_name, account }));
     };
-    let context = Context { tenant: tenant.as_str(), record: id.as_str(), field: "credentials" };
-    let opened = platform.vault.open(context, &kept.record.credentials)?;
-    let text = String::from_utf8_lossy(opened.expose()).into_owned();
-    Ok(Some(Secret::new(text)))
+    let record = match fresh(platform, tenant, kept.record, Wanted::Usable).await? {
+        Fresh::Ready(record) => *record,
+        Fresh::Gone => return Ok(Err(Fault::NoAccount { prop: prop_name, account })),
+        Fresh::Dead(death) => return Ok(Err(Fault::DeadAccount { prop: prop_name, account, reason: death.reason })),
+        Fresh::Unavailable(reason) => {
+            return Ok(Err(Fault::AccountUnavailable { prop: prop_name, account, reason }));
+        }
+    };
+    let provider = match apps::find_provider(platform, &record.app).await {
+        Ok(provider) => provider.into_owned(),
+        // Accounts outlive the app that was registered for them.
+        Err(Error::NotFound { .. }) => Provider::bare(&record.app, &record.app, Auth::Keys),
+        Err(error) => return Err(error),
+    };
+    let credentials = open_credentials(platform, tenant, &record)?;
+    let shown = shown(platform, prop, &provider, &credentials, connected.is_proxy);
+    let mut opened = DoorAccount::new(prop, &record, provider, credentials, shown);
+    opened.is_proxy = connected.is_proxy;
+    if let (Auth::Oauth1(_), Some(grant)) = (&opened.provider.auth, &record.grant) {
+        opened.secrets = open_grant(platform, tenant, &record.id, grant)?;
+        opened.client = platform.client_of(tenant, &record, &opened.provider, &opened.shown).await?;
+    }
+    Ok(Ok(opened))
+}
+
+/// `$auth` as the component has it.
+fn shown(
+    platform: &Platform,
+    prop: &str,
+    provider: &Provider,
+    credentials: &Credentials,
+    is_proxy: bool,
+) -> Credentials {
+    let mut shown = credentials.clone();
+    if is_proxy {
+        for (name, value) in &mut shown {
+            if is_secret(provider, name) {
+                *value = format!("wellspring-proxy-{}", hex::encode(platform.entropy.bytes::<12>()));
+            }
+        }
+    }
+    if matches!(provider.auth, Auth::Oauth1(_)) {
+        shown.insert(names::SIGNER_URI.to_owned(), format!("https://{SIGNER_HOST}/{prop}"));
+        // Components hand it to the signer, which has its own.
+        shown.insert(names::REFRESH_TOKEN.to_owned(), "signed-by-the-platform".to_owned());
+    }
+    shown
 }

@@ -9,14 +9,17 @@ use store::{Op, Tenant};
 use super::reply::ReplySlot;
 use super::transaction::Transaction;
 use super::workflow::Barrier;
-use crate::ports::{LogLine, Reply, RunServices, ServiceError, Write};
+use crate::ports::{self, Carrying, Denied, LogLine, Passage, Reply, RunServices, ServiceError, Write};
 use crate::records::names;
+use crate::tokens::Door;
 use crate::{Platform, Secret};
 
 /// What is particular to one attempt of a run.
 pub(crate) struct RunContext {
     pub(crate) transaction: Arc<Transaction>,
     pub(crate) credentials: Arc<HashMap<String, Secret<String>>>,
+    /// The accounts behind them; none when the component uses none.
+    pub(crate) door: Option<Arc<Door>>,
     /// Where the answer is waited for, when the trigger was a request.
     pub(crate) reply: Option<Arc<ReplySlot>>,
     /// Of a step of a workflow.
@@ -60,6 +63,25 @@ impl RunServices for Services {
 
     fn credentials(&self, prop: &str) -> Option<String> {
         self.context.credentials.get(prop).map(|credentials| credentials.expose().clone())
+    }
+
+    fn has_accounts(&self) -> bool {
+        self.context.door.is_some()
+    }
+
+    async fn authorize(&self, request: &ports::Outgoing) -> Result<Passage, Denied> {
+        self.context.door.as_ref().map_or(Ok(Passage::Plain), |door| door.authorize(request))
+    }
+
+    async fn reauthorize(&self, request: &ports::Outgoing, refused: &Carrying) -> Option<Carrying> {
+        self.context.door.as_ref()?.reauthorize(request, refused).await
+    }
+
+    fn conceal(&self, text: String) -> String {
+        match &self.context.door {
+            Some(door) => door.conceal(text),
+            None => text,
+        }
     }
 
     fn reply(&self, reply: Reply) {

@@ -6,7 +6,7 @@ use domain::runs::TriggerKind;
 use domain::trace::TraceContext;
 use serde_json::Value;
 
-use super::apps::find_app;
+use super::apps::find_provider;
 use crate::records::{Acceptance, Source, table};
 use crate::{Caller, Error, ParameterError, Platform};
 
@@ -22,7 +22,7 @@ pub async fn publish(
     event_name: Option<&str>,
     event: &Value,
 ) -> Result<usize, Error> {
-    find_app(platform, name_slug).await?;
+    find_provider(platform, name_slug).await?;
     platform.check_room(&caller.tenant).await?;
     platform.check_queue(&caller.tenant)?;
     let (size_bytes, limit_bytes) = (event.to_string().len(), platform.config.limits.event_bytes);

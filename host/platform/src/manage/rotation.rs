@@ -10,7 +10,7 @@ use store::Tenant;
 
 use super::{first_start, recordings};
 use crate::records::table::{self, Kept};
-use crate::records::{Account, Source, Stored, User, Webhook, WorkflowVersion, names};
+use crate::records::{Account, AppClient, Source, Stored, User, Webhook, WorkflowVersion, names};
 use crate::vault::{Context, Sealed};
 use crate::{Caller, Error, Platform, sealed_props};
 
@@ -39,7 +39,7 @@ pub async fn rotate(caller: &Caller, platform: &Platform, resume: bool) -> Resul
 /// How many secrets were wrapped anew. Safe to repeat: what is under the current key is left alone.
 pub async fn rewrap_all(platform: &Platform) -> Result<usize, Error> {
     let users = table::list_all::<User>(&*platform.store, &names::operator()).await?;
-    let mut count = 0;
+    let mut count = rewrap_clients(platform, &names::operator()).await?;
     for user in users {
         count += rewrap_tenant(platform, &user.record.id).await?;
     }
@@ -51,6 +51,10 @@ async fn rewrap_tenant(platform: &Platform, user: &UserId) -> Result<usize, Erro
     let accounts = rewrap_kind(platform, &tenant, |account: &mut Account| {
         Some((SecretLocation::of(&account.id, "credentials"), &mut account.credentials))
     });
+    let grants = rewrap_kind(platform, &tenant, |account: &mut Account| {
+        Some((SecretLocation::of(&account.id, "grant"), &mut account.grant.as_mut()?.secrets))
+    });
+    let clients = rewrap_clients(platform, &tenant);
     let webhooks = rewrap_kind(platform, &tenant, |webhook: &mut Webhook| {
         Some((SecretLocation::of(&webhook.id, "signing_secret"), &mut webhook.signing_secret))
     });
@@ -65,7 +69,16 @@ async fn rewrap_tenant(platform: &Platform, user: &UserId) -> Result<usize, Erro
         Some((SecretLocation::of(&version.workflow, sealed_props::FIELD), version.secrets.as_mut()?))
     });
     let recordings = recordings::rewrap(platform, &tenant);
-    Ok(recordings.await? + accounts.await? + webhooks.await? + previous.await? + sources.await? + workflows.await?)
+    let of_accounts = accounts.await? + grants.await? + clients.await?;
+    Ok(recordings.await? + of_accounts + webhooks.await? + previous.await? + sources.await? + workflows.await?)
+}
+
+/// Clients of apps: the operator's, or a tenant's own.
+async fn rewrap_clients(platform: &Platform, tenant: &Tenant) -> Result<usize, Error> {
+    rewrap_kind(platform, tenant, |client: &mut AppClient| {
+        Some((SecretLocation::of(&client.app, "client_secret"), &mut client.client_secret))
+    })
+    .await
 }
 
 /// Where a secret is stored, owned: the record it is in is borrowed for writing.

@@ -19,7 +19,8 @@ use store::Lookup;
 
 use super::configure;
 use crate::paging::{PageOf, page};
-use crate::records::{Kept, Source, table};
+use crate::ports::Fault;
+use crate::records::{Account, Kept, Source, table};
 use crate::{Caller, Error, Noun, Platform};
 
 pub(super) use create::change_ms;
@@ -40,6 +41,9 @@ pub struct SourceView {
     pub component_id: ComponentId,
     pub configured_props: Map<String, Value>,
     pub active: bool,
+    /// Why its runs fail before they begin: accounts that have to be connected again, or were deleted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
     /// Which of its runs are recorded.
     pub recording: RecordingMode,
     /// Records of its runs that are kept; what the server keeps when absent.
@@ -78,6 +82,7 @@ pub fn view(caller: &Caller, platform: &Platform, source: Source) -> SourceView 
         component_id: source.revision.component_id,
         configured_props,
         active: source.is_active,
+        problems: Vec::new(),
         recording: source.recording,
         keep_runs: source.retention.count,
         keep_runs_for_seconds: source.retention.seconds,
@@ -87,6 +92,29 @@ pub fn view(caller: &Caller, platform: &Platform, source: Source) -> SourceView 
         name: source.name,
         name_slug: source.slug,
     }
+}
+
+/// Says in views of sources which of their accounts do not work.
+pub async fn note_accounts(caller: &Caller, platform: &Platform, views: &mut [SourceView]) -> Result<(), Error> {
+    let named = |value: &Value| Some(value.get("authProvisionId")?.as_str()?.to_owned());
+    let uses_any = views.iter().any(|view| view.configured_props.values().any(|value| named(value).is_some()));
+    if !uses_any {
+        return Ok(());
+    }
+    let accounts = table::list_all::<Account>(&*platform.store, &caller.tenant).await?;
+    for view in views {
+        for (prop, id) in view.configured_props.iter().filter_map(|(prop, value)| Some((prop, named(value)?))) {
+            let found = accounts.iter().find(|kept| kept.record.id.as_str() == id);
+            let (prop, account) = (prop.clone(), id);
+            let fault = match found.map(|kept| &kept.record.dead) {
+                None => Fault::NoAccount { prop, account },
+                Some(Some(death)) => Fault::DeadAccount { prop, account, reason: death.reason.clone() },
+                Some(None) => continue,
+            };
+            view.problems.push(fault.to_string());
+        }
+    }
+    Ok(())
 }
 
 pub(super) async fn kept(caller: &Caller, platform: &Platform, id: &str) -> Result<Kept<Source>, Error> {

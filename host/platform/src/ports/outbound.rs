@@ -67,4 +67,8 @@ pub trait Outbound: Send + Sync {
     /// Sends, and reads the head of the answer, whatever its status, and of its body no more than was asked for;
     /// redirects are not followed. A body that stays away or breaks off is no failure.
     async fn post(&self, tenant: &Tenant, posting: Posting) -> Result<Posted, OutboundError>;
+
+    /// The same, and the body is read whole: one that breaks off, or is larger than was asked for, is a failure. For answers
+    /// of which every byte counts, such as those of a token endpoint.
+    async fn call(&self, tenant: &Tenant, posting: Posting) -> Result<Posted, OutboundError>;
 }

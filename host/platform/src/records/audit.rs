@@ -38,6 +38,8 @@ pub enum Via {
     },
     /// The socket of the data folder, or the folder itself.
     Operator,
+    /// The link of a wish to connect an account, which the user handed out.
+    Link,
 }
 
 // === impl AuditEntry ===

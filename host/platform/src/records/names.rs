@@ -7,6 +7,7 @@
 //! | tenant | `packages` | texts of npm packages, shared by all tenants |
 //! | directory | `key/<sha-256 of an API key>` | whose key it is |
 //! | directory | `session/<sha-256 of a token>` | whose session or one-time link it is |
+//! | directory | `connect/<sha-256 of a link or a state>` | whose connecting of an account it is |
 //! | directory | `endpoint/<key>` | which source or workflow answers there |
 //! | directory | `username/<name>`, `email/<address>` | taken |
 //! | stream | a channel, `$errors`, `$logs` of an emitter | what it emitted |
@@ -66,6 +67,11 @@ pub fn api_key(hash: &str) -> String {
 
 pub fn session(hash: &str) -> String {
     format!("session/{hash}")
+}
+
+/// Of the token in a link, or of the `state` of a visit to a provider.
+pub fn connect(hash: &str) -> String {
+    format!("connect/{hash}")
 }
 
 pub fn endpoint(key: &EndpointKey) -> String {

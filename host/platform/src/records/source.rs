@@ -144,6 +144,15 @@ impl Source {
 // === impl Revision ===
 
 impl Revision {
+    /// The first prop that an account is given to.
+    pub fn prop_of_account(&self, id: &AccountId) -> Option<&str> {
+        let holds = |prop: &&PropDefinition| {
+            let value = self.props.get(&prop.name).and_then(|value| value.get("authProvisionId"));
+            value.and_then(Value::as_str) == Some(id.as_str())
+        };
+        self.description.props_of(PropType::App).find(holds).map(|prop| prop.name.as_str())
+    }
+
     pub fn uses_account(&self, id: &AccountId) -> bool {
         uses_account(&self.description, &self.props, id)
     }

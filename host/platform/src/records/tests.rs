@@ -3,7 +3,14 @@
 use super::{App, AuthType, RecordError, decode, encode};
 
 fn app() -> App {
-    App { name_slug: "slack".into(), name: "Slack".into(), auth_type: AuthType::Oauth, created_at: 1, updated_at: 2 }
+    App {
+        name_slug: "slack".into(),
+        name: "Slack".into(),
+        auth_type: AuthType::Oauth,
+        provider: None,
+        created_at: 1,
+        updated_at: 2,
+    }
 }
 
 #[test]

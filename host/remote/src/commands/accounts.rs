@@ -1,10 +1,14 @@
 //! `accounts`: credentials for apps. They are taken in, and never given out.
 
+mod connecting;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
+pub use self::connecting::secret;
+use self::connecting::{ClientArguments, Way};
 use super::list;
 use crate::ask::{self, Ask};
 use crate::error::Error;
@@ -26,8 +30,34 @@ pub struct AccountsArguments {
 pub enum Command {
     /// List the connected accounts (what `accounts` alone does)
     List,
-    /// Connect an account of an app
+    /// Connect an account of an app: opens its page in the browser, and waits until it is connected
     Connect(ConnectArguments),
+    /// Connect an account again: it keeps its id, and the sources that use it go on
+    Reconnect {
+        /// The id or name of an account
+        account: String,
+        #[command(flatten)]
+        way: Way,
+    },
+    /// Try the credentials of an account at its service
+    Test {
+        /// The id or name of an account
+        account: String,
+    },
+    /// Rename an account
+    Rename {
+        /// The id or name of an account
+        account: String,
+        /// Its new name
+        name: String,
+    },
+    /// List what uses an account, and would break without it
+    Uses {
+        /// The id or name of an account
+        account: String,
+    },
+    /// Bring your own client of an app, which new accounts are connected with
+    Client(ClientArguments),
     /// Delete connected accounts that no source uses
     Delete {
         /// The ids or names of accounts
@@ -45,10 +75,11 @@ pub struct ConnectArguments {
     /// For you to recognise it [default: the name of the app]
     #[arg(long)]
     name: Option<String>,
-    /// A file with the credentials, a JSON object of strings; `-` is standard input. Without it they are asked for, and
-    /// not shown
+    /// Give the credentials here instead: a file with a JSON object of strings; `-` is standard input
     #[arg(long, value_name = "FILE")]
     credentials: Option<PathBuf>,
+    #[command(flatten)]
+    way: Way,
 }
 
 /// Options of a deletion.
@@ -72,6 +103,11 @@ async fn run(arguments: &AccountsArguments) -> Result<(), Error> {
     match &arguments.command {
         None | Some(Command::List) => list(&session).await,
         Some(Command::Connect(wanted)) => connect(&session, wanted).await,
+        Some(Command::Reconnect { account, way }) => connecting::reconnect(&session, account, way).await,
+        Some(Command::Test { account }) => connecting::test(&session, account).await,
+        Some(Command::Rename { account, name }) => connecting::rename(&session, account, name).await,
+        Some(Command::Uses { account }) => connecting::uses(&session, account).await,
+        Some(Command::Client(client)) => connecting::client(&session, client).await,
         Some(Command::Delete { accounts, manner }) => delete(&session, accounts, *manner).await,
     }
 }
@@ -83,6 +119,9 @@ pub(super) async fn list(session: &Session) -> Result<(), Error> {
 async fn connect(session: &Session, wanted: &ConnectArguments) -> Result<(), Error> {
     // Before the user types a secret.
     let app = find::app(&session.client, &wanted.app).await?;
+    if wanted.credentials.is_none() && connecting::has_page(session, &app).await {
+        return connecting::connect(session, &wanted.app, wanted.name.as_deref(), &wanted.way).await;
+    }
     let account: Account = session.client.post("accounts", &wanted.body(Some(&app))?).await?;
     print_connected(&session.output, &account)
 }
@@ -105,9 +144,10 @@ pub fn choose(all: &[Account], wanted: &[String]) -> Result<Vec<Account>, Error>
 }
 
 pub fn print(output: &Output, accounts: &[Account]) -> Result<(), Error> {
-    let mut table = Table::new([whole("ID"), whole("APP"), text("NAME"), whole("CREATED")]);
+    let mut table = Table::new([whole("ID"), whole("APP"), text("NAME"), whole("STATE"), whole("CREATED")]);
     for account in accounts {
-        table.row([account.id.clone(), account.app.clone(), account.name.clone(), ago(account.created_at)]);
+        let (id, app, name) = (account.id.clone(), account.app.clone(), account.name.clone());
+        table.row([id, app, name, account.state.clone(), ago(account.created_at)]);
     }
     list::print(output, accounts, &table, "there are no accounts; `wellspring accounts connect` connects one")
 }

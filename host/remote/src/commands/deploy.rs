@@ -26,6 +26,9 @@ pub struct Arguments {
     name: Option<String>,
     #[command(flatten)]
     props: PropArguments,
+    /// Keep the tokens of its accounts out of the sandbox: the server adds them to requests to the app's own hosts
+    #[arg(long, value_parser = ["token", "proxy"])]
+    auth: Option<String>,
     /// First run so many recorded runs of the source that --like names on this code, and show what would be different
     #[arg(long, value_name = "COUNT", requires = "like", value_parser = clap::value_parser!(u64).range(1..=200))]
     shadow: Option<u64>,
@@ -75,7 +78,7 @@ async fn deploy(session: &Session, arguments: &Arguments, component: &Component)
     let person = ask::person().filter(|_| !arguments.no_input);
     let filler = Filler { client: &session.client, person: person.as_ref().map(|person| person as &dyn Ask) };
     let props = filler.fill(component, given).await?;
-    create(session, component, arguments.name.as_deref(), &props).await
+    create(session, component, arguments, &props).await
 }
 
 /// What was done with a component; one that was saved for it alone goes when it failed. The server would find that out
@@ -96,12 +99,14 @@ pub(super) async fn keep_or_discard<T>(
 async fn create(
     session: &Session,
     component: &Component,
-    name: Option<&str>,
+    arguments: &Arguments,
     props: &Map<String, Value>,
 ) -> Result<Source, Error> {
     let mut body = json!({"component_id": component.id, "configured_props": props});
-    if let (Some(name), Some(fields)) = (name, body.as_object_mut()) {
-        fields.insert("name".to_owned(), json!(name));
+    for (field, value) in [("name", &arguments.name), ("auth", &arguments.auth)] {
+        if let (Some(value), Some(fields)) = (value, body.as_object_mut()) {
+            fields.insert(field.to_owned(), json!(value));
+        }
     }
     let _progress = session.output.progress("deploying: the source's hooks run");
     session.client.post("sources", &body).await

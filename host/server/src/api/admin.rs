@@ -3,12 +3,14 @@
 use domain::users::{Plan, Quotas, Role};
 use platform::Error;
 use platform::manage::apps::{self, AppView, NewApp};
+use platform::manage::clients;
 use platform::manage::components::{CodeRequest, ComponentView};
 use platform::manage::users::{self, NewUser, UserChange, UserView};
 use platform::manage::{registry, rotation};
 use platform::records::AuthType;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::accounts::new_client;
 use super::components::code_request;
 use super::users::{key_request, new_key};
 use super::{Answer, Context, Parameters};
@@ -68,19 +70,33 @@ pub(crate) async fn rotate_key(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn put_app(context: Context) -> Result<Answer, Error> {
+    let provider = context.parameters.object("provider")?.map(Value::Object);
     let auth_type = match context.parameters.filled_text("auth_type")?.as_deref() {
         None | Some("keys") => AuthType::Keys,
         Some("oauth") => AuthType::Oauth,
         Some("none") => AuthType::None,
         Some(_) => return Err(Error::expected("auth_type", "`none`, `keys` or `oauth`")),
     };
-    let name_slug = context.parameters.required_text("name_slug")?;
-    let new = NewApp { name_slug, name: context.parameters.filled_text("name")?, auth_type };
+    let name_slug = match provider {
+        Some(_) => context.parameters.filled_text("name_slug")?.unwrap_or_default(),
+        None => context.parameters.required_text("name_slug")?,
+    };
+    let new = NewApp { name_slug, name: context.parameters.filled_text("name")?, auth_type, provider };
     Ok(Answer::data(AppView::from(apps::put(context.caller()?, context.platform(), new).await?)))
 }
 
 pub(crate) async fn delete_app(context: Context) -> Result<Answer, Error> {
     apps::delete(context.caller()?, context.platform(), context.path("name_slug")).await?;
+    Ok(Answer::no_content())
+}
+
+pub(crate) async fn put_client(context: Context) -> Result<Answer, Error> {
+    let new = new_client(&context)?;
+    Ok(Answer::data(clients::put_shared(context.caller()?, context.platform(), new).await?))
+}
+
+pub(crate) async fn delete_client(context: Context) -> Result<Answer, Error> {
+    clients::delete_shared(context.caller()?, context.platform(), context.path("name_slug")).await?;
     Ok(Answer::no_content())
 }
 

@@ -231,6 +231,15 @@ fn describe(error: &Error) -> (&'static str, Value) {
         Error::Workflow(problems) => {
             ("invalid_workflow", json!({"path": problems.first().map(|first| &first.path), "problems": problems}))
         }
+        Error::Provider(problems) => {
+            ("invalid_app", json!({"path": problems.first().map(|first| &first.path), "problems": problems}))
+        }
+        Error::Fields(problems) => {
+            ("invalid_fields", json!({"path": problems.first().map(|first| &first.path), "problems": problems}))
+        }
+        Error::NoClient { app } => ("client_not_configured", json!({"app": app})),
+        Error::WrongFlow { app, .. } => ("wrong_flow", json!({"app": app})),
+        Error::NotConnected { code, .. } => (code, Value::Null),
         Error::WrongKind { is, needs } => ("wrong_component_type", json!({"is": is, "needs": needs})),
         Error::Props(problems) => {
             ("invalid_props", json!({"path": problems.first().map(|first| &first.path), "problems": problems}))

@@ -2,6 +2,7 @@
 
 use platform::Error;
 use platform::manage::sources::{self, CreateSource, UpdateSource};
+use serde_json::{Map, Value};
 
 use super::components::code_request;
 use super::{Answer, Context};
@@ -11,28 +12,49 @@ pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
     let request = CreateSource {
         component: code_request(&context.parameters)?,
         name: context.parameters.filled_text("name")?,
-        configured_props: context.parameters.object("configured_props")?.unwrap_or_default(),
+        configured_props: configured_props(&context)?.unwrap_or_default(),
     };
     let source = sources::create(caller, platform, request).await?;
     Ok(Answer::data(sources::view_created(caller, platform, source)))
 }
 
+/// With `auth`, every account among the values is used in that way.
+fn configured_props(context: &Context) -> Result<Option<Map<String, Value>>, Error> {
+    let mode = context.parameters.filled_text("auth")?;
+    let Some(mut props) = context.parameters.object("configured_props")? else {
+        return Ok(None);
+    };
+    let Some(mode) = mode else {
+        return Ok(Some(props));
+    };
+    let accounts = props.values_mut().filter_map(Value::as_object_mut);
+    for account in accounts.filter(|value| value.contains_key("authProvisionId")) {
+        account.entry("auth").or_insert_with(|| mode.clone().into());
+    }
+    Ok(Some(props))
+}
+
 pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
-    let source = sources::find(context.caller()?, context.platform(), context.path("id")).await?;
-    Ok(Answer::data(sources::view(context.caller()?, context.platform(), source)))
+    let (caller, platform) = (context.caller()?, context.platform());
+    let source = sources::find(caller, platform, context.path("id")).await?;
+    let mut view = sources::view(caller, platform, source);
+    sources::note_accounts(caller, platform, std::slice::from_mut(&mut view)).await?;
+    Ok(Answer::data(view))
 }
 
 pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
     let (caller, platform) = (context.caller()?, context.platform());
     let page = sources::list(caller, platform, &context.parameters.page()?).await?;
-    Ok(Answer::page(&page.map(|source| sources::view(caller, platform, source))))
+    let mut page = page.map(|source| sources::view(caller, platform, source));
+    sources::note_accounts(caller, platform, &mut page.items).await?;
+    Ok(Answer::page(&page))
 }
 
 pub(crate) async fn update(context: Context) -> Result<Answer, Error> {
     let request = UpdateSource {
         component: code_request(&context.parameters)?,
         name: context.parameters.filled_text("name")?,
-        configured_props: context.parameters.object("configured_props")?,
+        configured_props: configured_props(&context)?,
         active: context.parameters.flag("active")?,
         ignore_hook_errors: context.parameters.flag("ignore_hook_errors")?.unwrap_or(false),
     };

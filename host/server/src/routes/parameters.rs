@@ -33,6 +33,11 @@ const ID: Parameter = optional("component_id", Pattern(COMPONENT_ID), "A saved c
 const REGISTRY_KEY: Parameter = optional("key", Text, "The key of a component of the registry");
 const SOURCE_NAME: Parameter = optional("name", Text, "The slug of the component when absent");
 const NEW_NAME: Parameter = optional("name", Text, "The source keeps its name when absent");
+const AUTH: Parameter = optional(
+    "auth",
+    OneOf(&["token", "proxy"]),
+    "How the accounts in `configured_props` are used: `proxy` keeps their tokens out of the sandbox",
+);
 const PROPS: Parameter = optional("configured_props", Object, "Values of the props, by name");
 
 pub(super) const PAGING: [Parameter; 3] = [PAGE_SIZE, AFTER, BEFORE];
@@ -105,9 +110,9 @@ pub(super) const NEW_COMPONENT: [Parameter; 5] = [
         "Save it only to deploy it: it goes with its last source, when its deploy is refused, or unused after a day",
     ),
 ];
-pub(super) const NEW_SOURCE: [Parameter; 8] =
-    [ID, CODE_TEXT, CODE_URL, FILES, FILENAME, REGISTRY_KEY, SOURCE_NAME, PROPS];
-pub(super) const CHANGED_SOURCE: [Parameter; 10] = [
+pub(super) const NEW_SOURCE: [Parameter; 9] =
+    [ID, CODE_TEXT, CODE_URL, FILES, FILENAME, REGISTRY_KEY, SOURCE_NAME, PROPS, AUTH];
+pub(super) const CHANGED_SOURCE: [Parameter; 11] = [
     ID,
     CODE_TEXT,
     CODE_URL,
@@ -116,6 +121,7 @@ pub(super) const CHANGED_SOURCE: [Parameter; 10] = [
     REGISTRY_KEY,
     NEW_NAME,
     PROPS,
+    AUTH,
     optional("active", Boolean, "true when absent"),
     IGNORE_HOOK_ERRORS,
 ];
@@ -177,10 +183,36 @@ pub(super) const FORCE: Parameter =
 pub(super) const APP_EVENT_NAME: Parameter =
     optional("event_name", Text, "What happened; sources that declare `eventNames` get only theirs");
 
-pub(super) const APP: [Parameter; 3] = [
-    required("name_slug", Pattern("^[a-z0-9_]{1,64}$"), "What components call it"),
+pub(super) const APP: [Parameter; 4] = [
+    optional("name_slug", Pattern("^[a-z0-9_]{1,64}$"), "What components call it; that of the provider when absent"),
     optional("name", Text, "The slug when absent"),
-    optional("auth_type", OneOf(&["none", "keys", "oauth"]), "`keys` when absent"),
+    optional(
+        "auth_type",
+        OneOf(&["none", "keys", "oauth"]),
+        "`keys` when absent; that of the provider when there is one",
+    ),
+    optional("provider", Object, "How its accounts are connected: a provider file, see `schemas/app.json`"),
+];
+
+pub(super) const CLIENT: [Parameter; 3] = [
+    required("client_id", Text, "The id that the service gave"),
+    optional("client_secret", Text, "Its secret, never returned; absent for a public client"),
+    optional("scopes", List, "Asked for instead of those of the provider"),
+];
+
+pub(super) const ACCOUNT_NAME: [Parameter; 1] = [required("name", Text, "For you to recognise it")];
+
+pub(super) const CONNECT: [Parameter; 6] = [
+    required("app", Text, "The name slug of an app"),
+    optional("name", Text, "The account's name; what the service calls it when absent"),
+    optional(
+        "account_id",
+        Pattern("^apn_[0-9A-Za-z]{12}$"),
+        "The account that gets new credentials; a new one when absent",
+    ),
+    optional("scopes", List, "Asked for instead of those of the client or the provider"),
+    optional("device", Boolean, "Answer with a code that is typed in on another device, instead of a link"),
+    optional("fields", Texts, "What the page would ask for, with `device`"),
 ];
 
 pub(super) const NEW_KEY: [Parameter; 3] = [

@@ -18,6 +18,7 @@ struct Owned {
     source: String,
     webhook: String,
     account: String,
+    connect: String,
     workflow: String,
     dead_letter: String,
     key: String,
@@ -28,6 +29,7 @@ struct Owned {
 async fn owned(wire: &Wire) -> Owned {
     wire.post("/v1/admin/apps", json!({"name_slug": "slack"})).await.data();
     let account = wire.post("/v1/accounts", json!({"app": "slack", "credentials": {"token": "t"}})).await.data();
+    let connect = wire.post("/v1/connects", json!({"app": "freshdesk"})).await.data();
     let saved = wire.component(component("saved", json!({"key": "own-key"}))).await;
     let source = wire.source(component("source", json!({})), json!({})).await;
     let webhook = wire.webhook().await;
@@ -42,6 +44,7 @@ async fn owned(wire: &Wire) -> Owned {
         source: id(&source).to_owned(),
         webhook: id(&webhook).to_owned(),
         account: id(&account).to_owned(),
+        connect: id(&connect).to_owned(),
         workflow: workflow(wire).await,
         dead_letter: dead_letter(wire).await,
         key: id(&keys[0]).to_owned(),
@@ -96,6 +99,7 @@ fn foreign_path(route: &Route, owned: &Owned) -> Option<String> {
         "workflows" => route.path.replace("{workflow_id}", &owned.workflow),
         "webhooks" => route.path.replace("{id}", &owned.webhook),
         "accounts" => route.path.replace("{id}", &owned.account),
+        "connects" => route.path.replace("{id}", &owned.connect),
         "runs" => route.path.replace("{id}", &owned.run),
         "dead_letters" => route.path.replace("{id}", &owned.dead_letter),
         "sessions" => route.path.replace("{id}", &owned.session),
@@ -114,6 +118,7 @@ fn foreign_parameters(route: &Route, owned: &Owned) -> Vec<Value> {
             json!({"emitter_id": source, "listener_id": webhook}),
             json!({"emitter_id": "dc_*", "listener_id": webhook}),
         ],
+        ("POST", "/v1/connects") => vec![json!({"app": "slack", "account_id": owned.account})],
         ("POST" | "DELETE", "/v1/auto_subscriptions") => vec![json!({"event_name": "$errors", "listener_id": webhook})],
         _ => Vec::new(),
     }
@@ -128,6 +133,8 @@ async fn snapshot(wire: &Wire, owner: &Caller, owned: &Owned) -> Vec<String> {
         "source",
         "webhook",
         "account",
+        "app_client",
+        "connect",
         "workflow",
         "workflow_version",
         "workflow_run",
@@ -213,6 +220,7 @@ async fn every_route_with_an_id_is_tried_by_the_tenancy_test() {
         source: "s".into(),
         webhook: "w".into(),
         account: "a".into(),
+        connect: "con".into(),
         workflow: "p".into(),
         dead_letter: "d".into(),
         key: "k".into(),
@@ -221,8 +229,8 @@ async fn every_route_with_an_id_is_tried_by_the_tenancy_test() {
     };
 
     for route in table().iter().filter(|route| is_of_tenants(route) && route.path.contains('{')) {
-        // The registry and the apps are shared by all tenants.
-        let is_shared = ["/v1/components/registry/{key}", "/v1/apps/{name_slug}/events"].contains(&route.path);
+        // The registry and the apps are shared by all tenants; of each app a tenant has one client of its own.
+        let is_shared = route.path == "/v1/components/registry/{key}" || route.path.starts_with("/v1/apps/{name_slug}");
         assert!(is_shared || foreign_path(route, &owned).is_some(), "{}", route.path);
     }
 }

@@ -80,9 +80,12 @@ async fn accounts_are_connected_listed_and_deleted_and_never_show_credentials() 
     assert_eq!((&made.data()["name"], listed.data()), (&json!("Slack"), json!([wire.get(&path).await.data()])));
     assert!(!made.text.contains("t0ken") && !listed.text.contains("t0ken"));
     assert_eq!((wire.delete(&path).await.status, wire.get(&path).await.status), (204, 404));
-    assert_eq!(wire.get("/v1/apps").await.data()[0]["auth_type"], "keys");
+    // The operator's word counts before what ships, until it is deleted.
+    assert_eq!(wire.get("/v1/apps/slack").await.data()["auth_type"], "keys");
     assert_eq!(wire.delete("/v1/admin/apps/slack").await.status, 204);
-    let unknown = wire.post("/v1/accounts", json!({"app": "slack", "credentials": {}})).await;
+    assert_eq!(wire.get("/v1/apps/slack").await.data()["auth_type"], "oauth2");
+    assert_eq!(wire.delete("/v1/admin/apps/slack").await.refusal(), (404, "app_not_found".into()));
+    let unknown = wire.post("/v1/accounts", json!({"app": "unknown", "credentials": {}})).await;
     assert_eq!(unknown.refusal(), (404, "app_not_found".into()));
 }
 

@@ -12,7 +12,7 @@ use crate::records::{Account, AuthType};
 use crate::{Caller, Error, Secret};
 
 async fn connect(world: &World, admin: &Caller, caller: &Caller, app: &str) -> Account {
-    let new = NewApp { name_slug: app.to_owned(), name: None, auth_type: AuthType::Keys };
+    let new = NewApp { name_slug: app.to_owned(), name: None, auth_type: AuthType::Keys, provider: None };
     apps::put(admin, &world.platform, new).await.unwrap();
     let credentials = Secret::new(object(json!({"token": "t0ken"})));
     let new = NewAccount { app: app.to_owned(), name: None, credentials };
@@ -40,7 +40,7 @@ async fn credentials_are_sealed_and_never_shown_and_a_component_sees_them() {
 
     assert!(run.ok);
     assert!(!stored.contains("t0ken"));
-    assert_eq!(json!(AccountView::from(account)).as_object().unwrap().len(), 5);
+    assert_eq!(json!(AccountView::from(account)).as_object().unwrap().len(), 6);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use crate::records::{AuthType, Source};
 use crate::{Caller, Error, ParameterError, Secret};
 
 async fn connect(world: &World, caller: &Caller, app: &str) -> Value {
-    let new = apps::NewApp { name_slug: app.into(), name: None, auth_type: AuthType::Keys };
+    let new = apps::NewApp { name_slug: app.into(), name: None, auth_type: AuthType::Keys, provider: None };
     apps::put(caller, &world.platform, new).await.unwrap();
     let credentials = Secret::new(object(json!({"token": "t"})));
     let new = accounts::NewAccount { app: app.into(), name: None, credentials };

@@ -20,13 +20,15 @@ use crate::records::{AuthType, Job, User, names};
 use crate::{Caller, Error, Secret};
 
 /// Every kind of record there is; a new one has to be thought of when an account is deleted.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 19] = [
     "source",
     "component",
     "program",
     "package_hold",
     "webhook",
     "account",
+    "app_client",
+    "connect",
     "subscription",
     "auto_subscription",
     "workflow",
@@ -43,7 +45,7 @@ const KINDS: [&str; 17] = [
 /// One of everything an account can have.
 async fn furnish(world: &World, admin: &Caller, caller: &Caller) -> crate::records::Source {
     let platform = &world.platform;
-    let app = apps::NewApp { name_slug: "slack".into(), name: None, auth_type: AuthType::Keys };
+    let app = apps::NewApp { name_slug: "slack".into(), name: None, auth_type: AuthType::Keys, provider: None };
     apps::put(admin, platform, app).await.unwrap();
     let credentials = Secret::new(super::object(json!({"token": "t"})));
     let account = accounts::NewAccount { app: "slack".into(), name: None, credentials };

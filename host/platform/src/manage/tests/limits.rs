@@ -35,7 +35,12 @@ async fn an_account_has_at_most_so_many_webhooks_and_connected_accounts() {
         config.connected_accounts_per_account = 1;
     });
     let admin = world.admin().await;
-    let app = apps::NewApp { name_slug: "slack".into(), name: None, auth_type: crate::records::AuthType::Keys };
+    let app = apps::NewApp {
+        name_slug: "slack".into(),
+        name: None,
+        auth_type: crate::records::AuthType::Keys,
+        provider: None,
+    };
     apps::put(&admin, &world.platform, app).await.unwrap();
     let account =
         || accounts::NewAccount { app: "slack".into(), name: None, credentials: Secret::new(object(json!({}))) };

@@ -10,13 +10,15 @@ use store::{DirectoryWrite, Enqueue, Lookup, Op, Page, Tenant};
 use crate::invoke::Dedupe;
 use crate::manage::audit;
 use crate::manage::chores::clear_emitter;
+use crate::manage::connects;
 use crate::manage::hooks::stop_timers;
 use crate::manage::sessions;
 use crate::manage::sources::{change_ms, endpoints};
 use crate::manage::workflows;
 use crate::records::{
-    Acceptance, Account, ApiKey, AutoSubscription, Component, DeadLetter, Job, ProgramRecord, Session, Source, Stored,
-    Subscription, User, Webhook, WebhookHealth, Workflow, WorkflowRun, WorkflowVersion, decode, names, table,
+    Acceptance, Account, ApiKey, AppClient, AutoSubscription, Component, Connect, DeadLetter, Job, ProgramRecord,
+    Session, Source, Stored, Subscription, User, Webhook, WebhookHealth, Workflow, WorkflowRun, WorkflowVersion,
+    decode, names, table,
 };
 use crate::{Caller, Error, Noun, Platform, programs};
 
@@ -24,12 +26,13 @@ use crate::{Caller, Error, Noun, Platform, programs};
 const AT_ONCE: u32 = 100;
 
 /// What an account may have besides sources and keys, which leave more behind than their record.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     Component::KIND,
     ProgramRecord::KIND,
     Webhook::KIND,
     WebhookHealth::KIND,
     Account::KIND,
+    AppClient::KIND,
     Subscription::KIND,
     AutoSubscription::KIND,
     WorkflowVersion::KIND,
@@ -67,7 +70,7 @@ pub(in crate::manage) async fn forget_step(
 ) -> Result<bool, Error> {
     let tenant = names::tenant(user);
     let mut is_done = forget_sources(platform, &tenant).await? & forget_keys(platform, &tenant).await?;
-    is_done &= forget_sessions(platform, &tenant).await?;
+    is_done &= forget_sessions(platform, &tenant).await? & forget_connects(platform, &tenant).await?;
     is_done &= forget_workflows(platform, &tenant).await? & forget_runs(platform, &tenant).await?;
     for kind in KINDS {
         is_done &= forget_kind(platform, &tenant, kind).await?;
@@ -141,6 +144,14 @@ async fn forget_sessions(platform: &Platform, tenant: &Tenant) -> Result<bool, E
     let listed = table::list::<Session>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
     for kept in &listed.items {
         sessions::remove(tenant, platform, &kept.record).await?;
+    }
+    Ok(listed.items.is_empty())
+}
+
+async fn forget_connects(platform: &Platform, tenant: &Tenant) -> Result<bool, Error> {
+    let listed = table::list::<Connect>(&*platform.store, tenant, Page::newest(AT_ONCE)).await?;
+    for kept in &listed.items {
+        connects::remove(tenant, platform, &kept.record).await?;
     }
     Ok(listed.items.is_empty())
 }

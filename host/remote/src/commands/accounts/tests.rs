@@ -79,7 +79,12 @@ fn credentials_are_an_object_of_strings_and_what_is_not_is_refused_without_showi
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let arguments = ConnectArguments { app: "slack".into(), name: None, credentials: Some("/nowhere.json".into()) };
+    let arguments = ConnectArguments {
+        app: "slack".into(),
+        name: None,
+        credentials: Some("/nowhere.json".into()),
+        way: super::Way::default(),
+    };
 
     assert_eq!(arguments.body(None).unwrap_err().to_string(), "cannot read /nowhere.json");
 }

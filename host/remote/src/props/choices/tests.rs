@@ -83,6 +83,8 @@ fn only_accounts_of_the_app_can_be_chosen() {
         id: id.to_owned(),
         app: app.to_owned(),
         name: "Mine".to_owned(),
+        state: "connected".into(),
+        problem: None,
         created_at: 0,
         rest: serde_json::Map::new(),
     };

@@ -1,0 +1,26 @@
+//! Credentials of accounts while they are used: opened, kept fresh, and put into requests.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `grants.rs` | opens and seals what an account holds; makes a grant of what a token endpoint answered |
+//! | `exchange.rs` | requests to token endpoints, profiles and revocation |
+//! | `refresh.rs` | one refresh at a time across all hosts and runs, fenced by the version of the account's record |
+//! | `door.rs` | what a run's requests carry: real tokens in place of stand-ins, signatures, a retry after a 401 |
+//!
+//! `manage` connects accounts with these, `invoke` runs components with them; it knows neither.
+
+mod asked;
+mod door;
+mod exchange;
+mod grants;
+mod refresh;
+
+pub(crate) use asked::plain_answers;
+pub(crate) use door::{Door, DoorAccount, SIGNER_HOST, is_secret};
+pub(crate) use exchange::{call_profile, call_token, client_of_fields, read_profile, revoke};
+pub(crate) use grants::{Credentials, Granted, grant_of, open_credentials, open_grant, put_tokens, seal_credentials};
+pub use refresh::Refreshes;
+pub(crate) use refresh::{Fresh, Wanted, fresh};
+
+#[cfg(test)]
+mod tests;

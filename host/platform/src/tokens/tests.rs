@@ -1,0 +1,6 @@
+//! Tests of tokens: a provider that is as strict as the standards allow, refreshes, and what requests carry.
+
+mod connecting;
+mod door;
+mod provider;
+mod refreshing;
