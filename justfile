@@ -60,6 +60,10 @@ fuzz-api *arguments:
 size *arguments:
     ./tests/size.sh {{arguments}}
 
+# Make a release in dist/: archive, .deb, OCI image, SBOM, checksums; `WELLSPRING_SIGNING_KEY` signs them
+release *arguments:
+    ./release/build.sh {{arguments}}
+
 # Attack the server as a hostile tenant would, and tell what another tenant noticed (`--only`, `--seconds`)
 attack *arguments:
     cargo build --release --quiet -p wellspring

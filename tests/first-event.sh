@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # From `git clone` to the first event, as the README says it: how long each step took, and how long all of it.
 # Everything is made in a folder of its own, which is removed in the end; only cargo's downloads are used again.
-# CARGO_TARGET_DIR keeps what was compiled from one time to the next. WELLSPRING_BINARY=<file> spares the build.
+# CARGO_TARGET_DIR keeps what was compiled from one time to the next. WELLSPRING_BINARY=<file> spares the build, and
+# WELLSPRING_ARCHIVE=<file of `just release`> is installed instead, as its users do: that may take five seconds in all.
 set -euo pipefail
 binary=${WELLSPRING_BINARY:+$(realpath -e "$WELLSPRING_BINARY")}
+archive=${WELLSPRING_ARCHIVE:+$(realpath -e "$WELLSPRING_ARCHIVE")}
 # What this shell is set up for is not what a newcomer has.
 unset "${!WELLSPRING_@}" XDG_CACHE_HOME XDG_CONFIG_HOME
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -31,15 +33,22 @@ next() {
 }
 begin=$(now_us) since=$(now_us)
 
-step="clone $(git -C "$repository" rev-parse --short HEAD)"
-git clone --quiet "$repository" "$folder/clone"
-cd "$folder/clone"
-next 'build the release binary'
-if [ -n "$binary" ]; then
-  step="take $binary"
+if [ -n "$archive" ]; then
+  step="install $(basename "$archive")"
+  mkdir "$folder/clone" && cd "$folder/clone"
+  WELLSPRING_ARCHIVE=$archive PREFIX=$folder/installed sh "$(dirname "$archive")/install.sh" >> "$folder/install.said"
+  binary=$folder/installed/bin/wellspring
 else
-  cargo build --release --quiet
-  binary=$(realpath -e "${CARGO_TARGET_DIR:-target}/release/wellspring")
+  step="clone $(git -C "$repository" rev-parse --short HEAD)"
+  git clone --quiet "$repository" "$folder/clone"
+  cd "$folder/clone"
+  next 'build the release binary'
+  if [ -n "$binary" ]; then
+    step="take $binary"
+  else
+    cargo build --release --quiet
+    binary=$(realpath -e "${CARGO_TARGET_DIR:-target}/release/wellspring")
+  fi
 fi
 mkdir "$folder/bin"
 ln -s "$binary" "$folder/bin/wellspring"
