@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { open, openAs, settled } from "./lib/browser.mjs";
-import { deploy, newUser, post } from "./lib/server.mjs";
+import { deploy, newUser, post, WORKFLOW } from "./lib/server.mjs";
 
 const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -26,6 +26,10 @@ async function checkAll(stage, theme, name) {
   const hook = await user.call("POST", "/webhooks", { url: "https://example.com/hook", name: "Hook" });
   await user.call("POST", "/subscriptions", { emitter_id: source.id, listener_id: hook.id });
   await user.call("POST", `/webhooks/${hook.id}/pause`);
+  const workflow = await user.call("POST", "/workflows", WORKFLOW);
+  const flow = `/workflows/${workflow.id}`;
+  const failed = await user.call("POST", `${flow}/run`, { event: { total: 500 } });
+  await user.call("POST", `${flow}/run`, { event: { total: 5 } });
   const outside = await open(stage, { theme });
   await outside.at("/");
   await outside.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -34,7 +38,8 @@ async function checkAll(stage, theme, name) {
 
   const page = await openAs(stage, user, { theme });
   const views = ["events", "runs", "logs", "state", "deliveries", "code", "settings"].map((tab) => `/sources/${source.id}/${tab}`);
-  for (const path of ["/", "/sources", "/sources/new", ...views, "/runs", `/runs/${run.id}`, "/webhooks", "/webhooks?new=1", `/webhooks/${hook.id}`, "/connections", "/dead-letters", "/accounts", "/keys", "/audit"]) {
+  const flows = ["/workflows", "/workflows/new", `${flow}/steps?step=shape`, ...["runs", "events", "errors", "document", "versions"].map((tab) => `${flow}/${tab}`), `${flow}/runs/${failed.id}`];
+  for (const path of ["/", "/sources", "/sources/new", ...views, ...flows, "/runs", `/runs/${run.id}`, "/webhooks", "/webhooks?new=1", `/webhooks/${hook.id}`, "/connections", "/dead-letters", "/accounts", "/keys", "/audit"]) {
     await page.at(path);
     await page.locator("h1").waitFor();
     await settled(page);

@@ -1,8 +1,8 @@
 // Without a mouse, and on a narrow screen.
 
 import assert from "node:assert/strict";
-import { openAs } from "./lib/browser.mjs";
-import { deploy, newUser, post } from "./lib/server.mjs";
+import { openAs, settled } from "./lib/browser.mjs";
+import { deploy, newUser, post, WORKFLOW } from "./lib/server.mjs";
 
 export async function everything_is_reached_with_the_keyboard(stage) {
   const user = await newUser(stage.server, "keys-only");
@@ -50,12 +50,16 @@ export async function pages_fit_a_screen_of_360_pixels(stage) {
   const [run] = await user.call("GET", `/sources/${source.id}/runs`);
   const hook = await user.call("POST", "/webhooks", { url: "https://example.com/a/very/long/address/that/does/not/fit/on/a/narrow/screen" });
   await user.call("POST", "/subscriptions", { emitter_id: source.id, listener_id: hook.id });
+  const workflow = await user.call("POST", "/workflows", WORKFLOW);
+  const failed = await user.call("POST", `/workflows/${workflow.id}/run`, { event: { total: 500 } });
+  const flows = ["/workflows", "/workflows/new", ...["steps?step=shape", "runs", "document", "versions", `runs/${failed.id}`].map((tab) => `/workflows/${workflow.id}/${tab}`)];
   const page = await openAs(stage, user, { width: 360, height: 740 });
   const views = ["events", "runs", "logs", "state", "deliveries", "code", "settings"].map((tab) => `/sources/${source.id}/${tab}`);
-  for (const path of ["/", "/sources", "/sources/new", ...views, "/runs", `/runs/${run.id}`, "/webhooks", `/webhooks/${hook.id}`, "/connections", "/keys", "/audit", "/accounts"]) {
+  for (const path of ["/", "/sources", "/sources/new", ...views, ...flows, "/runs", `/runs/${run.id}`, "/webhooks", `/webhooks/${hook.id}`, "/connections", "/keys", "/audit", "/accounts"]) {
     await page.at(path);
     await page.locator("h1").waitFor();
     await page.waitForLoadState("load");
+    await settled(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(wide <= 360, `${path} is ${wide} pixels wide`);
   }

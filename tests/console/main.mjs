@@ -11,8 +11,9 @@ import * as safe from "./safe.mjs";
 import * as screenshots from "./screenshots.mjs";
 import * as signing from "./signing.mjs";
 import * as speed from "./speed.mjs";
+import * as workflows from "./workflows.mjs";
 
-const suites = { signing, newcomer, connecting, pages, keyboard, safe, accessible, speed, ...(process.env.SCREENSHOTS ? { screenshots } : {}) };
+const suites = { signing, newcomer, connecting, pages, workflows, keyboard, safe, accessible, speed, ...(process.env.SCREENSHOTS ? { screenshots } : {}) };
 const wanted = process.argv.slice(2);
 const server = await serve();
 const browser = await browse();

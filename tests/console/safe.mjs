@@ -28,9 +28,14 @@ export async function nothing_that_is_written_elsewhere_becomes_markup(stage) {
   const hook = await user.call("POST", "/webhooks", { url: "https://example.com/%3Cscript%3E", name: PROBES[0], description: ALL });
   await user.call("POST", "/subscriptions", { emitter_id: source.id, listener_id: hook.id });
   await user.call("POST", "/users/me/keys", { name: PROBES[1] });
+  const code = `export default defineComponent({ run({ $ }) { console.log(${JSON.stringify(ALL)}); $.export("a", ${JSON.stringify(ALL)}); $.send.emit({ raw_event: { text: ${JSON.stringify(ALL)} } }); throw new Error(${JSON.stringify(ALL)}); } })`;
+  const workflow = await user.call("POST", "/workflows", { settings: { name: ALL.slice(0, 100) }, steps: [{ namespace: "probe", code }] });
+  const flow = `/workflows/${workflow.id}`;
+  const failed = await user.call("POST", `${flow}/run`, { event: { text: ALL } });
+  const flows = ["/workflows", `${flow}/steps?step=probe`, ...["runs", "events", "errors", "document", "versions"].map((tab) => `${flow}/${tab}`), `${flow}/runs/${failed.id}?step=probe`];
   const page = await openAs(stage, user);
   const views = ["events", "runs", "logs", "state", "deliveries", "code", "settings"].map((tab) => `/sources/${source.id}/${tab}`);
-  for (const path of ["/", "/sources", ...views, "/runs", `/runs/${run.id}`, "/webhooks", `/webhooks/${hook.id}`, "/connections", "/keys", "/audit", `/sources/${encodeURIComponent(PROBES[0])}`, `/sources?q=${encodeURIComponent(ALL)}`]) {
+  for (const path of ["/", "/sources", ...views, ...flows, "/runs", `/runs/${run.id}`, "/webhooks", `/webhooks/${hook.id}`, "/connections", "/keys", "/audit", `/sources/${encodeURIComponent(PROBES[0])}`, `/sources?q=${encodeURIComponent(ALL)}`]) {
     await page.at(path);
     await page.locator("h1, .empty h2").first().waitFor();
     for (const row of await page.locator(".event > .line").all()) await row.click();

@@ -2,7 +2,7 @@
 
 import { mkdir } from "node:fs/promises";
 import { openAs, settled } from "./lib/browser.mjs";
-import { deploy, newUser, post } from "./lib/server.mjs";
+import { deploy, newUser, post, WORKFLOW } from "./lib/server.mjs";
 
 const FOLDER = new URL("../../docs/images/", import.meta.url).pathname;
 
@@ -32,6 +32,8 @@ export async function of_the_main_pages(stage) {
     await post(source.endpoint, { id: `evt_${1000 + number}`, type: "payment.succeeded", amount, currency: "eur", customer: { id: `cus_${number}`, name: "Ada" } });
   }
   const [run] = await user.call("GET", `/sources/${source.id}/runs?state=error`);
+  const workflow = await user.call("POST", "/workflows", WORKFLOW);
+  const flow = await user.call("POST", `/workflows/${workflow.id}/run`, { event: { total: 500 } });
   for (const theme of ["light", "dark"]) {
     const page = await openAs(stage, user, { theme, height: 800 });
     const shoot = async (path, name, ready) => {
@@ -44,6 +46,7 @@ export async function of_the_main_pages(stage) {
     if (theme === "light") await shoot(`/sources/${source.id}`, "events", () => page.locator(".event .line").first().click());
     if (theme === "light") await shoot("/", "overview", () => page.getByText("Last runs").waitFor());
     if (theme === "light") await shoot(`/runs/${run.id}`, "run", () => page.getByText("Queued").waitFor());
+    if (theme === "light") await shoot(`/workflows/${workflow.id}/runs/${flow.id}`, "workflow", () => page.getByText("Time", { exact: true }).waitFor());
     if (theme === "dark") await shoot("/sources/new", "deploy", () => page.getByLabel("Code of the component").waitFor());
     await page.finish();
   }

@@ -72,6 +72,24 @@ export const ORDERS = `export default {
 };
 `;
 
+const step = (body) => `export default defineComponent({\n  run({ steps, $ }) {\n    ${body}\n  },\n});\n`;
+
+/** A workflow with two branches, one of which fails. */
+export const WORKFLOW = {
+  settings: { name: "Orders by total" },
+  triggers: [{ type: "http" }],
+  steps: [
+    { namespace: "shape", code: step("console.log('shaping'); return { total: steps.trigger.event.total ?? 0 };") },
+    {
+      namespace: "route",
+      if: [
+        { when: "{{ steps.shape.$return_value.total > 100 }}", steps: [{ namespace: "refuse", code: step("throw new Error('the total is above the limit');") }] },
+        { else: true, steps: [{ namespace: "accept", code: step("$.send.emit({ raw_event: { accepted: steps.shape.$return_value.total } });") }] },
+      ],
+    },
+  ],
+};
+
 /** A source that takes requests, every run of it recorded. */
 export async function deploy(user, name = "Orders", code = ORDERS) {
   const source = await user.call("POST", "/sources", { component_code: code, filename: code.includes("module.exports") ? "component.js" : "component.mjs", name });

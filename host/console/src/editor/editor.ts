@@ -79,7 +79,7 @@ export function mount(host: HTMLElement, options: Options) {
         syntaxHighlighting(colours),
         EditorState.tabSize.of(2),
         EditorState.readOnly.of(options.isReadOnly),
-        EditorView.contentAttributes.of({ "aria-label": options.label }),
+        EditorView.contentAttributes.of({ "aria-label": options.label, tabindex: "0" }),
         shade.of(EditorView.darkTheme.of(options.isDark)),
         // Tab indents; Escape and then Tab leaves, as the editor's manual says.
         keymap.of([

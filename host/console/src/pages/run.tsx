@@ -60,7 +60,7 @@ export function RunPage({ id }: { id: string }) {
   return (
     <div class="page">
       <PageHead
-        crumbs={isSource ? [{ to: "/sources", text: "Sources" }, { to: `/sources/${run.emitter_id}/runs`, text: nameOf(run.emitter_id) ?? run.emitter_id }] : [{ to: "/runs", text: "Runs" }]}
+        crumbs={crumbsOf(run)}
         title={triggerText(run)}
         badge={<Outcome run={run} />}
         says={
@@ -113,6 +113,14 @@ export function RunPage({ id }: { id: string }) {
       </div>
     </div>
   );
+}
+
+/** The way back to what the run is of. */
+function crumbsOf(run: Run): { to: string; text: string }[] {
+  const id = run.emitter_id;
+  if (id.startsWith("dc_")) return [{ to: "/sources", text: "Sources" }, { to: `/sources/${id}/runs`, text: nameOf(id) ?? id }];
+  if (id.startsWith("p_")) return [{ to: "/workflows", text: "Workflows" }, { to: `/workflows/${id}/runs/${run.id}`, text: "Step by step" }];
+  return [{ to: "/runs", text: "Runs" }];
 }
 
 function Facts({ run }: { run: Run }) {

@@ -17,6 +17,7 @@ export const PLACES: { title?: string; places: Place[] }[] = [
     places: [
       { to: "/", text: "Overview", icon: "home", key: "o" },
       { to: "/sources", text: "Sources", icon: "source", key: "s" },
+      { to: "/workflows", text: "Workflows", icon: "flow", key: "f" },
       { to: "/runs", text: "Runs", icon: "run", key: "r" },
     ],
   },

@@ -19,6 +19,10 @@ import { SourcePage } from "../pages/source";
 import { Sources } from "../pages/sources";
 import { WebhookPage } from "../pages/webhook";
 import { Webhooks } from "../pages/webhooks";
+import { WorkflowPage } from "../pages/workflow";
+import { NewWorkflow } from "../pages/workflow/new";
+import { WorkflowRunPage } from "../pages/workflow/run";
+import { Workflows } from "../pages/workflows";
 import { ButtonLink, Empty } from "../ui/parts";
 
 type Parameters = Record<string, string>;
@@ -29,6 +33,11 @@ const ROUTES: [string, string, (found: Parameters) => JSX.Element][] = [
   ["/sources/new", "Deploy", () => <Deploy />],
   ["/sources/:id", "Source", ({ id = "" }) => <SourcePage key={id} id={id} tab="events" />],
   ["/sources/:id/:tab", "Source", ({ id = "", tab = "" }) => <SourcePage key={id} id={id} tab={tab} />],
+  ["/workflows", "Workflows", () => <Workflows />],
+  ["/workflows/new", "New workflow", () => <NewWorkflow />],
+  ["/workflows/:id", "Workflow", ({ id = "" }) => <WorkflowPage key={id} id={id} tab="steps" />],
+  ["/workflows/:id/:tab", "Workflow", ({ id = "", tab = "" }) => <WorkflowPage key={id} id={id} tab={tab} />],
+  ["/workflows/:id/runs/:run", "Run", ({ id = "", run = "" }) => <WorkflowRunPage key={run} id={id} run={run} />],
   ["/runs", "Runs", () => <Runs />],
   ["/runs/:id", "Run", ({ id = "" }) => <RunPage key={id} id={id} />],
   ["/webhooks", "Webhooks", () => <Webhooks />],

@@ -69,11 +69,13 @@ export function Side() {
           })}
         </nav>
         <div class="who">
-          <button type="button" class="row me" aria-label={`Accounts, ${name} is in use`} title="Accounts" onClick={() => (isAccountsOpen.value = true)}>
+          <button type="button" class="row me" title="Accounts" onClick={() => (isAccountsOpen.value = true)}>
             <span class="face" aria-hidden="true">
               {name.slice(0, 1)}
             </span>
+            <span class="unseen">Accounts, </span>
             <span class="cut">{name}</span>
+            <span class="unseen"> is in use</span>
           </button>
           <span class="push" />
           <Button tone="bare" isLittle icon={shownTheme.value === "dark" ? "sun" : "moon"} says={shownTheme.value === "dark" ? "Light theme" : "Dark theme"} onClick={toggleTheme} />

@@ -12,13 +12,13 @@ import { Badge, Bones, Button, Card, Failure, Notice } from "../../ui/parts";
 import { problemsOf, ProgressLine } from "../deploy/progress";
 
 export function CodeTab({ source, component, changed }: { source: Source; component: Component | undefined; changed: (source: Source) => void }) {
-  const [code, setCode] = useState(component?.code ?? "");
+  const [edited, setCode] = useState<string | undefined>(undefined);
   const [progress, setProgress] = useState<Progress | undefined>(undefined);
   const [error, setError] = useState<ApiError | undefined>(undefined);
   const [problems, setProblems] = useState<EditorProblem[]>([]);
   const [shadow, setShadow] = useState<Shadow | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => setCode(component?.code ?? ""), [component?.id]);
+  useEffect(() => setCode(undefined), [component?.id]);
   if (!component) {
     return (
       <Card>
@@ -26,6 +26,7 @@ export function CodeTab({ source, component, changed }: { source: Source; compon
       </Card>
     );
   }
+  const code = edited ?? component.code;
   const isChanged = code !== component.code;
   const filename = isModule(code) ? "component.mjs" : "component.js";
   const act = async (work: () => Promise<void>) => {
@@ -68,7 +69,7 @@ export function CodeTab({ source, component, changed }: { source: Source; compon
             {dependency.name} {dependency.version}
           </Badge>
         ))}
-        <span class="row push">
+        <span class="row wrap push">
           {isChanged && may("deploy") && (
             <>
               <Button onClick={() => setCode(component.code)}>Discard</Button>
