@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use hyper::Method;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinSet;
 
 use super::contenders::{Wellspring, endpoint_key, redis};
@@ -139,7 +139,7 @@ async fn deploy_all(arguments: &Arguments, folder: &Path, store: Option<&str>, r
     let server = Arc::new(start(arguments, folder, store).await?);
     let (next, mut deploying) = (Arc::new(AtomicUsize::new(0)), JoinSet::new());
     for tenant in 0..arguments.tenants.max(1) {
-        let key = new_user(&server, tenant).await?;
+        let key = server.new_user(tenant).await?;
         let (server, next, components, sets) = (server.clone(), next.clone(), arguments.components, arguments.sets);
         deploying.spawn(async move {
             let mut deployed = Vec::new();
@@ -172,16 +172,6 @@ async fn deploy_all(arguments: &Arguments, folder: &Path, store: Option<&str>, r
     Arc::into_inner(server).context("a deploy goes on")?.process.stop().await?;
     std::fs::write(folder.join(ENDPOINTS), endpoints.join("\n"))?;
     Ok(())
-}
-
-async fn new_user(server: &Wellspring, number: usize) -> Result<String> {
-    let (name, most) = (format!("tenant{number}"), u32::MAX);
-    let user = json!({
-        "username": name, "email": format!("{name}@example.com"),
-        "daily_invocations_quota": most, "daily_compute_time_quota": most,
-    });
-    let user = server.call(Method::POST, "admin/users", &user).await?;
-    Ok(user.get("api_key").and_then(Value::as_str).context("a user without a key")?.to_owned())
 }
 
 async fn deploy(server: &Wellspring, key: &str, code: &str) -> Result<String> {
@@ -246,7 +236,7 @@ async fn measure(arguments: &Arguments, folder: &Path, store: Option<&str>, repo
 
 /// Calls and deploys for some minutes; by how much memory grew in each, after the first half.
 async fn churn(arguments: &Arguments, server: &Wellspring, calls: &[&&str]) -> Result<f64> {
-    let key = new_user(server, 1000).await?;
+    let key = server.new_user(1000).await?;
     let (begun, whole) = (Instant::now(), Duration::from_secs(60 * arguments.minutes));
     let mut looks: Vec<(f64, f64)> = Vec::new();
     let mut number = 1_000_000;

@@ -79,15 +79,34 @@ impl Wellspring {
         call_api(method, &format!("{}/v1/{path}", self.url), key, body).await
     }
 
+    /// A user of its own, whose quotas a benchmark does not reach; its API key.
+    pub(crate) async fn new_user(&self, number: usize) -> Result<String> {
+        let (name, most) = (format!("tenant{number}"), u32::MAX);
+        let user = json!({
+            "username": name, "email": format!("{name}@example.com"),
+            "daily_invocations_quota": most, "daily_compute_time_quota": most,
+        });
+        let user = self.call(Method::POST, "admin/users", &user).await?;
+        Ok(user.get("api_key").and_then(Value::as_str).context("a user without a key")?.to_owned())
+    }
+
     /// Saves a component and returns its id.
     pub(crate) async fn save(&self, code: &str) -> Result<String> {
-        let saved = self.call(Method::POST, "components", &json!({"component_code": code})).await?;
+        self.save_as(API_KEY, code).await
+    }
+
+    pub(crate) async fn save_as(&self, key: &str, code: &str) -> Result<String> {
+        let saved = self.call_as(key, Method::POST, "components", &json!({"component_code": code})).await?;
         Ok(saved.get("id").and_then(Value::as_str).context("a component without an id")?.to_owned())
     }
 
     /// Deploys a source of a saved component and returns the key of its endpoint.
     pub(crate) async fn deploy(&self, component: &str) -> Result<String> {
-        endpoint_key(&self.call(Method::POST, "sources", &json!({"component_id": component})).await?)
+        self.deploy_as(API_KEY, component).await
+    }
+
+    pub(crate) async fn deploy_as(&self, key: &str, component: &str) -> Result<String> {
+        endpoint_key(&self.call_as(key, Method::POST, "sources", &json!({"component_id": component})).await?)
     }
 
     pub(crate) fn endpoint(&self, key: &str) -> String {

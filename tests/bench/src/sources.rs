@@ -1,7 +1,8 @@
 //! `just bench sources`: a host with ten thousand deployed sources, of which one in a hundred is used.
 //!
 //! The sources are deployed, the server is started again, and the figures are those of the second start: nothing has
-//! run in it yet. A folder that is given is kept, so that a second bench need not deploy again.
+//! run in it yet. A folder that is given is kept, so that a second bench need not deploy again. With `--redis` the memory that
+//! Redis takes for each source is told as well. The full size: `just bench sources --sources 100000 --components 10000`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,13 +11,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use serde::Serialize;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::contenders::{COMPONENT, Wellspring};
+use super::contenders::{COMPONENT, Wellspring, redis};
 use super::http::Target;
 use super::load::BODY;
 use super::statistics::Times;
 
+/// An account may have twice as many.
+const SOURCES_PER_ACCOUNT: usize = 5_000;
 /// Deploys under way at once.
 const DEPLOYERS: usize = 4;
 /// Endpoints of what was deployed, one on a line, in the bench's folder.
@@ -34,6 +39,9 @@ pub(crate) struct Arguments {
     /// Components they are made from; each has its own code and image
     #[arg(long, default_value_t = 100)]
     components: usize,
+    /// Keep everything in a Redis that is started for the bench
+    #[arg(long)]
+    redis: bool,
     /// Keep the deployed sources here, or use those that are
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
@@ -59,16 +67,21 @@ struct Report {
 struct Deployed {
     components: usize,
     each_ms: f64,
+    /// Of Redis, beyond what its components take.
+    redis_bytes_each: Option<f64>,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let own = tempfile::tempdir()?;
     let folder = arguments.folder.clone().unwrap_or_else(|| own.path().to_owned());
+    std::fs::create_dir_all(&folder)?;
+    let redis = if arguments.redis { Some(redis(&folder).await?) } else { None };
+    let port = redis.as_ref().map(|redis| redis.port);
     let deployed = match folder.join(ENDPOINTS).exists() {
         true => None,
-        false => Some(deploy(&arguments, &folder).await?),
+        false => Some(deploy(&arguments, &folder, port).await?),
     };
-    let report = measure(&folder, deployed).await?;
+    let report = measure(&folder, port, deployed).await?;
     if !arguments.json {
         print_table(&report);
     }
@@ -77,39 +90,63 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
 }
 
 /// Deploys everything, and stops the server it was deployed to.
-async fn deploy(arguments: &Arguments, folder: &Path) -> Result<Deployed> {
+async fn deploy(arguments: &Arguments, folder: &Path, redis: Option<u16>) -> Result<Deployed> {
     if !arguments.json {
         eprintln!("saving {} components and deploying {} sources", arguments.components, arguments.sources);
     }
-    let server = Arc::new(Wellspring::start(folder, None).await?);
-    let mut components = Vec::with_capacity(arguments.components);
-    for number in 0..arguments.components.max(1) {
-        components.push(server.save(&format!("// {number}\n{COMPONENT}")).await?);
+    let server = Arc::new(start(folder, redis).await?);
+    let mut accounts = Vec::new();
+    for number in 0..arguments.sources.div_ceil(SOURCES_PER_ACCOUNT).max(1) {
+        accounts.push(Arc::<str>::from(server.new_user(number).await?));
     }
+    let mut components = Vec::with_capacity(arguments.components);
+    for (number, account) in (0..arguments.components.max(accounts.len())).zip(accounts.iter().cycle()) {
+        components.push((account.clone(), server.save_as(account, &format!("// {number}\n{COMPONENT}")).await?));
+    }
+    let before = redis_memory(redis).await?;
     let begun = Instant::now();
     let mut deploying = JoinSet::new();
     let mut keys = Vec::with_capacity(arguments.sources);
-    for component in components.iter().cycle().take(arguments.sources) {
+    for (account, component) in components.iter().cycle().take(arguments.sources) {
         if deploying.len() == DEPLOYERS {
             keys.extend(deploying.join_next().await.transpose()?.transpose()?);
         }
-        let (server, component) = (server.clone(), component.clone());
-        deploying.spawn(async move { server.deploy(&component).await });
+        let (server, account, component) = (server.clone(), account.clone(), component.clone());
+        deploying.spawn(async move { server.deploy_as(&account, &component).await });
     }
     while let Some(key) = deploying.join_next().await {
         keys.push(key??);
     }
-    let each_ms = begun.elapsed().as_secs_f64() * 1000.0 / arguments.sources.max(1) as f64;
+    let sources = arguments.sources.max(1) as f64;
+    let each_ms = begun.elapsed().as_secs_f64() * 1000.0 / sources;
+    let after = redis_memory(redis).await?;
+    let redis_bytes_each = after.zip(before).map(|(after, before)| (after - before) / sources);
     Arc::into_inner(server).context("a deploy goes on")?.process.stop().await?;
     std::fs::write(folder.join(ENDPOINTS), keys.join("\n"))?;
-    Ok(Deployed { components: components.len(), each_ms })
+    Ok(Deployed { components: components.len(), each_ms, redis_bytes_each })
 }
 
-async fn measure(folder: &Path, deployed: Option<Deployed>) -> Result<Report> {
+async fn start(folder: &Path, redis: Option<u16>) -> Result<Wellspring> {
+    let store = redis.map(|port| format!("redis://127.0.0.1:{port}/0"));
+    Wellspring::start(folder, store.as_deref()).await
+}
+
+/// What Redis says it uses.
+async fn redis_memory(port: Option<u16>) -> Result<Option<f64>> {
+    let Some(port) = port else { return Ok(None) };
+    let mut connection = TcpStream::connect(("127.0.0.1", port)).await?;
+    connection.write_all(b"INFO memory\r\nQUIT\r\n").await?;
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await?;
+    let used = answer.lines().find_map(|line| line.strip_prefix("used_memory:"));
+    Ok(Some(used.context("Redis does not tell its memory")?.trim().parse()?))
+}
+
+async fn measure(folder: &Path, redis: Option<u16>, deployed: Option<Deployed>) -> Result<Report> {
     let keys = std::fs::read_to_string(folder.join(ENDPOINTS))?;
     let keys: Vec<&str> = keys.lines().collect();
     let begun = Instant::now();
-    let server = Wellspring::start(folder, None).await?;
+    let server = start(folder, redis).await?;
     server.wait_until_ready().await?;
     let start_ms = begun.elapsed().as_secs_f64() * 1000.0;
     tokio::time::sleep(IDLE).await;
@@ -158,6 +195,7 @@ fn print_table(report: &Report) {
     if let Some(deployed) = &report.deployed {
         println!("made from {} components", deployed.components);
         row("deploy, each", Some(deployed.each_ms), "ms");
+        row("memory of Redis, each", deployed.redis_bytes_each, "bytes");
     }
     row("start, until the first answer", Some(report.start_ms), "ms");
     row("memory, idle", report.idle_mb, "MB");
