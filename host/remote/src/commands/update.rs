@@ -37,6 +37,9 @@ pub struct Arguments {
     /// How long they are kept: `12h`, `7d`, or 0 for no end
     #[arg(long, value_name = "TIME")]
     keep_runs_for: Option<Span>,
+    /// Keep as many records and as long as the server does again
+    #[arg(long, conflicts_with_all = ["keep_runs", "keep_runs_for"])]
+    default_retention: bool,
     /// Do not show this of the input and output of its runs, as `body.password`; repeat it for all paths
     #[arg(long, value_name = "PATH")]
     redact: Vec<String>,
@@ -62,7 +65,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
     if arguments.changes_nothing() {
         return Err(Error::NothingToDo {
-            hint: "give --code, --name, --activate, --deactivate, --record, --keep-runs, --keep-runs-for, --redact, --prop or --props",
+            hint: "give --code, --name, --activate, --deactivate, --record, --keep-runs, --keep-runs-for, --default-retention, --redact, --prop or --props",
         });
     }
     let mut source = find::source(&session.client, &arguments.source).await?;
@@ -149,6 +152,7 @@ impl Arguments {
             "mode": self.record,
             "keep_runs": self.keep_runs,
             "keep_runs_for_seconds": self.keep_runs_for.map(Span::seconds),
+            "default_retention": self.default_retention.then_some(true),
             "redact": redact,
         });
         let has_any = settings.as_object().is_some_and(|fields| fields.values().any(|value| !value.is_null()));

@@ -53,6 +53,7 @@ pub(crate) async fn set_recording(context: Context) -> Result<Answer, Error> {
         recording: mode,
         keep_runs: context.parameters.whole_number("keep_runs")?,
         keep_runs_for_seconds: context.parameters.whole_number("keep_runs_for_seconds")?,
+        default_retention: context.parameters.flag("default_retention")?.unwrap_or(false),
         redact: redact.map_err(|error| Error::parameter("redact", error))?,
     };
     let source = sources::set_recording(caller, platform, context.path("id"), settings).await?;

@@ -60,7 +60,7 @@ pub(super) const REPLAY: [Parameter; 5] = [
 ];
 pub(super) const SHADOW: [Parameter; 5] =
     [CODE_TEXT, CODE_URL, FILES, FILENAME, optional("runs", Integer, "How many, 200 at most; 20 when absent")];
-pub(super) const RECORDING: [Parameter; 4] = [
+pub(super) const RECORDING: [Parameter; 5] = [
     optional(
         "mode",
         Pattern("^(off|errors|all|1/[1-9][0-9]{0,8})$"),
@@ -72,6 +72,7 @@ pub(super) const RECORDING: [Parameter; 4] = [
         "How many records of runs are kept, at most 10000; 0 keeps none and deletes those there are",
     ),
     optional("keep_runs_for_seconds", Integer, "How long they are kept; 0 is without an end"),
+    optional("default_retention", Boolean, "Keep as many and as long as the server does again"),
     optional(
         "redact",
         List,

@@ -80,6 +80,10 @@ async fn a_source_says_how_many_records_are_kept_and_0_deletes_them() {
     assert_eq!((changed.recording, changed.retention.count), (RecordingMode::All, Some(0)), "what is absent stays");
     assert_eq!((listed(&stage, &source).await, recordings(&stage).await), (0, 0));
     assert_eq!(listed(&stage, &other).await, 4);
+    let again = RunSettings { default_retention: true, ..RunSettings::default() };
+    assert_eq!(set(&stage, &source, again).await.unwrap().retention, Default::default(), "as the server keeps them");
+    run(&stage, &source, json!({})).await;
+    assert_eq!(listed(&stage, &source).await, 1);
     assert!(set(&stage, &source, keep(10_000)).await.is_ok());
     assert!(matches!(set(&stage, &source, keep(10_001)).await, Err(Error::Parameter { name: "keep_runs", .. })));
     let beyond = set(&stage, &source, keep(u64::MAX)).await;

@@ -1,7 +1,7 @@
 //! Which runs of a source are recorded, how long records are kept, and what is not shown of them.
 
 use domain::redact::Redaction;
-use domain::retention::RUNS_KEPT_MAXIMUM;
+use domain::retention::{RUNS_KEPT_MAXIMUM, RunRetention};
 use domain::runs::RecordingMode;
 use store::{CommitError, Op};
 
@@ -21,6 +21,8 @@ pub struct RunSettings {
     pub keep_runs: Option<u64>,
     /// 0 is without an end.
     pub keep_runs_for_seconds: Option<u64>,
+    /// Forgets what the source said of both: the server's settings are its own again.
+    pub default_retention: bool,
     pub redact: Option<Redaction>,
 }
 
@@ -40,6 +42,9 @@ pub async fn set_recording(
         let unchanged = table::unchanged(&kept);
         let source = &mut kept.record;
         source.recording = settings.recording.unwrap_or(source.recording);
+        if settings.default_retention {
+            source.retention = RunRetention::default();
+        }
         source.retention.count = count.or(source.retention.count);
         source.retention.seconds = settings.keep_runs_for_seconds.or(source.retention.seconds);
         source.redaction = settings.redact.clone().unwrap_or_else(|| std::mem::take(&mut source.redaction));
