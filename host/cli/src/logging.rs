@@ -4,7 +4,11 @@ use std::io::IsTerminal;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, fmt};
+
+use crate::wiring::exporting::own_log::OwnLog;
 
 /// How lines are written.
 #[derive(clap::ValueEnum, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,16 +35,18 @@ pub(crate) fn start(format: LogFormat) {
     if FORMAT.set(format).is_err() {
         return;
     }
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(QUIET));
-    let log = tracing_subscriber::fmt().with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => log.with_env_filter(filter).with_ansi(is_coloured()).init(),
+    let mut filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(QUIET));
+    let lines = fmt::layer().with_writer(std::io::stderr);
+    let lines = match format {
+        LogFormat::Text => lines.with_ansi(is_coloured()).boxed(),
         LogFormat::Json => {
-            let said = format!("{SAID}=info").parse();
-            let filter = said.map_or_else(|_| EnvFilter::new(QUIET), |said| filter.add_directive(said));
-            log.json().with_env_filter(filter).init();
+            if let Ok(said) = format!("{SAID}=info").parse() {
+                filter = filter.add_directive(said);
+            }
+            lines.json().boxed()
         }
-    }
+    };
+    tracing_subscriber::registry().with(filter).with(lines).with(OwnLog::default()).init();
 }
 
 /// For the operator, on one line or several.

@@ -15,7 +15,7 @@ use platform::flow::{self, Flow, Worker};
 use platform::manage::chores::ChoreRunner;
 use platform::manage::first_start::{self, Started};
 use platform::manage::keys::run_record_uses;
-use platform::ports::Spans;
+use platform::ports::Telemetry;
 use platform::{Platform, Secret};
 use server::connect::Connecting;
 use server::console::Console;
@@ -97,8 +97,11 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let listener = listen(settings).await?;
     let url = settings.public_url.clone().unwrap_or(format!("http://{}", listener.local_addr()?));
     let (recording, exporter) = settings.otlp_endpoint.as_deref().map(exporting::open).transpose()?.unzip();
-    let spans = recording.clone().map(|recording| recording as Arc<dyn Spans>);
-    let (platform, sandbox) = open_platform(settings, &options.secrets, &options.network, (&url, spans)).await?;
+    if let Some(recording) = &recording {
+        exporting::own_log::export_to(recording);
+    }
+    let telemetry = recording.clone().map(|recording| recording as Arc<dyn Telemetry>);
+    let (platform, sandbox) = open_platform(settings, &options.secrets, &options.network, (&url, telemetry)).await?;
     let chosen_key = options.api_key.clone().map(Secret::new);
     let started = first_start::start(&platform, chosen_key.as_ref())
         .await
@@ -236,10 +239,10 @@ impl Server {
         converting.await.context("converting stored programs ended with a panic")?;
         // After all runs: a refresh that was begun for one has an answer to store.
         platform.finish_refreshes().await;
-        // Last, because all that went before may have made spans.
+        // Last, because all that went before may have made spans and logged.
         export_stop.cancel();
         if let Some(exporting) = exporting {
-            exporting.await.context("the export of traces ended with a panic")?;
+            exporting.await.context("the export of traces and logs ended with a panic")?;
         }
         served.context("the server stopped")?;
         ended

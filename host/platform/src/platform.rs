@@ -14,7 +14,7 @@ use crate::keeping::Keeping;
 use crate::key_uses::KeyUses;
 use crate::manage::audit::{AuditLimits, Refusals};
 use crate::numbers::Numbers;
-use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox, Spans};
+use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox, Telemetry};
 use crate::programs::Programs;
 use crate::shares::{Pools, Shares};
 use crate::tokens::Refreshes;
@@ -32,7 +32,7 @@ pub struct Core {
     pub(crate) outbound: Arc<dyn Outbound>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    pub(crate) spans: Option<Arc<dyn Spans>>,
+    pub(crate) telemetry: Option<Arc<dyn Telemetry>>,
     pub(crate) vault: Vault,
     pub(crate) programs: Programs,
     pub(crate) config: Config,
@@ -56,8 +56,8 @@ pub struct Parts {
     pub outbound: Arc<dyn Outbound>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
-    /// Where spans go, when they are exported.
-    pub spans: Option<Arc<dyn Spans>>,
+    /// Where spans and log lines go, when they are exported.
+    pub telemetry: Option<Arc<dyn Telemetry>>,
     pub vault: Vault,
     pub programs: Programs,
     pub config: Config,
@@ -88,7 +88,7 @@ pub struct Config {
 
 impl Platform {
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, sandbox, linker, outbound, clock, entropy, spans, vault, programs, config } = parts;
+        let Parts { store, sandbox, linker, outbound, clock, entropy, telemetry, vault, programs, config } = parts;
         Self(Arc::new(Core {
             pools: Pools::new(&config.shares),
             key_queues: Arc::default(),
@@ -106,7 +106,7 @@ impl Platform {
             outbound,
             clock,
             entropy,
-            spans,
+            telemetry,
             vault,
             programs,
             config,

@@ -10,7 +10,7 @@ mod program;
 pub mod progress;
 mod sandbox;
 mod services;
-mod spans;
+mod telemetry;
 mod time;
 
 pub use chores::{Chores, Progress};
@@ -22,5 +22,5 @@ pub use sandbox::{
     Call, Load, LoadFailure, Loaded, Priority, Replay, ReplayMode, RunLimits, Sandbox, SandboxError, Task,
 };
 pub use services::{Carrying, Denied, Outgoing, Passage, Reply, RunServices, ServiceError};
-pub use spans::{Attribute, Span, SpanKind, Spans};
+pub use telemetry::{Attribute, LogRecord, Span, SpanKind, Telemetry};
 pub use time::{Clock, Entropy, SystemClock, SystemEntropy};

@@ -12,8 +12,8 @@ use domain::trace::{SpanId, TraceContext, TraceId};
 
 use crate::Platform;
 use crate::numbers::{Destination, EndedRun, SUCCESS};
-use crate::ports::{Span, SpanKind};
-use crate::records::Delivery;
+use crate::ports::{LogRecord, Span, SpanKind};
+use crate::records::{Delivery, LogEntry};
 
 tokio::task_local! {
     static CURRENT: TraceContext;
@@ -65,7 +65,7 @@ impl Platform {
     /// client sent goes on, and a request without the header has none.
     pub fn begin_request(&self, traceparent: Option<&str>) -> Option<RequestSpan> {
         let sent = traceparent.and_then(TraceContext::of_traceparent);
-        if self.spans.is_none() {
+        if self.telemetry.is_none() {
             let passed_on = |context: TraceContext| RequestSpan { context, parent: context.span_id, begun_us: 0 };
             return sent.map(passed_on);
         }
@@ -75,9 +75,9 @@ impl Platform {
     }
 
     pub fn end_request(&self, span: &RequestSpan, answered: &Answered) {
-        let Some(spans) = &self.spans else { return };
+        let Some(telemetry) = &self.telemetry else { return };
         let Answered { method, route, status } = *answered;
-        spans.record(Span {
+        telemetry.record(Span {
             context: span.context,
             parent: span.parent,
             kind: SpanKind::Server,
@@ -101,15 +101,15 @@ impl Platform {
 
     /// None while no spans are exported.
     pub(crate) fn span_id_of_run(&self) -> Option<SpanId> {
-        self.spans.is_some().then(|| self.new_span_id())
+        self.telemetry.is_some().then(|| self.new_span_id())
     }
 
     pub(crate) fn note_run(&self, run: &RunSpan<'_>, ended: &EndedRun<'_>) {
         self.numbers.ran(ended);
-        let Some(spans) = &self.spans else { return };
+        let Some(telemetry) = &self.telemetry else { return };
         let wall_clock_us = u64::try_from(ended.usage.wall_clock.as_micros()).unwrap_or(u64::MAX);
         let waited_ms = ended.ended_at_ms.saturating_sub(ended.queued_at_ms).saturating_sub(wall_clock_us / 1000);
-        spans.record(Span {
+        telemetry.record(Span {
             context: run.cause.context(),
             parent: run.parent,
             kind: SpanKind::Internal,
@@ -129,10 +129,27 @@ impl Platform {
         });
     }
 
+    /// What a run logged, to the collector as well. `context` is the span of the run.
+    pub(crate) fn note_logs(&self, context: TraceContext, emitter_id: &str, lines: &[LogEntry]) {
+        let Some(telemetry) = &self.telemetry else { return };
+        for line in lines {
+            telemetry.log(LogRecord {
+                context,
+                at_ms: line.at_ms,
+                level: line.level,
+                message: line.message.clone(),
+                attributes: vec![
+                    ("wellspring.run.id", line.run_id.as_str().into()),
+                    ("wellspring.emitter.id", emitter_id.into()),
+                ],
+            });
+        }
+    }
+
     /// Begins an attempt of a delivery: what it causes has it as its parent. A webhook is told the span also when no spans
     /// are exported here.
     pub(crate) fn begin_attempt(&self, delivery: &mut Delivery) {
-        if self.spans.is_none() && !matches!(delivery.listener, ListenerId::Webhook(_)) {
+        if self.telemetry.is_none() && !matches!(delivery.listener, ListenerId::Webhook(_)) {
             return;
         }
         let id = self.new_span_id();
@@ -148,7 +165,7 @@ impl Platform {
             Some(verdict) => self.numbers.delivered(destination, verdict),
             None => self.numbers.delivery_failed(destination),
         }
-        let Some(spans) = &self.spans else { return };
+        let Some(telemetry) = &self.telemetry else { return };
         let AttemptSpan { id, parent, begun_us } = delivery.attempt;
         let failure = match verdict {
             Some(Verdict::Delivered) => None,
@@ -156,7 +173,7 @@ impl Platform {
             Some(Verdict::Dead | Verdict::Deactivate) => Some("given up"),
             None => Some("failed"),
         };
-        spans.record(Span {
+        telemetry.record(Span {
             context: TraceContext { trace_id: delivery.cause.trace_id, span_id: id },
             parent,
             kind: if matches!(destination, Destination::Webhook) { SpanKind::Client } else { SpanKind::Consumer },

@@ -1,7 +1,9 @@
-//! Traces at an OpenTelemetry collector: a request, its run and its delivery, under one trace id.
+//! Traces and logs at an OpenTelemetry collector: a request, its run, what that logged and its delivery, under one trace id.
 
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Attribute;
+use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 use rig::receiver::{Answer, Inbox, Receiver};
@@ -21,7 +23,10 @@ async fn spans_of(trace: &str, collector: &mut Inbox, wanted: usize) -> Vec<Span
     let mut found = Vec::new();
     while found.len() < wanted {
         let received = collector.next().await;
-        assert_eq!((received.path.as_str(), received.header("content-type")), ("/v1/traces", "application/x-protobuf"));
+        assert_eq!(received.header("content-type"), "application/x-protobuf");
+        if received.path != "/v1/traces" {
+            continue;
+        }
         let batch = ExportTraceServiceRequest::decode(received.body).unwrap();
         for spans in batch.resource_spans {
             let resource = spans.resource.unwrap().attributes;
@@ -33,6 +38,26 @@ async fn spans_of(trace: &str, collector: &mut Inbox, wanted: usize) -> Vec<Span
         }
     }
     found
+}
+
+/// The first record whose text holds this.
+async fn log_with(text: &str, collector: &mut Inbox) -> LogRecord {
+    loop {
+        let received = collector.next().await;
+        if received.path != "/v1/logs" {
+            continue;
+        }
+        let batch = ExportLogsServiceRequest::decode(received.body).unwrap();
+        let mut logs =
+            batch.resource_logs.into_iter().flat_map(|logs| logs.scope_logs).flat_map(|logs| logs.log_records);
+        let body = |log: &LogRecord| match log.body.as_ref().and_then(|body| body.value.as_ref()) {
+            Some(Attribute::StringValue(text)) => text.clone(),
+            _ => String::new(),
+        };
+        if let Some(found) = logs.find(|log| body(log).contains(text)) {
+            return found;
+        }
+    }
 }
 
 fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
@@ -90,4 +115,20 @@ async fn what_is_left_is_sent_when_the_server_stops_and_a_collector_that_is_gone
     let reply = served.client().trigger(&source.endpoint, &json!({"n": 2})).await.unwrap();
     assert_eq!(reply.status, 200);
     assert!(served.stop().await.success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_component_logs_is_a_record_in_the_trace_of_its_run() {
+    let (collector, mut inbox) = Receiver::with_inbox(|_| Answer::status(200)).await;
+    let world = World::with(&["--otlp-endpoint", &collector.url("")]).await;
+    let source = world.endpoint(r#"run(event) { console.warn("planted", event.body.n); }"#).await;
+    send(&world, &source, &format!("00-{TRACE}-{CALLER}-01")).await;
+
+    let line = log_with("planted", &mut inbox).await;
+    assert_eq!((hex(&line.trace_id).as_str(), line.severity_text.as_str()), (TRACE, "WARN"));
+    assert_ne!(hex(&line.span_id), CALLER);
+    let keys: Vec<&str> = line.attributes.iter().map(|attribute| attribute.key.as_str()).collect();
+    assert_eq!(keys, ["wellspring.run.id", "wellspring.emitter.id"]);
+    let scrape = world.client.get("/metrics").await.unwrap().text();
+    assert!(super::value(&scrape, "wellspring_log_records_total{state=\"dropped\"}") < 0.5);
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use platform::ports::{Entropy, Spans, SystemClock, SystemEntropy};
+use platform::ports::{Entropy, SystemClock, SystemEntropy, Telemetry};
 use platform::vault::{KeyRing, Vault};
 use platform::{Platform, Programs};
 use sandbox::Sandbox;
@@ -30,7 +30,7 @@ pub(crate) async fn open_platform(
     settings: &Settings,
     secrets: &Secrets,
     network: &NetworkArguments,
-    (url, spans): (&str, Option<Arc<dyn Spans>>),
+    (url, telemetry): (&str, Option<Arc<dyn Telemetry>>),
 ) -> Result<(Platform, Arc<Sandboxing>)> {
     let outbound = network.open_for_server(settings, url).await?;
     // The store first: what is wrong with it is told at once, and not after the engine was compiled.
@@ -59,7 +59,7 @@ pub(crate) async fn open_platform(
         clock: Arc::new(SystemClock),
         vault,
         entropy,
-        spans,
+        telemetry,
         programs: Programs::with_limit(usize::try_from(budget.part("programs"))?),
         config: config_of(settings, url),
     });
@@ -77,7 +77,7 @@ pub(crate) async fn open_idle_platform(settings: &Settings, secrets: &Secrets) -
         clock: Arc::new(SystemClock),
         vault: open_vault(settings, secrets, entropy.clone())?,
         entropy,
-        spans: None,
+        telemetry: None,
         programs: Programs::default(),
         config: config_of(settings, "http://localhost"),
     }))

@@ -1,31 +1,41 @@
-//! Spans to an OpenTelemetry collector: gathered in batches, encoded by `opentelemetry-otlp`, sent by the egress client.
+//! Spans and log records to an OpenTelemetry collector: gathered in batches, encoded by `opentelemetry-otlp`, sent by the
+//! egress client.
 //!
-//! Nothing waits for the collector. What records a span puts it into a bounded channel; when that is full, or the collector
-//! does not take a batch, spans are lost and counted.
+//! Nothing waits for the collector. What happened is put into a channel that is bounded in items and bytes; when that is
+//! full, or the collector does not take a batch, it is lost and counted.
+
+pub(crate) mod own_log;
+mod translate;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, UNIX_EPOCH};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use async_trait::async_trait;
 use bytes::Bytes;
 use metrics::{Counter, Family};
-use opentelemetry::trace::{SpanContext, SpanKind as OtelKind, Status, TraceFlags, TraceState};
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_http::{HttpClient, HttpError, Request, Response};
-use opentelemetry_otlp::{Protocol, SpanExporter as OtlpExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_otlp::{
+    LogExporter as OtlpLogs, Protocol, SpanExporter as OtlpSpans, WithExportConfig, WithHttpConfig,
+};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanExporter, SpanLinks};
+use opentelemetry_sdk::error::OTelSdkError;
+use opentelemetry_sdk::logs::{LogBatch, LogExporter, SdkLogger};
+use opentelemetry_sdk::trace::SpanExporter;
 use outbound::{Body, Config, Outbound, Redirect, Url};
-use platform::ports::{Attribute, Span, SpanKind, Spans};
+use platform::ports::{LogRecord, Span, Telemetry};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Misuse;
 
-/// Spans that wait, some megabytes: what a busy second makes.
+/// Spans and log records that wait: what a busy second makes.
 const WAITING: usize = 16_384;
+/// Text of log records that wait; components decide how long theirs are.
+const WAITING_BYTES: usize = 8 << 20;
 /// In one request.
 const BATCH: usize = 512;
 /// How long a batch is gathered; traces are read minutes later.
@@ -34,30 +44,46 @@ const GATHERED: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// For what is left when the server stops.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-/// An answer tells at most how many spans were not taken.
+/// An answer tells at most how many were not taken.
 const ANSWER_BYTES: u64 = 64 << 10;
 
-/// The end that takes spans.
+enum Item {
+    Span(Span),
+    Log(LogRecord),
+}
+
+/// The end that takes what happened.
 pub(crate) struct Recording {
-    sender: mpsc::Sender<Span>,
+    sender: mpsc::Sender<Item>,
     counts: Arc<Counts>,
 }
 
-/// The end that sends them.
+/// The end that sends it.
 pub(crate) struct Exporter {
-    receiver: mpsc::Receiver<Span>,
-    otlp: OtlpExporter,
+    receiver: mpsc::Receiver<Item>,
+    spans: OtlpSpans,
+    logs: OtlpLogs,
+    logger: SdkLogger,
+    scope: InstrumentationScope,
     counts: Arc<Counts>,
 }
 
 #[derive(Default)]
-pub(crate) struct Counts {
+struct Counts {
+    spans: Sent,
+    logs: Sent,
+    /// Of log records in the channel.
+    waiting_bytes: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Sent {
     exported: Counter,
     dropped: Counter,
     failed: Counter,
 }
 
-/// `endpoint` is the collector's base address; spans go to `/v1/traces` below it.
+/// `endpoint` is the collector's base address; spans go to `/v1/traces` below it, log records to `/v1/logs`.
 pub(crate) fn open(endpoint: &str) -> Result<(Arc<Recording>, Exporter)> {
     let url = Url::parse(endpoint).ok().filter(|url| url.has_host() && ["http", "https"].contains(&url.scheme()));
     let url = url.ok_or_else(|| Misuse::of(anyhow!("`otlp_endpoint` must be an http:// or https:// address")))?;
@@ -65,18 +91,21 @@ pub(crate) fn open(endpoint: &str) -> Result<(Arc<Recording>, Exporter)> {
     // The operator's own choice, and mostly on a private network.
     let outbound = Outbound::new(Config { exempt_origins: host.into_iter().collect(), ..Config::default() });
     let client = Client(outbound.context("outgoing HTTP could not be set up")?);
-    let mut otlp = OtlpExporter::builder()
-        .with_http()
-        .with_http_client(client)
-        .with_protocol(Protocol::HttpBinary)
-        .with_endpoint(format!("{}/v1/traces", url.as_str().trim_end_matches('/')))
-        .with_timeout(TIMEOUT)
-        .build()
-        .context("the export of traces could not be set up")?;
-    otlp.set_resource(&resource());
+    let base = url.as_str().trim_end_matches('/');
+    let spans = OtlpSpans::builder().with_http().with_http_client(client.clone()).with_protocol(Protocol::HttpBinary);
+    let spans = spans.with_endpoint(format!("{base}/v1/traces")).with_timeout(TIMEOUT).build();
+    let mut spans = spans.context("the export of traces could not be set up")?;
+    let logs = OtlpLogs::builder().with_http().with_http_client(client).with_protocol(Protocol::HttpBinary);
+    let logs = logs.with_endpoint(format!("{base}/v1/logs")).with_timeout(TIMEOUT).build();
+    let mut logs = logs.context("the export of logs could not be set up")?;
+    let resource = resource();
+    spans.set_resource(&resource);
+    logs.set_resource(&resource);
     let (sender, receiver) = mpsc::channel(WAITING);
     let counts = Arc::<Counts>::default();
-    Ok((Arc::new(Recording { sender, counts: counts.clone() }), Exporter { receiver, otlp, counts }))
+    let recording = Arc::new(Recording { sender, counts: counts.clone() });
+    let scope = InstrumentationScope::builder("wellspring").build();
+    Ok((recording, Exporter { receiver, spans, logs, logger: translate::logger(), scope, counts }))
 }
 
 /// `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say more, or otherwise.
@@ -91,23 +120,54 @@ fn resource() -> Resource {
 
 // === impl Recording ===
 
-impl Spans for Recording {
+impl Telemetry for Recording {
     fn record(&self, span: Span) {
-        if self.sender.try_send(span).is_err() {
-            self.counts.dropped.increment();
+        if self.sender.try_send(Item::Span(span)).is_err() {
+            self.counts.spans.dropped.increment();
+        }
+    }
+
+    fn log(&self, record: LogRecord) {
+        let counts = &self.counts;
+        let bytes = record.message.len();
+        let is_room = counts.waiting_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes <= WAITING_BYTES;
+        if !is_room || self.sender.try_send(Item::Log(record)).is_err() {
+            counts.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+            counts.logs.dropped.increment();
         }
     }
 }
 
 impl Recording {
     pub(crate) fn families(&self) -> Vec<Family> {
-        let Counts { exported, dropped, failed } = &*self.counts;
-        let help = "Spans for the OpenTelemetry collector: taken by it, not taken, or dropped before it was asked";
-        let spans = Family::counter("wellspring_spans", help)
-            .sample(&[("state", "exported")], exported.read())
-            .sample(&[("state", "failed")], failed.read())
-            .sample(&[("state", "dropped")], dropped.read());
-        vec![spans]
+        let spans = "Spans for the OpenTelemetry collector: taken by it, not taken, or dropped before it was asked";
+        let logs =
+            "Log records for the OpenTelemetry collector: taken by it, not taken, or dropped before it was asked";
+        vec![
+            self.counts.spans.family("wellspring_spans", spans),
+            self.counts.logs.family("wellspring_log_records", logs),
+        ]
+    }
+}
+
+// === impl Sent ===
+
+impl Sent {
+    fn family(&self, name: &'static str, help: &'static str) -> Family {
+        Family::counter(name, help)
+            .sample(&[("state", "exported")], self.exported.read())
+            .sample(&[("state", "failed")], self.failed.read())
+            .sample(&[("state", "dropped")], self.dropped.read())
+    }
+
+    fn count(&self, sent: u64, what: &str, result: Result<(), OTelSdkError>) {
+        match result {
+            Ok(()) => self.exported.add(sent),
+            Err(error) => {
+                self.failed.add(sent);
+                tracing::warn!(%error, count = sent, "the OpenTelemetry collector did not take {what}");
+            }
+        }
     }
 }
 
@@ -130,12 +190,12 @@ impl Exporter {
             }
         };
         if tokio::time::timeout(LAST_WORDS, rest).await.is_err() {
-            tracing::warn!("the server stopped before the collector had taken all spans");
+            tracing::warn!("the server stopped before the collector had taken everything");
         }
     }
 
-    /// Returns with spans, when there are many or the first has waited. Cancel-safe: what was taken is in the batch.
-    async fn gather(&mut self, batch: &mut Vec<Span>) {
+    /// Returns with items, when there are many or the first has waited. Cancel-safe: what was taken is in the batch.
+    async fn gather(&mut self, batch: &mut Vec<Item>) {
         if batch.is_empty() && self.receiver.recv_many(batch, BATCH).await == 0 {
             return std::future::pending().await;
         }
@@ -145,55 +205,31 @@ impl Exporter {
         let _ = tokio::time::timeout(GATHERED, more).await;
     }
 
-    async fn export(&self, batch: &mut Vec<Span>) {
-        if batch.is_empty() {
-            return;
-        }
-        let count = batch.len() as u64;
-        let spans = batch.drain(..).map(translate).collect();
-        match self.otlp.export(spans).await {
-            Ok(()) => self.counts.exported.add(count),
-            Err(error) => {
-                self.counts.failed.add(count);
-                tracing::warn!(%error, spans = count, "the OpenTelemetry collector did not take spans");
+    async fn export(&self, batch: &mut Vec<Item>) {
+        let (mut spans, mut logs) = (Vec::new(), Vec::new());
+        for item in batch.drain(..) {
+            match item {
+                Item::Span(span) => spans.push(translate::span(span)),
+                Item::Log(record) => {
+                    self.counts.waiting_bytes.fetch_sub(record.message.len(), Ordering::Relaxed);
+                    logs.push(translate::log(&self.logger, record));
+                }
             }
         }
+        if !spans.is_empty() {
+            let count = spans.len() as u64;
+            self.counts.spans.count(count, "spans", self.spans.export(spans).await);
+        }
+        if !logs.is_empty() {
+            let records: Vec<_> = logs.iter().map(|record| (record, &self.scope)).collect();
+            let taken = self.logs.export(LogBatch::new(&records)).await;
+            self.counts.logs.count(logs.len() as u64, "log records", taken);
+        }
     }
 }
 
-fn translate(span: Span) -> SpanData {
-    let at = |us: u64| UNIX_EPOCH + Duration::from_micros(us);
-    let parent = span.parent.bytes();
-    let id = opentelemetry::SpanId::from_bytes(span.context.span_id.bytes());
-    let trace = opentelemetry::TraceId::from_bytes(span.context.trace_id.bytes());
-    let attribute = |(name, value): (&'static str, Attribute)| match value {
-        Attribute::Text(text) => KeyValue::new(name, text),
-        Attribute::Number(number) => KeyValue::new(name, number),
-    };
-    SpanData {
-        span_context: SpanContext::new(trace, id, TraceFlags::SAMPLED, false, TraceState::NONE),
-        parent_span_id: opentelemetry::SpanId::from_bytes(parent),
-        // Only a request from outside has a parent elsewhere.
-        parent_span_is_remote: span.kind == SpanKind::Server && parent != [0; 8],
-        span_kind: match span.kind {
-            SpanKind::Server => OtelKind::Server,
-            SpanKind::Client => OtelKind::Client,
-            SpanKind::Consumer => OtelKind::Consumer,
-            SpanKind::Internal => OtelKind::Internal,
-        },
-        name: span.name,
-        start_time: at(span.begun_us),
-        end_time: at(span.ended_us.max(span.begun_us)),
-        attributes: span.attributes.into_iter().map(attribute).collect(),
-        dropped_attributes_count: 0,
-        events: SpanEvents::default(),
-        links: SpanLinks::default(),
-        status: span.failure.map_or(Status::Unset, Status::error),
-        instrumentation_scope: InstrumentationScope::builder("wellspring").build(),
-    }
-}
-
-/// The egress client, as the exporter wants one.
+/// The egress client, as the exporters want one.
+#[derive(Clone)]
 struct Client(Outbound);
 
 impl fmt::Debug for Client {

@@ -41,7 +41,7 @@ pub(crate) fn on_store(platform: &Platform, store: Arc<dyn Store>) -> Platform {
         outbound: platform.outbound.clone(),
         clock: platform.clock.clone(),
         entropy: platform.entropy.clone(),
-        spans: None,
+        telemetry: None,
         vault: platform.vault.clone(),
         programs: Programs::default(),
         config: platform.config.clone(),

@@ -11,7 +11,7 @@ use crate::manage::chores::ChoreRunner;
 use crate::manage::first_start::{self, Started};
 use crate::manage::keys::authenticate;
 use crate::manage::users::{self, NewUser};
-use crate::ports::{Chores, Spans};
+use crate::ports::{Chores, Telemetry};
 use crate::vault::{KeyRing, Vault};
 use crate::{Caller, Config, Parts, Platform, Programs, Secret};
 
@@ -38,7 +38,7 @@ pub(crate) fn with_vault(platform: &Platform, vault: Vault) -> Platform {
         outbound: platform.outbound.clone(),
         clock: platform.clock.clone(),
         entropy: platform.entropy.clone(),
-        spans: None,
+        telemetry: None,
         vault,
         programs: Programs::default(),
         config: platform.config.clone(),
@@ -73,12 +73,12 @@ impl World {
         Self::make(configure, None)
     }
 
-    /// Whose spans go there.
-    pub fn with_spans(spans: Arc<dyn Spans>) -> Self {
-        Self::make(|_| (), Some(spans))
+    /// Whose spans and log lines go there.
+    pub fn with_telemetry(telemetry: Arc<dyn Telemetry>) -> Self {
+        Self::make(|_| (), Some(telemetry))
     }
 
-    fn make(configure: impl FnOnce(&mut Config), spans: Option<Arc<dyn Spans>>) -> Self {
+    fn make(configure: impl FnOnce(&mut Config), telemetry: Option<Arc<dyn Telemetry>>) -> Self {
         let (store, sandbox, outbound) = (Arc::<Memory>::default(), Arc::default(), Arc::default());
         // A Sunday in 2025, at noon.
         let clock = Arc::new(ManualClock::at(1_750_593_600_000));
@@ -93,7 +93,7 @@ impl World {
             outbound: Arc::clone(&outbound) as Arc<_>,
             clock: clock.clone(),
             entropy: entropy.clone(),
-            spans,
+            telemetry,
             vault: Vault::new(ring, entropy),
             programs: Programs::default(),
             config,

@@ -91,6 +91,7 @@ pub(crate) async fn settle(
                 let (run_id, emitter_id) = (ran.run_id.as_str(), invocation.target.id);
                 let span = RunSpan { cause: frame.cause, parent, run_id, emitter_id, executed_us };
                 platform.note_run(&span, &ran.ended(invocation, executed_us / 1000));
+                platform.note_logs(frame.cause.context(), emitter_id, &ran.logs);
                 return Ok(ran);
             }
             Err(Unsettled::Failed(error)) => {

@@ -2,24 +2,29 @@
 
 use std::sync::{Arc, Mutex};
 
+use domain::outcome::Level;
 use domain::trace::{SpanId, TraceContext};
 use serde_json::json;
 
 use super::Stage;
 use crate::fake::{World, threw};
 use crate::flow::Config;
-use crate::ports::{Span, SpanKind, Spans};
+use crate::ports::{LogRecord, Span, SpanKind, Telemetry};
 use crate::spans::{Answered, within};
 
 const HOOK: &str = "https://example.com/hook";
 const SENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 #[derive(Clone, Default)]
-struct Recorded(Arc<Mutex<Vec<Span>>>);
+struct Recorded(Arc<Mutex<Vec<Span>>>, Arc<Mutex<Vec<LogRecord>>>);
 
-impl Spans for Recorded {
+impl Telemetry for Recorded {
     fn record(&self, span: Span) {
         self.0.lock().unwrap().push(span);
+    }
+
+    fn log(&self, record: LogRecord) {
+        self.1.lock().unwrap().push(record);
     }
 }
 
@@ -42,7 +47,7 @@ impl Recorded {
 
 async fn stage() -> (Stage, Recorded) {
     let recorded = Recorded::default();
-    let world = World::with_spans(Arc::new(recorded.clone()));
+    let world = World::with_telemetry(Arc::new(recorded.clone()));
     (Stage::with(world, Config::default()).await, recorded)
 }
 
@@ -119,6 +124,8 @@ async fn a_run_that_failed_says_so_and_one_that_a_use_case_caused_is_part_of_its
     let span = recorded.run_of(source.id.as_str());
     assert_eq!((span.context.trace_id, span.parent), (request.context.trace_id, request.context.span_id));
     assert_eq!(span.failure.as_deref(), Some("threw"));
+    let logged = recorded.1.lock().unwrap().last().unwrap().clone();
+    assert_eq!((logged.context, logged.level), (span.context, Level::Error), "the error is a line of the run's trace");
 }
 
 #[tokio::test]

@@ -81,6 +81,9 @@ impl Running<'_> {
         let ids = planned.iter().filter(|planned| planned.stream != names::ERRORS);
         self.run.emit_ids.extend(ids.map(|planned| planned.event.metadata.emit_id.clone()));
         self.run.emit_ids.truncate(domain::runs::LISTED_MAXIMUM);
+        let logs = std::mem::take(&mut self.pending.logs).into_iter();
+        let logs: Vec<_> = logs.map(|line| LogEntry::new(self.run.id.as_str(), line)).collect();
+        self.platform.note_logs(self.run.cause.context(), self.workflow.id.as_str(), &logs);
         self.pending = Pending::default();
         self.open_barrier();
         (self.committed)();

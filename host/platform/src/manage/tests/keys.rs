@@ -56,7 +56,7 @@ async fn a_wrong_encryption_key_stops_the_start_with_a_clear_message() {
         outbound: world.platform.outbound.clone(),
         clock: world.platform.clock.clone(),
         entropy: world.platform.entropy.clone(),
-        spans: None,
+        telemetry: None,
         vault: crate::vault::Vault::new(other, world.platform.entropy.clone()),
         programs: crate::Programs::default(),
         config: world.platform.config.clone(),

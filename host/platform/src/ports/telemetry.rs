@@ -1,12 +1,26 @@
-//! Spans of OpenTelemetry, as the platform makes them: data about something that has ended.
+//! Spans and log records of OpenTelemetry, as the platform makes them: data about something that has ended.
 
 use std::borrow::Cow;
 
+use domain::outcome::Level;
 use domain::trace::{SpanId, TraceContext};
 
-/// Obligations: never blocks, never fails, and holds a bounded number of spans; what does not fit is dropped and counted.
-pub trait Spans: Send + Sync {
+/// Obligations: never blocks, never fails, and holds a bounded number of bytes; what does not fit is dropped and counted.
+pub trait Telemetry: Send + Sync {
     fn record(&self, span: Span);
+
+    fn log(&self, record: LogRecord);
+}
+
+/// A line that a component logged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogRecord {
+    /// The span of the run that logged it.
+    pub context: TraceContext,
+    pub at_ms: u64,
+    pub level: Level,
+    pub message: String,
+    pub attributes: Vec<(&'static str, Attribute)>,
 }
 
 /// Something that took time.
