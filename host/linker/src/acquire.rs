@@ -12,6 +12,7 @@ use crate::{
     config::Config,
     error::{LimitKind, LinkError},
     linked::{Dependency, Warning},
+    manifest::OwnManifest,
     progress::{Progress, ProgressFn},
     registry::{Client, Files, Packument, Spec, size_of},
     requirements::Requirements,
@@ -28,11 +29,12 @@ pub(crate) type Packages = BTreeMap<String, Arc<Files>>;
 pub(crate) async fn resolve(
     client: &Client,
     config: &Config,
-    requirements: &Requirements,
+    (requirements, manifest): (&Requirements, &OwnManifest),
     progress: ProgressFn<'_>,
 ) -> Result<Plan, LinkError> {
     let mut crawl = Crawl {
         config,
+        manifest,
         packuments: Packuments::new(),
         waiting: HashMap::new(),
         seen: HashSet::new(),
@@ -70,6 +72,7 @@ async fn plan_off_thread(
 /// in one go, and the registry is asked for many things at a time.
 struct Crawl<'c> {
     config: &'c Config,
+    manifest: &'c OwnManifest,
     packuments: Packuments,
     /// From a package to what is wanted of it.
     waiting: HashMap<String, Vec<Spec>>,
@@ -113,7 +116,7 @@ impl Crawl<'_> {
                 running.push(async move { (client.packument(&name).await, name) });
             }
             let Some((packument, name)) = running.next().await else { return Ok(()) };
-            let packument = packument?.map(Arc::new);
+            let packument = packument?.map(|packument| Arc::new(packument.preferring(self.manifest.locked(&name))));
             self.packuments.insert(name.clone(), packument.clone());
             if self.packuments.len() > self.config.limits.package_count {
                 let limit = self.config.limits.package_count as u64;

@@ -35,6 +35,8 @@ pub enum LinkError {
     OverLimit { kind: LimitKind, subject: String, limit: u64 },
     #[error("the lock does not cover {name:?} at {range:?}, which the component requires")]
     LockOutdated { name: String, range: String },
+    #[error("{package} of the registry is not the one in the component's lock file: their checksums differ")]
+    LockMismatch { package: String },
     #[error("{package} arrived damaged: its checksum is not the one that was published (wanted {wanted})")]
     IntegrityMismatch { package: String, wanted: String },
     #[error("the archive of {package} is not usable: {fault}")]
@@ -147,6 +149,7 @@ impl LinkError {
             Self::NestingTooDeep { .. } => "nesting_too_deep",
             Self::OverLimit { .. } => "over_limit",
             Self::LockOutdated { .. } => "lock_outdated",
+            Self::LockMismatch { .. } => "lock_mismatch",
             Self::IntegrityMismatch { .. } => "integrity_mismatch",
             Self::CorruptPackage { .. } => "corrupt_package",
             Self::ForeignTarball { .. } => "foreign_tarball",
@@ -213,6 +216,7 @@ impl LinkError {
             Self::NestingTooDeep { .. } => "put large generated data into a JSON file",
             Self::OverLimit { .. } => "use a smaller package or a part of it; the operator can raise the limit",
             Self::LockOutdated { .. } => "deploy the component again, so that its packages are resolved anew",
+            Self::LockMismatch { .. } => "find out why; `npm install` writes the lock file anew",
             Self::IntegrityMismatch { .. } => {
                 "try again; if it stays, tell the operator that the registry or a mirror is broken"
             }

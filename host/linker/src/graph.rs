@@ -291,11 +291,19 @@ fn parse(volume: &Volume, path: &str, source: &str, terms: &Terms, imports_async
     let format = match extension {
         "mjs" | "mts" => Format::Esm,
         "cjs" | "cts" => Format::CommonJs,
-        _ => volume.format_of_package(path),
+        _ => match volume.format_of_package(path) {
+            // Node refuses it. Here components of both kinds lie in one folder, and its manifest says how new ones are meant.
+            Format::Esm if is_own(path) && has_common_js_exports(source) => Format::Open,
+            format => format,
+        },
     };
     let lowers = terms.es_modules == EsModules::Lower;
     let is_typescript = matches!(extension, "ts" | "mts" | "cts");
     modules::parse(source, &Options { path, format, is_typescript, is_own: is_own(path), lowers, imports_async })
+}
+
+fn has_common_js_exports(source: &str) -> bool {
+    source.contains("module.exports") || source.contains("exports.")
 }
 
 #[cfg(test)]

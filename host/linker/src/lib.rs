@@ -30,6 +30,7 @@ mod progress;
 
 mod acquire;
 mod graph;
+mod manifest;
 mod memory;
 mod modules;
 mod registry;

@@ -18,6 +18,7 @@ use crate::{
     fetch::Fetch,
     graph::{self, Survey, Table, Terms},
     linked::{Dependency, Linked, Warning},
+    manifest::OwnManifest,
     modules::stack,
     progress::{Progress, ProgressFn},
     registry::{Client, Spec},
@@ -61,8 +62,7 @@ impl Linker {
     /// Resolves the component's packages as of now, and links.
     pub async fn link(&self, entry: &Entry, progress: ProgressFn<'_>) -> Result<Linked, LinkError> {
         let job = self.begin(entry).await?;
-        let plan = acquire::resolve(&job.client, &self.config, &job.requirements, progress).await;
-        let plan = plan.map_err(|error| job.survey.locate(error))?;
+        let plan = self.plan(&job, progress).await?;
         let wishes = wishes_of(&plan);
         self.complete(job, wishes, plan.warnings, progress).await
     }
@@ -70,9 +70,15 @@ impl Linker {
     /// Chooses versions and places, without downloading or linking.
     pub async fn resolve(&self, entry: &Entry, progress: ProgressFn<'_>) -> Result<Vec<Dependency>, LinkError> {
         let job = self.begin(entry).await?;
-        let plan = acquire::resolve(&job.client, &self.config, &job.requirements, progress).await;
-        let plan = plan.map_err(|error| job.survey.locate(error))?;
+        let plan = self.plan(&job, progress).await?;
         Ok(wishes_of(&plan).into_iter().map(|wish| wish.dependency).collect())
+    }
+
+    async fn plan(&self, job: &Job, progress: ProgressFn<'_>) -> Result<Plan, LinkError> {
+        let plan = acquire::resolve(&job.client, &self.config, (&job.requirements, &job.manifest), progress).await;
+        let plan = plan.map_err(|error| job.survey.locate(error))?;
+        job.manifest.check(&plan)?;
+        Ok(plan)
     }
 
     /// Links with exactly the packages of an earlier link. Fails if the component asks for others.
@@ -114,9 +120,19 @@ impl Linker {
         let (terms, files) = (Arc::new(terms), Arc::clone(&own));
         let shared = Arc::clone(&terms);
         let survey = stack::run(move || graph::survey(&shared, &files)).await??;
-        let requirements = Requirements::new(&survey.requests);
+        let manifest = OwnManifest::find(&own)?;
+        let requirements = Requirements::new(&survey.requests, &manifest);
         let client = self.client.for_link(&self.tenant);
-        Ok(Job { client, own, survey, requirements, terms, _permit: permit, _cancel: CancelOnDrop(is_cancelled) })
+        Ok(Job {
+            client,
+            own,
+            survey,
+            manifest,
+            requirements,
+            terms,
+            _permit: permit,
+            _cancel: CancelOnDrop(is_cancelled),
+        })
     }
 
     async fn complete(
@@ -150,6 +166,7 @@ struct Job {
     client: Client,
     own: Arc<OwnFiles>,
     survey: Survey,
+    manifest: OwnManifest,
     requirements: Requirements,
     terms: Arc<Terms>,
     _permit: tokio::sync::OwnedSemaphorePermit,
@@ -162,7 +179,7 @@ impl Job {
     async fn walk(self, acquired: Acquired, progress: ProgressFn<'_>) -> Result<Table, LinkError> {
         let count = Arc::new(AtomicUsize::new(0));
         // The client has the link's room: it is given back when the walk is over.
-        let Self { client: _client, own, survey, requirements, terms, _permit, _cancel } = self;
+        let Self { client: _client, own, survey, manifest: _, requirements, terms, _permit, _cancel } = self;
         let shared = Arc::clone(&count);
         progress(Progress::Linking { modules: 0 });
         let table = stack::run(move || {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::specifier::PackageSpecifier;
+use crate::{manifest::OwnManifest, specifier::PackageSpecifier};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Requirements {
@@ -21,8 +21,8 @@ const ANY: &str = "*";
 // === impl Requirements ===
 
 impl Requirements {
-    /// Each request with whether the component can do without it.
-    pub(crate) fn new(requests: &[(PackageSpecifier, bool)]) -> Self {
+    /// Each request with whether the component can do without it. A request without a range is for what the manifest says.
+    pub(crate) fn new(requests: &[(PackageSpecifier, bool)], manifest: &OwnManifest) -> Self {
         let mut ranges: BTreeMap<&str, BTreeMap<Option<&str>, bool>> = BTreeMap::new();
         for (request, is_optional) in requests {
             let all_optional = ranges.entry(&request.name).or_default().entry(request.range.as_deref()).or_insert(true);
@@ -32,14 +32,14 @@ impl Requirements {
         for (name, ranges) in ranges {
             // Without a range comes first, and takes the plain name.
             for (position, (range, is_optional)) in ranges.into_iter().enumerate() {
-                requirements.add(name, range, is_optional, position == 0);
+                let text = range.or_else(|| manifest.range_of(name)).unwrap_or(ANY);
+                requirements.add((name, range), text, is_optional, position == 0);
             }
         }
         requirements
     }
 
-    fn add(&mut self, name: &str, range: Option<&str>, is_optional: bool, is_plain: bool) {
-        let text = range.unwrap_or(ANY);
+    fn add(&mut self, (name, range): (&str, Option<&str>), text: &str, is_optional: bool, is_plain: bool) {
         let (folder, spec) = if is_plain {
             (name.to_owned(), text.to_owned())
         } else {

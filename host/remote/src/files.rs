@@ -1,7 +1,9 @@
 //! A component of several files: the entry and everything it refers to by a relative path.
 //!
 //! References are looked for without parsing (`references.rs`). One that is computed is not found, and the server says so.
+//! The nearest `package.json` comes along with its lock file (`manifest.rs`).
 
+mod manifest;
 mod references;
 
 use std::collections::BTreeMap;
@@ -55,6 +57,8 @@ pub fn collect(entry: &Path) -> Result<Collected, Error> {
             open.push((path.parent().unwrap_or(Path::new("")).to_owned(), text));
         }
     }
+    let manifest = manifest::collect(folder, &files)?;
+    files.extend(manifest);
     Ok(Collected { filename, code, files })
 }
 

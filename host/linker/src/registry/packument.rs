@@ -19,6 +19,9 @@ pub(crate) struct Packument {
     pub(crate) tags: HashMap<String, String>,
     #[serde(default)]
     versions: HashMap<String, Box<RawValue>>,
+    /// Versions that are chosen before others, where they fit.
+    #[serde(skip)]
+    preferred: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -103,6 +106,15 @@ pub(crate) struct Dist {
 impl Packument {
     pub(crate) fn parse(body: &[u8]) -> Option<Self> {
         serde_json::from_slice(body).ok()
+    }
+
+    #[must_use]
+    pub(crate) fn preferring(self, preferred: Vec<String>) -> Self {
+        Self { preferred, ..self }
+    }
+
+    pub(crate) fn preferred(&self) -> impl Iterator<Item = &str> {
+        self.preferred.iter().map(String::as_str)
     }
 
     pub(crate) fn versions(&self) -> impl Iterator<Item = &str> {

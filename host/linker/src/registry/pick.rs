@@ -125,6 +125,9 @@ pub(crate) fn satisfies(version: &str, range: &str) -> bool {
 
 fn pick_in_range(packument: &Packument, range_text: &str, node_version: &str) -> Option<Arc<Manifest>> {
     let range = Range::parse(range_text).ok()?;
+    if let Some(preferred) = newest_preferred(packument, &range) {
+        return Some(preferred);
+    }
     if let Some(latest) = packument.tags.get("latest") {
         let fits = range_text == "*" || Version::parse(latest).is_ok_and(|version| range.satisfies(&version));
         let manifest = if fits { packument.manifest(latest) } else { None };
@@ -141,6 +144,14 @@ fn pick_in_range(packument: &Packument, range_text: &str, node_version: &str) ->
         Some(((runs && kept, runs, kept, version), manifest))
     });
     ranked.max_by(|(left, _), (right, _)| left.cmp(right)).map(|(_, manifest)| manifest)
+}
+
+/// Of those that a lock file names, whatever else is known about them: they were installed once, and worked.
+fn newest_preferred(packument: &Packument, range: &Range) -> Option<Arc<Manifest>> {
+    let versions = packument.preferred().filter_map(|text| Some((Version::parse(text).ok()?, text)));
+    let fitting = versions.filter(|(version, _)| range.satisfies(version));
+    let (_, newest) = fitting.max_by(|(left, _), (right, _)| left.cmp(right))?;
+    packument.manifest(newest)
 }
 
 fn runs_on(manifest: &Manifest, node_version: &str) -> bool {

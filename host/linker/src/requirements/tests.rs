@@ -1,6 +1,7 @@
 //! Folders for what the component asks for.
 
 use super::Requirements;
+use crate::manifest::OwnManifest;
 use crate::specifier::{PackageSpecifier, Specifier};
 
 fn request(text: &str) -> PackageSpecifier {
@@ -12,7 +13,7 @@ fn request(text: &str) -> PackageSpecifier {
 
 fn check(texts: &[&str], folders: &[(&str, &str)], paths: &[&str]) {
     let requests: Vec<_> = texts.iter().map(|text| (request(text), false)).collect();
-    let requirements = Requirements::new(&requests);
+    let requirements = Requirements::new(&requests, &OwnManifest::default());
 
     let actual: Vec<(&str, &str)> =
         requirements.required.iter().map(|(folder, spec)| (folder.as_str(), spec.as_str())).collect();
@@ -40,7 +41,10 @@ fn a_second_version_gets_a_folder_of_its_own() {
 
 #[test]
 fn only_what_is_always_tried_for_is_optional() {
-    let requirements = Requirements::new(&[(request("a"), true), (request("b"), true), (request("b"), false)]);
+    let requirements = Requirements::new(
+        &[(request("a"), true), (request("b"), true), (request("b"), false)],
+        &OwnManifest::default(),
+    );
 
     assert_eq!(requirements.optional.keys().collect::<Vec<_>>(), ["a"]);
     assert_eq!(requirements.required.keys().collect::<Vec<_>>(), ["b"]);

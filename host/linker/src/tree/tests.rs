@@ -33,7 +33,7 @@ pub(super) fn requirements(texts: &[&str]) -> Requirements {
         Ok(Specifier::Package(request)) => (request, false),
         other => panic!("{other:?}"),
     };
-    Requirements::new(&texts.iter().map(request).collect::<Vec<(PackageSpecifier, bool)>>())
+    Requirements::new(&texts.iter().map(request).collect::<Vec<(PackageSpecifier, bool)>>(), &Default::default())
 }
 
 fn tree(requires: &[&str], packages: &[(&str, Value)]) -> Vec<String> {

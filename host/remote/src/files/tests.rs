@@ -69,3 +69,41 @@ fn a_component_has_a_bound_on_its_bytes() {
     let refused = collect(&folder.path().join("entry.js")).unwrap_err();
     assert!(matches!(refused, Error::TooLarge { what: "bytes", .. }), "{refused}");
 }
+
+#[test]
+fn the_nearest_manifest_comes_along_with_what_its_lock_file_says_about_versions() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "package.json",
+        r#"{"name": "private", "type": "module", "dependencies": {"axios": "^1"}, "scripts": {"x": "y"}}"#,
+    );
+    let lock = r#"{"lockfileVersion": 3, "packages": {"": {"name": "private"},
+        "node_modules/axios": {"version": "1.7.2", "resolved": "https://registry.example/axios.tgz", "integrity": "sha512-x"}}}"#;
+    write(folder.path(), "package-lock.json", lock);
+    write(folder.path(), "sources/entry.js", "import axios from 'axios'");
+    write(folder.path(), "sources/deep/other.js", "import '../../app.js'");
+    write(folder.path(), "app.js", "");
+
+    let beside = collect(&folder.path().join("sources/entry.js")).unwrap().files;
+    let above = collect(&folder.path().join("sources/deep/other.js")).unwrap().files;
+
+    let manifest = r#"{"type":"module","dependencies":{"axios":"^1"}}"#;
+    let versions = r#"{"packages":{"node_modules/axios":{"version":"1.7.2","integrity":"sha512-x"}}}"#;
+    let expected = [("package-lock.json", versions), ("package.json", manifest)];
+    assert_eq!(beside, expected.map(|(name, text)| (name.to_owned(), text.to_owned())).into());
+    assert_eq!(
+        above.into_keys().collect::<Vec<_>>(),
+        ["../../app.js", "../../package-lock.json", "../../package.json"]
+    );
+}
+
+#[test]
+fn a_manifest_above_the_work_tree_is_not_the_components() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "package.json", r#"{"type": "module"}"#);
+    write(folder.path(), "repository/.git/HEAD", "");
+    write(folder.path(), "repository/entry.js", "");
+
+    assert_eq!(names(&folder.path().join("repository"), "entry.js"), Vec::<String>::new());
+}
