@@ -8,7 +8,7 @@ default:
 test *arguments:
     ./tests/run.sh {{arguments}}
 
-# Measure: `just bench sandbox`, `flow`, `store`, `sources`, `components` or `console`
+# Measure: `just bench sandbox`, `flow`, `workflow`, `store`, `sources`, `components` or `console`
 bench what *arguments:
     cargo build --release --quiet -p wellspring -p wellspring-bench
     {{ if what == "console" { "./tests/console/bench.sh" } else { "${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring-bench " + what } }} {{arguments}}

@@ -17,6 +17,7 @@ mod sources;
 mod statistics;
 mod store;
 mod wire;
+mod workflow;
 
 use std::path::PathBuf;
 
@@ -45,6 +46,8 @@ enum Benchmark {
     Sources(sources::Arguments),
     /// Real components with their packages: memory, disk, cold and warm calls, parallel deploys, and growth
     Components(components::Arguments),
+    /// A workflow of three pure steps against one source
+    Workflow(workflow::Arguments),
     /// Durable commits on both engines, next to the bare ones
     Store(store::Arguments),
     /// The load of the other benches, in a process of its own
@@ -72,6 +75,7 @@ async fn run(benchmark: Benchmark) -> Result<()> {
         Benchmark::Flow(arguments) => flow::run(arguments).await,
         Benchmark::Sources(arguments) => sources::run(arguments).await,
         Benchmark::Components(arguments) => components::run(arguments).await,
+        Benchmark::Workflow(arguments) => workflow::run(arguments).await,
         Benchmark::Store(arguments) => store::run(arguments).await,
         Benchmark::Load(arguments) => load::run(arguments).await,
     }
