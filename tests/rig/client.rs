@@ -120,11 +120,16 @@ impl Client {
 
     /// The events of a stream that came after one, oldest first.
     pub async fn events_since(&self, source: &str, event_name: &str, last: &str) -> Result<Vec<Value>> {
+        self.summaries_since(&format!("/v1/sources/{source}/event_summaries"), event_name, last).await
+    }
+
+    /// The same at the path of any emitter.
+    pub async fn summaries_since(&self, path: &str, event_name: &str, last: &str) -> Result<Vec<Value>> {
         let mut events: Vec<Value> = Vec::new();
         loop {
             let last = events.last().and_then(|event| event["id"].as_str()).unwrap_or(last);
             let query = format!("limit=100&expand=event&event_name={event_name}&before={last}");
-            let page = self.get(&format!("/v1/sources/{source}/event_summaries?{query}")).await?.success()?;
+            let page = self.get(&format!("{path}?{query}")).await?.success()?;
             let page = page["data"].as_array().context("a list")?;
             if page.is_empty() {
                 return Ok(events);

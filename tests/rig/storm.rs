@@ -6,6 +6,8 @@
 //! - a counter that concurrent requests increment is the number of events;
 //! - every event in the store reaches the receiver at least once, signed, in its emitter's order, and nothing else does;
 //! - event ids rise; requests that follow each other stay in order; a listening source and a timer count without a gap;
+//! - every event that triggers the workflow has one run that comes to its end, whose steps are each committed once;
+//!   what it sends arrives at least once, and nothing else does;
 //! - what the management API acknowledged is there after each restart, and whole.
 
 mod check;
@@ -61,6 +63,8 @@ pub struct Report {
     pub events: usize,
     pub events_of_unanswered: usize,
     pub runs_of_listener: usize,
+    pub runs_of_workflow: usize,
+    pub repeated_sends: u32,
     pub ticks: usize,
     pub deliveries: usize,
     pub repeated_deliveries: usize,
@@ -224,6 +228,8 @@ impl Storm {
             events: found.requests().count(),
             events_of_unanswered: check::events_of_unanswered(&log, &found),
             runs_of_listener: found.listener.len(),
+            runs_of_workflow: found.workflow.len(),
+            repeated_sends: sink.sent.values().map(|times| times.saturating_sub(1)).sum(),
             ticks: found.ticks.len(),
             deliveries: sink.arrived,
             repeated_deliveries: sink.repeated,

@@ -18,7 +18,9 @@ pub(super) fn check(stage: &Stage, log: &Log, found: &Findings) -> Vec<String> {
     check_counts("the listener", &found.listener, &mut wrong);
     check_counts("the timer", &found.ticks, &mut wrong);
     check_listener(found, &mut wrong);
+    check_workflow(found, &mut wrong);
     let sink = stage.sink.lock();
+    check_sent(found, &sink.sent, &mut wrong);
     for (lane, events) in &found.lanes {
         check_deliveries(&sink, STEADY, stage.source(*lane), events, &mut wrong);
         check_ids(lane.name(), events, &mut wrong);
@@ -133,6 +135,58 @@ fn check_listener(found: &Findings, wrong: &mut Vec<String>) {
         let at = at.unwrap_or(emitted.len().min(heard.len()));
         let (emitted, heard) = (emitted.get(at), heard.get(at));
         wrong.push(format!("the listener ran with {heard:?} as event {at}, where {emitted:?} was emitted"));
+    }
+}
+
+/// Each event of the source that triggers it has one run that came to its end, and no step of it was committed twice: the
+/// state of its first step counted each run once.
+fn check_workflow(found: &Findings, wrong: &mut Vec<String>) {
+    let requests = |events: &[Found]| events.iter().map(request_of).collect::<BTreeSet<_>>();
+    let (emitted, ran) = (requests(&found.lanes[&Lane::Ordered]), requests(&found.workflow));
+    for (sender, number) in emitted.difference(&ran) {
+        wrong.push(format!("the workflow has no end for request {number} of {sender}"));
+    }
+    let late: BTreeSet<_> = requests(found.late.get(&Lane::Ordered).map(Vec::as_slice).unwrap_or_default());
+    for (sender, number) in ran.difference(&emitted).filter(|request| !late.contains(*request)) {
+        wrong.push(format!("the workflow ran with request {number} of {sender}, which was not emitted"));
+    }
+    if ran.len() != found.workflow.len() {
+        wrong.push(format!("the workflow emitted {} events for {} requests", found.workflow.len(), ran.len()));
+    }
+    let mut counts: Vec<u64> =
+        found.workflow.iter().map(|event| event.event["raw_event"]["count"].as_u64().unwrap_or_default()).collect();
+    counts.sort_unstable();
+    if let Some((found, due)) = counts.iter().zip(1..).find(|(found, due)| **found != *due) {
+        wrong.push(format!("the workflow counted {found} where {due} was due"));
+    }
+    let odd = |event: &Found| {
+        if event.event["raw_event"]["number"].as_u64().unwrap_or_default() % 2 == 1 { "odd" } else { "even" }
+    };
+    for event in found.workflow.iter().filter(|event| event.event["raw_event"]["route"] != odd(event)) {
+        wrong.push(format!("the workflow took the wrong branch: {}", event.event));
+    }
+}
+
+/// Of an event of the workflow, or of the source.
+fn request_of(event: &Found) -> (String, u64) {
+    let event = event.event.get("raw_event").unwrap_or(&event.event);
+    (event["sender"].as_str().unwrap_or_default().to_owned(), event["number"].as_u64().unwrap_or_default())
+}
+
+/// What the workflow sent arrived, at least once, and nothing else did.
+fn check_sent(found: &Findings, sent: &BTreeMap<String, u32>, wrong: &mut Vec<String>) {
+    let due: BTreeSet<String> = found.workflow.iter().map(|event| event.event["raw_event"].to_string()).collect();
+    let came: BTreeSet<String> = sent.keys().cloned().collect();
+    wrong.extend(due.difference(&came).map(|event| format!("the workflow never sent {event}")));
+    let ran: BTreeSet<(String, u64)> = found.workflow.iter().map(request_of).collect();
+    for event in came.difference(&due) {
+        let sent: Value = serde_json::from_str(event).unwrap_or_default();
+        let request =
+            (sent["sender"].as_str().unwrap_or_default().to_owned(), sent["number"].as_u64().unwrap_or_default());
+        // What a run sent that ended while the reckoning goes on is not judged.
+        if ran.contains(&request) {
+            wrong.push(format!("{event} was sent, and its run says otherwise"));
+        }
     }
 }
 

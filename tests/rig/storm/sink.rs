@@ -12,6 +12,9 @@ use crate::receiver::{Answer, Received};
 pub(super) const STEADY: &str = "/steady";
 /// Fails now and then, and takes the event when it comes again.
 pub(super) const FLAKY: &str = "/flaky";
+/// What steps of the workflow ask, and what they send to.
+pub(super) const ASKED: &str = "/asked";
+pub(super) const SENT: &str = "/sent";
 /// One delivery in this many fails at the flaky one.
 const FAILS_ONE_IN: u64 = 500;
 
@@ -31,6 +34,8 @@ pub(super) struct Arrivals {
     steady: BTreeMap<String, Vec<Arrival>>,
     flaky: BTreeMap<String, Vec<Arrival>>,
     seen: HashMap<String, u32>,
+    /// What the workflow sent, and how often it came.
+    pub(super) sent: BTreeMap<String, u32>,
 }
 
 /// The first time an event came.
@@ -63,6 +68,13 @@ impl Sink {
 
 impl Arrivals {
     fn take(&mut self, received: &Received) -> Answer {
+        if received.path == ASKED {
+            return Answer::status(200);
+        }
+        if received.path == SENT {
+            *self.sent.entry(received.json().to_string()).or_default() += 1;
+            return Answer::status(200);
+        }
         let is_signed = |secret: &String| received.is_signed_with(secret);
         if !self.secrets.get(received.path.as_str()).is_some_and(is_signed) {
             self.unsigned += 1;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::sender::{Lane, Log};
-use super::sink::{FLAKY, STEADY, Sink};
+use super::sink::{ASKED, FLAKY, SENT, STEADY, Sink};
 use crate::client::Client;
 use crate::receiver::Receiver;
 
@@ -45,12 +45,33 @@ module.exports = {
   },
 };"#;
 
+/// Counts its runs in the state of a step, decides, asks the outside in one of two branches, pauses, and sends what it counted.
+const WORKFLOW: &str = r#"{
+  "settings": {"name": "storm"},
+  "triggers": [{"type": "source", "source_id": "SOURCE"}],
+  "steps": [
+    {"namespace": "count", "code": "export default { props: {db: '$.service.db'}, run() { const n = (this.db.get('n') ?? 0) + 1; this.db.set('n', n); return n } }"},
+    {"namespace": "route", "if": [
+      {"when": "{{ steps.trigger.event.number % 2 }}", "steps": [{"namespace": "odd", "code": "export default { run() { return 'odd' } }"}]},
+      {"else": true, "steps": [{"namespace": "even", "code": "export default { run() { return 'even' } }"}]}
+    ]},
+    {"namespace": "both", "parallel": {
+      "asks": {"steps": [{"namespace": "asks", "code": "export default { async run() { return (await fetch('ASKED')).status } }"}]},
+      "pure": {"steps": [{"namespace": "pure", "code": "export default { run() { return 1 } }"}]}
+    }},
+    {"namespace": "pause", "code": "export default { run({ $ }) { $.flow.delay(5) } }"},
+    {"namespace": "last", "code": "export default { run({ steps, $ }) { const { sender, number } = steps.trigger.event; const event = { sender, number, count: steps.count.$return_value, route: steps.route.$return_value, asked: steps.both.asks.$return_value }; $.send.http({ url: 'SENT', data: event }); $.send.emit({ raw_event: event }); } }"}
+  ]
+}"#;
+
 pub(super) struct Stage {
     pub(super) client: Client,
     pub(super) sink: Sink,
     lanes: BTreeMap<Lane, Source>,
     pub(super) listener: String,
     pub(super) ticker: String,
+    /// Runs with every event of the lane whose requests are ordered.
+    workflow: String,
     _receiver: Receiver,
 }
 
@@ -73,6 +94,8 @@ pub(super) struct Findings {
     pub(super) lanes: BTreeMap<Lane, Vec<Found>>,
     pub(super) listener: Vec<Found>,
     pub(super) ticks: Vec<Found>,
+    /// What the workflow emitted, one event for each of its runs.
+    pub(super) workflow: Vec<Found>,
     /// The store of each source says of these requests that they ran.
     pub(super) state: BTreeMap<Lane, Vec<(String, u64)>>,
     /// How many requests the store of each source has counted.
@@ -99,7 +122,12 @@ impl Stage {
         let listener = create(client, &ECHO.replace("NAME", "listener").replace("PROPS", "")).await.id;
         let timer = r#"timer: {type: "$.interface.timer", default: {intervalSeconds: 1}},"#;
         let ticker = create(client, &ECHO.replace("NAME", "ticker").replace("PROPS", timer)).await.id;
-        let stage = Self { client: client.clone(), sink, lanes, listener, ticker, _receiver: receiver };
+        let workflow = WORKFLOW.replace("SOURCE", &lanes[&Lane::Ordered].id);
+        let workflow = workflow.replace("ASKED", &receiver.url(ASKED)).replace("SENT", &receiver.url(SENT));
+        let workflow: Value = serde_json::from_str(&workflow).unwrap();
+        let workflow = client.post("/v1/workflows", &workflow).await.unwrap().data();
+        let workflow = workflow["id"].as_str().unwrap().to_owned();
+        let stage = Self { client: client.clone(), sink, lanes, listener, ticker, workflow, _receiver: receiver };
         let steady = stage.webhook(STEADY).await;
         stage.subscribe("dc_*", &steady).await;
         let flaky = stage.webhook(FLAKY).await;
@@ -157,11 +185,17 @@ impl Stage {
         }
         self.read(&self.listener, &mut found.listener).await;
         self.read(&self.ticker, &mut found.ticks).await;
+        let path = format!("/v1/workflows/{}/event_summaries", self.workflow);
+        self.read_at(&path, &mut found.workflow).await;
     }
 
     async fn read(&self, source: &str, found: &mut Vec<Found>) {
+        self.read_at(&format!("/v1/sources/{source}/event_summaries"), found).await;
+    }
+
+    async fn read_at(&self, path: &str, found: &mut Vec<Found>) {
         let last = found.last().map_or("0-0", |found| found.id.as_str()).to_owned();
-        let events = self.client.events_since(source, "default", &last).await.unwrap();
+        let events = self.client.summaries_since(path, "default", &last).await.unwrap();
         found.extend(events.into_iter().map(|mut event| Found {
             id: event["id"].as_str().unwrap().to_owned(),
             emit_id: event["metadata"]["emit_id"].as_str().unwrap().to_owned(),
@@ -181,6 +215,8 @@ impl Stage {
             |path, emitter: &str, found: &[Found]| found.len().saturating_sub(sink.of(path, emitter).len());
         log.count(is_missing)
             + ordered.len().saturating_sub(found.listener.len())
+            + ordered.len().saturating_sub(found.workflow.len())
+            + found.workflow.len().saturating_sub(sink.sent.len())
             + undelivered(FLAKY, self.source(Lane::Ordered), ordered)
             + found.lanes.iter().map(|(lane, events)| undelivered(STEADY, self.source(*lane), events)).sum::<usize>()
             + undelivered(STEADY, &self.listener, &found.listener)

@@ -2,13 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{check_counts, check_ids, check_listener, check_order, check_requests, check_shared_counts, check_state};
+use super::{
+    check_counts, check_ids, check_listener, check_order, check_requests, check_sent, check_shared_counts, check_state,
+    check_workflow,
+};
 use crate::storm::sender::{Lane, Log, Sent};
 use crate::storm::stage::{Findings, Found};
 
 fn found(number: u64) -> Found {
     let event = json!({"sender": "s", "number": number, "seen": number, "count": number});
     Found { id: format!("{number}-0"), emit_id: format!("e{number}"), event }
+}
+
+/// What a run of the workflow emits at its end.
+fn ended(number: u64) -> Found {
+    let route = if number % 2 == 1 { "odd" } else { "even" };
+    let event = json!({"raw_event": {"sender": "s", "number": number, "count": number, "route": route}});
+    Found { id: format!("{number}-0"), emit_id: format!("w{number}"), event }
 }
 
 /// Requests 1 to 3, answered, each with its event, its state and a run of the listener.
@@ -21,6 +31,7 @@ fn sound() -> (Log, Findings) {
     findings.state.insert(Lane::Ordered, (1..=3).map(|number| ("s".to_owned(), number)).collect());
     findings.counts.insert(Lane::Ordered, 3);
     findings.listener = (1..=3).map(found).collect();
+    findings.workflow = (1..=3).map(ended).collect();
     (log, findings)
 }
 
@@ -34,6 +45,7 @@ fn wrong(harm: impl FnOnce(&mut Log, &mut Findings)) -> Vec<String> {
     check_order(&findings, &mut wrong);
     check_counts("the listener", &findings.listener, &mut wrong);
     check_listener(&findings, &mut wrong);
+    check_workflow(&findings, &mut wrong);
     check_ids("ordered", &findings.lanes[&Lane::Ordered], &mut wrong);
     wrong
 }
@@ -118,4 +130,37 @@ fn an_endpoint_that_was_gone_is_found() {
     check_finds("answered 404", |log, _| {
         log.extend(vec![Sent { lane: Lane::Quick, sender: "q".into(), number: 1, status: Some(404) }]);
     });
+}
+
+#[test]
+fn a_run_of_the_workflow_that_is_lost_repeated_or_half_done_is_found() {
+    check_finds("no end for request 2", |_, findings| {
+        findings.workflow.remove(1);
+    });
+    check_finds("4 events for 3 requests", |_, findings| findings.workflow.push(ended(3)));
+    check_finds("which was not emitted", |_, findings| findings.workflow.push(ended(4)));
+    check_finds("the workflow counted 1 where 2 was due", |_, findings| {
+        findings.workflow[1].event["raw_event"]["count"] = Value::from(1);
+    });
+    check_finds("wrong branch", |_, findings| {
+        findings.workflow[1].event["raw_event"]["route"] = Value::from("odd");
+    });
+}
+
+#[test]
+fn what_the_workflow_sends_is_compared_with_what_it_did() {
+    let (_, findings) = sound();
+    let mut sent: std::collections::BTreeMap<String, u32> =
+        findings.workflow.iter().map(|event| (event.event["raw_event"].to_string(), 1)).collect();
+    let wrong = |sent: &std::collections::BTreeMap<String, u32>| {
+        let mut wrong = Vec::new();
+        check_sent(&findings, sent, &mut wrong);
+        wrong
+    };
+    assert_eq!(wrong(&sent), Vec::<String>::new());
+    sent.insert(json!({"sender": "s", "number": 1, "count": 9}).to_string(), 1);
+    assert!(wrong(&sent)[0].contains("its run says otherwise"), "{:?}", wrong(&sent));
+    sent.pop_first();
+    sent.pop_first();
+    assert!(wrong(&sent).iter().any(|wrong| wrong.contains("never sent")), "{:?}", wrong(&sent));
 }
