@@ -3,12 +3,15 @@
 //! A check is written once, takes a [`World`], and is listed in `on_both_stores!`.
 
 mod answers;
+mod data_stores;
 mod deliveries;
 mod endpoints;
+mod examples;
 mod limits;
 mod listeners;
 mod restarts;
 mod runs;
+mod sends;
 mod sources;
 mod state;
 mod storm;
@@ -76,6 +79,13 @@ impl World {
     pub(crate) async fn with(options: &[&str]) -> Self {
         let mut place = DataFolder::new();
         place.options.extend(options.iter().map(|option| (*option).to_owned()));
+        Self::at(place).await
+    }
+
+    pub(crate) async fn with_environment(options: &[&str], environment: Vec<(String, String)>) -> Self {
+        let mut place = DataFolder::new();
+        place.options.extend(options.iter().map(|option| (*option).to_owned()));
+        place.environment = environment;
         Self::at(place).await
     }
 

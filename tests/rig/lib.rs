@@ -15,6 +15,7 @@ pub mod client;
 pub mod port;
 pub mod receiver;
 pub mod redis;
+pub mod relays;
 pub mod served;
 
 pub mod storm;

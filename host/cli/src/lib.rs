@@ -12,6 +12,7 @@ mod local_services;
 mod logging;
 mod operator;
 mod run_once;
+mod run_workflow;
 mod serve;
 mod settings;
 mod wiring;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::local_props;
 use crate::local_services::LocalServices;
+use crate::run_workflow;
 use crate::wiring::linking::Linking;
 use crate::wiring::network::NetworkArguments;
 use crate::wiring::sandboxing::translate;
@@ -34,6 +35,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         return Ok(remote::run::execute(arguments.remote).await);
     }
     let component = Path::new(&arguments.remote.target);
+    if run_workflow::is_document(component) {
+        let event = arguments.remote.event.as_deref().map_or_else(|| Ok(json!({})), remote::run::read_event)?;
+        return run_workflow::run(component, event, &arguments.network).await;
+    }
     let collected = remote::collect(component)?;
     let event = match arguments.remote.event.as_deref() {
         Some(event) => remote::run::read_event(event)?,

@@ -101,6 +101,29 @@ pub(crate) struct Tuning {
     /// Send traces to this OpenTelemetry collector, as OTLP over HTTP: `http://host:4318`. Without it there are none
     #[arg(long, value_name = "URL", env = "WELLSPRING_OTLP_ENDPOINT", hide_env_values = true)]
     otlp_endpoint: Option<String>,
+    /// The mail relay of `$.send.email`: `smtps://user:password@host`, or `smtp://` for STARTTLS, with `?tls=none` for none
+    #[arg(long, value_name = "URL", env = "WELLSPRING_SMTP_URL", hide_env_values = true)]
+    smtp_url: Option<String>,
+    /// What e-mail is sent from: `noreply@example.com`, or `Wellspring <noreply@example.com>`
+    #[arg(long, value_name = "ADDRESS", env = "WELLSPRING_SMTP_FROM")]
+    smtp_from: Option<String>,
+    /// Whom tenants may write to: `owner`, the address of their own account, or `any` [default: owner]
+    #[arg(long, value_name = "WHOM", env = "WELLSPRING_SMTP_RECIPIENTS", value_enum, hide_possible_values = true)]
+    smtp_recipients: Option<SmtpRecipients>,
+    /// The object store of `$.send.s3`, which speaks the protocol of Amazon S3: `https://s3.example.com`. The secret key is in
+    /// the environment: `WELLSPRING_S3_SECRET_ACCESS_KEY`
+    #[arg(long, value_name = "URL", env = "WELLSPRING_S3_ENDPOINT")]
+    s3_endpoint: Option<String>,
+    /// Its region [default: us-east-1]
+    #[arg(long, value_name = "REGION", env = "WELLSPRING_S3_REGION")]
+    s3_region: Option<String>,
+    /// The id of the key that it is used with
+    #[arg(long, value_name = "ID", env = "WELLSPRING_S3_ACCESS_KEY_ID")]
+    s3_access_key_id: Option<String>,
+    /// Which buckets tenants may put objects into: `[TENANT@]BUCKET`. Repeatable, or separated by commas; without any, none
+    #[arg(long, value_name = "BUCKET", env = "WELLSPRING_S3_BUCKET", value_delimiter = ',')]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    s3_bucket: Vec<String>,
     /// What tenants share, and what one of them may have of it, such as `runs=512/64`. Repeatable, or separated by commas
     #[arg(
         long_help = shares::help(), long, value_name = "NAME=TOTAL/PER_TENANT", env = "WELLSPRING_SHARE", value_delimiter = ',', value_parser = shares::parse, help_heading = LIMITS)]
@@ -184,6 +207,9 @@ pub(crate) struct Tuning {
     /// All values of one source in `$.service.db` together
     #[arg(long, value_name = "BYTES", env = "WELLSPRING_DB_SOURCE_BYTES", help_heading = LIMITS)]
     db_source_bytes: Option<usize>,
+    /// All values of one data store together
+    #[arg(long, value_name = "BYTES", env = "WELLSPRING_DATA_STORE_BYTES", help_heading = LIMITS)]
+    data_store_bytes: Option<usize>,
     /// Shortest interval of a timer
     #[arg(long, value_name = "SECONDS", env = "WELLSPRING_INTERVAL_SECONDS_MINIMUM", help_heading = LIMITS)]
     interval_seconds_minimum: Option<u64>,
@@ -206,6 +232,16 @@ pub(crate) enum Isolate {
     None,
     /// In worker processes
     Process,
+}
+
+/// Whom e-mail may go to.
+#[derive(clap::ValueEnum, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SmtpRecipients {
+    /// The address of the tenant's own account
+    Owner,
+    /// Everyone
+    Any,
 }
 
 const LIMITS: &str = "Limits";
@@ -250,6 +286,13 @@ pub(crate) struct Settings {
     pub(crate) memory: Option<u64>,
     pub(crate) log_format: LogFormat,
     pub(crate) otlp_endpoint: Option<String>,
+    pub(crate) smtp_url: Option<String>,
+    pub(crate) smtp_from: Option<String>,
+    pub(crate) smtp_recipients: SmtpRecipients,
+    pub(crate) s3_endpoint: Option<String>,
+    pub(crate) s3_region: String,
+    pub(crate) s3_access_key_id: Option<String>,
+    pub(crate) s3_bucket: Vec<String>,
     keep_events: usize,
     keep_logs: usize,
     keep_runs: usize,
@@ -276,6 +319,7 @@ pub(crate) struct Settings {
     db_key_bytes: usize,
     db_value_bytes: usize,
     db_source_bytes: usize,
+    data_store_bytes: usize,
     interval_seconds_minimum: u64,
     delivery_timeout_ms: u64,
     daily_compute_time_quota: u64,
@@ -325,6 +369,7 @@ impl Settings {
             prop_value_bytes: self.prop_value_bytes,
             db_value_bytes: self.db_value_bytes,
             db_source_bytes: self.db_source_bytes,
+            data_store_bytes: self.data_store_bytes,
             interval_seconds_minimum: self.interval_seconds_minimum,
             events_kept: self.keep_events,
             logs_kept: self.keep_logs,
@@ -363,6 +408,7 @@ impl Settings {
         let shown = Self {
             store: self.store.as_deref().map(without_password),
             otlp_endpoint: self.otlp_endpoint.as_deref().map(without_password),
+            smtp_url: self.smtp_url.as_deref().map(without_password),
             ..self.clone()
         };
         Ok(toml::to_string(&shown)?)
@@ -399,6 +445,13 @@ impl Default for Settings {
             memory: None,
             log_format: LogFormat::Text,
             otlp_endpoint: None,
+            smtp_url: None,
+            smtp_from: None,
+            smtp_recipients: SmtpRecipients::Owner,
+            s3_endpoint: None,
+            s3_region: "us-east-1".to_owned(),
+            s3_access_key_id: None,
+            s3_bucket: Vec::new(),
             keep_events: limits.events_kept,
             keep_logs: limits.logs_kept,
             keep_runs: limits.runs_kept,
@@ -425,6 +478,7 @@ impl Default for Settings {
             prop_value_bytes: limits.prop_value_bytes,
             db_value_bytes: limits.db_value_bytes,
             db_source_bytes: limits.db_source_bytes,
+            data_store_bytes: limits.data_store_bytes,
             interval_seconds_minimum: limits.interval_seconds_minimum,
             delivery_timeout_ms: limits.delivery_timeout_ms,
             daily_compute_time_quota: quotas.daily_compute_ms,

@@ -10,6 +10,7 @@ pub(crate) mod linking;
 pub(crate) mod network;
 mod own;
 pub(crate) mod packages;
+mod relays;
 pub(crate) mod sandboxing;
 pub(crate) mod sending;
 mod traffic;

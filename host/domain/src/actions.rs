@@ -80,6 +80,8 @@ pub enum ObjectName {
 
 const CALLS: [&str; 8] =
     ["export", "respond", "flow.exit", "send.http", "send.email", "send.s3", "send.emit", "send.sse"];
+/// Object stores take 1024 bytes; a prefix leaves room for the time.
+const OBJECT_NAME_BYTES: usize = 900;
 /// A run that pauses for longer is a mistake in its unit.
 const PAUSE_MS_MAXIMUM: f64 = 366.0 * 24.0 * 3600.0 * 1000.0;
 
@@ -231,6 +233,13 @@ fn parse_s3(fields: &mut Fields<'_>) -> Option<S3Object> {
             None
         }
     };
+    // Paths with such parts are shortened on their way, and would lead elsewhere.
+    let is_relative = |text: &str| text.split('/').any(|part| matches!(part, "." | ".."));
+    if let Some(ObjectName::Key(text) | ObjectName::Prefix(text)) = &name
+        && (is_relative(text) || text.len() > OBJECT_NAME_BYTES)
+    {
+        fields.problem("key", format!("has at most {OBJECT_NAME_BYTES} bytes, and no parts `.` or `..`"));
+    }
     if !fields.has("payload") {
         fields.problem("payload", "is required");
     }

@@ -97,6 +97,10 @@ impl Description {
         if opts_out { Isolation::None } else { Isolation::Serializable }
     }
 
+    pub fn has_data_stores(&self) -> bool {
+        self.props_of(PropType::DataStore).next().is_some()
+    }
+
     pub fn props_of(&self, kind: PropType) -> impl Iterator<Item = &PropDefinition> {
         self.props.iter().filter(move |prop| prop.kind == kind)
     }

@@ -75,6 +75,7 @@ prefixed_id!(
     /// A connected account of an app.
     AccountId, "apn_", "an account id (apn_ and 12 letters or digits)"
 );
+prefixed_id!(DataStoreId, "ds_", "a data store id (ds_ and 12 letters or digits)");
 
 /// The unguessable part of a source's endpoint address; it is the only thing that protects the endpoint.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize)]

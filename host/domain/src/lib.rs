@@ -26,6 +26,7 @@ pub mod problem;
 pub mod slug;
 
 pub mod component;
+pub mod data_stores;
 pub mod props;
 pub mod timers;
 
@@ -56,5 +57,7 @@ pub mod truncate;
 pub mod actions;
 pub mod apps;
 pub mod http_event;
+pub mod mail;
 pub mod respond;
+pub mod s3;
 pub mod workflow;

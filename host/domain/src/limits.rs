@@ -60,6 +60,8 @@ pub struct Limits {
     pub db_value_bytes: usize,
     /// All values of one source's store together.
     pub db_source_bytes: usize,
+    /// All values of one data store together.
+    pub data_store_bytes: usize,
     /// Shortest interval of a timer.
     pub interval_seconds_minimum: u64,
     /// Events kept for each stream of an emitter.
@@ -107,6 +109,7 @@ impl Default for Limits {
             db_key_bytes: KIB,
             db_value_bytes: 64 * KIB,
             db_source_bytes: 16 * MIB,
+            data_store_bytes: 64 * MIB,
             interval_seconds_minimum: 1,
             events_kept: 100,
             logs_kept: 1000,

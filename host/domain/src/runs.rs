@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::data_stores;
 use crate::ids::RunId;
 use crate::outcome::{Fault, Outcome, RequestMade, Thrown, Usage};
 use crate::redact::Hidden;
@@ -44,7 +45,7 @@ pub struct RunRecord {
     /// Ids of its events.
     #[serde(default, skip_serializing_if = "Listed::is_empty")]
     pub emits: Listed<String>,
-    /// Keys of `db` that it wrote at its end.
+    /// Keys of `db` that it wrote at its end, and those of data stores: `<data store>/<key>`.
     #[serde(default, skip_serializing_if = "Listed::is_empty")]
     pub writes: Listed<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,6 +84,8 @@ pub enum TriggerKind {
     Options,
     /// The same event once more, asked for by hand.
     Retry,
+    /// A run of a workflow; the id is that run's and the step's: `<run>/<namespace>`.
+    Step,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,7 +154,7 @@ impl RunRecord {
     pub fn new(facts: Facts<'_>, outcome: &Outcome, emit_ids: impl ExactSizeIterator<Item = String>) -> Self {
         let Usage { fuel, cpu, wall_clock, peak_memory_bytes } = outcome.usage;
         let wall_clock_ms = u64::try_from(wall_clock.as_millis()).unwrap_or(u64::MAX);
-        let keys = outcome.writes.iter().map(|write| cut(&write.key, NAME_BYTES_MAXIMUM));
+        let keys = outcome.writes.iter().map(|write| cut(&data_stores::shown(&write.key), NAME_BYTES_MAXIMUM));
         Self {
             id: facts.id,
             emitter_id: facts.emitter_id.to_owned(),
@@ -270,8 +273,8 @@ impl Recording {
 // === impl TriggerKind ===
 
 impl TriggerKind {
-    pub const ALL: [Self; 7] =
-        [Self::Http, Self::Timer, Self::Event, Self::Manual, Self::Hook, Self::Options, Self::Retry];
+    pub const ALL: [Self; 8] =
+        [Self::Http, Self::Timer, Self::Event, Self::Manual, Self::Hook, Self::Options, Self::Retry, Self::Step];
 
     /// As it is written in records, and in labels of metrics.
     pub fn as_str(self) -> &'static str {
@@ -283,6 +286,7 @@ impl TriggerKind {
             Self::Hook => "hook",
             Self::Options => "options",
             Self::Retry => "retry",
+            Self::Step => "step",
         }
     }
 }

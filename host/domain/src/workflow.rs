@@ -14,6 +14,9 @@ mod position;
 mod settings;
 pub mod template;
 
+/// The key of `db` by which the code around a step has its answer sent at once.
+pub const ANSWER_NOW: &str = "\0answer";
+
 pub use advance::{Choice, Resumed, StepOutcome};
 pub use document::{
     ActionStep, Body, Branch, CodeStep, ComponentRef, Document, NESTING_MAXIMUM, STEPS_MAXIMUM, Step, TRIGGER, Trigger,

@@ -45,6 +45,7 @@ mod policy;
 mod redirect;
 mod request;
 mod resolve;
+mod smtp;
 mod tasks;
 mod tls;
 
@@ -56,6 +57,7 @@ pub use http::{Method, StatusCode};
 pub use policy::{Denied, HostPattern, Own, Policy, Rule, RuleError};
 pub use request::{Body, Redirect, Request};
 pub use resolve::{Resolve, SystemResolver};
+pub use smtp::{NotTaken, Relay, RelayError};
 pub use tls::{CertificateDer, parse_pem_roots};
 pub use url::{Host, Url};
 

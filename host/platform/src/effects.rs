@@ -7,8 +7,13 @@ use domain::actions::{self, Effect};
 use domain::limits::Limits;
 use domain::problem::Problem;
 use serde_json::{Value, json};
+use store::Tenant;
 
-use crate::ports::{self, EffectKind};
+use crate::Platform;
+use crate::ports::{self, EffectKind, Recipients};
+
+/// Of one e-mail.
+const RECIPIENTS_MAXIMUM: usize = 50;
 
 /// In the order the action asked for them, or everything that is wrong with them.
 pub(crate) fn parse(given: &[ports::Effect], limits: &Limits) -> Result<Vec<Effect>, Vec<Problem>> {
@@ -44,11 +49,31 @@ pub(crate) fn kind(effect: &Effect) -> &'static str {
     }
 }
 
-/// Why this server cannot do it; none when it can.
+/// Why this server does not send it for a tenant, if it does not.
+pub(crate) fn refused(platform: &Platform, tenant: &Tenant, effect: &Effect) -> Option<String> {
+    match effect {
+        Effect::Email(email) => match platform.relays.email().map(|terms| terms.recipients) {
+            None => Some("this server has no mail relay: its operator sets one with --smtp-url".to_owned()),
+            Some(Recipients::Owner) if !email.to.is_empty() => Some(
+                "this server sends e-mail to the address of your account only: leave `to` out; its operator allows others \
+                 with --smtp-recipients any"
+                    .to_owned(),
+            ),
+            Some(_) if email.to.len() > RECIPIENTS_MAXIMUM => {
+                Some(format!("an e-mail has at most {RECIPIENTS_MAXIMUM} recipients"))
+            }
+            Some(_) => None,
+        },
+        Effect::S3(object) => platform.relays.check_bucket(tenant, &object.bucket).err(),
+        _ => None,
+    }
+}
+
+/// Why it cannot be done for an action that is run by hand; none when it can.
 pub(crate) fn unsupported(effect: &Effect) -> Option<&'static str> {
     match effect {
-        Effect::Email(_) => Some("this server has no mail server"),
-        Effect::S3(_) => Some("this server has no object store"),
+        Effect::Email(_) => Some("an action that is run by hand sends no e-mail; in a workflow it does"),
+        Effect::S3(_) => Some("an action that is run by hand stores no object; in a workflow it does"),
         Effect::Sse { .. } => Some("an action that is run by hand has no stream; in a workflow it has the workflow's"),
         Effect::Pause(_) => Some("an action that is run by hand has nothing that could go on later"),
         _ => None,

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod meddling;
 mod outside;
+mod relays;
 mod sandbox;
 mod time;
 mod world;
@@ -10,6 +11,7 @@ mod world;
 #[cfg(test)]
 pub(crate) use meddling::{Fate, Meddling, meddled, on_store};
 pub use outside::{PlainLinker, Responder, StaticOutbound};
+pub use relays::KeptRelays;
 pub use sandbox::{ScriptedSandbox, emit, emit_with, log, returned, threw};
 pub use time::{CountingEntropy, ManualClock};
 pub use world::{World, component};

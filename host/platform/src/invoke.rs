@@ -40,12 +40,12 @@ pub(crate) use invocation::{Invocation, Owner, Target, Values};
 pub(crate) use key_queues::KeyQueues;
 pub(crate) use listeners::Listeners;
 pub(crate) use listeners::{Deliveries, Outgoing, Room, Sender, deliveries, missing_deliveries};
-pub(crate) use record::{append_record, expire_records};
+pub(crate) use record::{EXPIRED_AT_ONCE, append_record, expire_records};
 pub(crate) use recording::{
-    Content, Keeping, append as append_recording, context as recording_context, keep as keep_recording,
+    Content, Keeping, Recorder, append as append_recording, context as recording_context, keep as keep_recording,
     read as read_recording, shown_reply,
 };
 pub(crate) use reply::ReplySlot;
-pub(crate) use services::{Offline, shown_key, stored_key, write_operations};
+pub(crate) use services::{Offline, shown_key, stored_key};
 pub(crate) use transaction::{Transaction, new_run_id};
 pub(crate) use usage::usage_operations;

@@ -28,6 +28,7 @@ pub mod records;
 pub mod vault;
 
 mod caller;
+mod data_stores;
 mod effects;
 mod error;
 mod keeping;
@@ -53,6 +54,7 @@ pub mod manage;
 pub mod fake;
 
 pub use caller::{Caller, UsedKey};
+pub use data_stores::with_data_stores;
 pub use error::{Error, KeyProblem, Noun, ParameterError, UsedBy};
 pub use platform::{Config, Parts, Platform};
 pub use programs::{Converted, Programs, convert as convert_programs};

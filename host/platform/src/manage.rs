@@ -22,6 +22,7 @@ pub mod components;
 pub mod registry;
 
 mod configure;
+pub mod data_stores;
 mod hooks;
 mod reply;
 pub mod sources;

@@ -45,6 +45,10 @@ pub(crate) enum Destination {
     Workflow,
     /// `$.send.http`.
     Http,
+    /// `$.send.email`.
+    Email,
+    /// `$.send.s3`.
+    S3,
 }
 
 /// Why something was refused that no shared resource is short of.
@@ -65,7 +69,7 @@ pub(crate) struct Numbers {
     fuel: Counter,
     cpu_us: Counter,
     events: Counter,
-    deliveries: Table<4, 3>,
+    deliveries: Table<6, 3>,
     refusals: Table<6, 1>,
     load: Mutex<Option<Looked>>,
 }
@@ -101,7 +105,7 @@ impl Default for Numbers {
             events: Counter::new(),
             deliveries: Table::new(
                 ["destination", "state"],
-                ["webhook", "source", "workflow", "http"],
+                ["webhook", "source", "workflow", "http", "email", "s3"],
                 ["delivered", "failed", "given_up"],
             ),
             refusals: Table::new(["kind", "scope"], kinds, ["tenant"]),
@@ -236,6 +240,8 @@ impl Destination {
             Self::Source => "source",
             Self::Workflow => "workflow",
             Self::Http => "http",
+            Self::Email => "email",
+            Self::S3 => "s3",
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::keeping::Keeping;
 use crate::key_uses::KeyUses;
 use crate::manage::audit::{AuditLimits, Refusals};
 use crate::numbers::Numbers;
-use crate::ports::{Clock, Entropy, Linker, Outbound, Sandbox, Telemetry};
+use crate::ports::{Clock, Entropy, Linker, Outbound, Relays, Sandbox, Telemetry};
 use crate::programs::Programs;
 use crate::shares::{Pools, Shares};
 use crate::tokens::Refreshes;
@@ -31,6 +31,7 @@ pub struct Core {
     pub(crate) sandbox: Arc<dyn Sandbox>,
     pub(crate) linker: Arc<dyn Linker>,
     pub(crate) outbound: Arc<dyn Outbound>,
+    pub(crate) relays: Arc<dyn Relays>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) telemetry: Option<Arc<dyn Telemetry>>,
@@ -56,6 +57,8 @@ pub struct Parts {
     pub sandbox: Arc<dyn Sandbox>,
     pub linker: Arc<dyn Linker>,
     pub outbound: Arc<dyn Outbound>,
+    /// Of the operator, for what tenants send.
+    pub relays: Arc<dyn Relays>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     /// Where spans and log lines go, when they are exported.
@@ -90,7 +93,8 @@ pub struct Config {
 
 impl Platform {
     pub fn new(parts: Parts) -> Self {
-        let Parts { store, sandbox, linker, outbound, clock, entropy, telemetry, vault, programs, config } = parts;
+        let Parts { store, sandbox, linker, outbound, relays, clock, entropy, telemetry, vault, programs, config } =
+            parts;
         Self(Arc::new(Core {
             pools: Pools::new(&config.shares),
             key_queues: Arc::default(),
@@ -107,6 +111,7 @@ impl Platform {
             sandbox,
             linker,
             outbound,
+            relays,
             clock,
             entropy,
             telemetry,

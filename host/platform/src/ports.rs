@@ -8,6 +8,7 @@ mod linker;
 mod outbound;
 mod program;
 pub mod progress;
+mod relays;
 mod sandbox;
 mod services;
 mod telemetry;
@@ -18,6 +19,7 @@ pub use domain::outcome::{Effect, EffectKind, Emit, Fault, Level, LogLine, Outco
 pub use linker::{ComponentSource, Dependency, LinkError, Linked, Linker};
 pub use outbound::{Fetched, Outbound, OutboundError, Posted, Posting};
 pub use program::{Module, ModuleKind, Program, ProgramHandle, ReadProgram};
+pub use relays::{EmailTerms, NoRelays, NotTaken, Recipients, Relays};
 pub use sandbox::{
     Call, Load, LoadFailure, Loaded, Priority, Replay, ReplayMode, RunLimits, Sandbox, SandboxError, Task,
 };

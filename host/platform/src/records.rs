@@ -8,6 +8,7 @@ mod audit;
 mod compact;
 mod component;
 mod connect;
+mod data_store;
 mod event;
 mod job;
 mod package;
@@ -35,6 +36,7 @@ pub use account::{
 pub use audit::{AuditEntry, Via};
 pub use component::Component;
 pub use connect::{Attempt, AttemptSecrets, Connect, ConnectOutcome, Device};
+pub use data_store::DataStore;
 pub use event::{Event, LogEntry, Metadata, RunRecord, StreamEntry};
 pub use job::{DeadLetter, Job, Tick, Timer};
 pub(crate) use package::{
@@ -47,7 +49,7 @@ pub use subscription::{AutoSubscription, Subscription};
 pub use table::Kept;
 pub use user::{ApiKey, Installation, User};
 pub use webhook::{PreviousSecret, Webhook, WebhookHealth};
-pub(crate) use work::{Acceptance, Delivery, Sending, Work};
+pub(crate) use work::{Acceptance, Delivery, EmailSending, ObjectSending, Sending, Work};
 pub use workflow::{Step, TriggerRecord, TriggerRecordKind, Workflow, WorkflowVersion};
 pub use workflow_run::{EndedWorkflowRun, WorkflowRun};
 

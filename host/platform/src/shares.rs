@@ -20,6 +20,10 @@ pub struct Shares {
     pub waiting_deploys: Share,
     /// For one tenant: saved components, also those that came with a source.
     pub components: u64,
+    /// For one tenant: data stores.
+    pub data_stores: u64,
+    /// For one tenant: recipients of e-mail in a day.
+    pub emails_per_day: u64,
     /// For one tenant: records, programs among them, events and values of `db`.
     pub stored_bytes: u64,
     /// For one tenant: deliveries and runs in the queue, and the bytes of their events.
@@ -47,6 +51,8 @@ impl Default for Shares {
             waiting_deploys: Share::new(1024, 64),
             // Twice the sources: an update saves the new code before the old one goes.
             components: 20_000,
+            data_stores: 100,
+            emails_per_day: 200,
             stored_bytes: 4 << 30,
             // Twice what one trigger may cause.
             queued_jobs: 200_000,

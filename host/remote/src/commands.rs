@@ -3,6 +3,7 @@
 pub mod accounts;
 pub mod audit;
 mod components;
+mod data_stores;
 mod db;
 mod delete;
 mod deliveries;
@@ -29,6 +30,7 @@ use crate::generate;
 
 pub use events::print_event;
 pub use logs::print_log_event;
+pub use workflows::read_document;
 
 /// Everything that talks to a server, and what helps with it.
 #[derive(Debug, clap::Subcommand)]
@@ -65,6 +67,8 @@ pub enum Command {
     Replay(replay::Arguments),
     /// List, read, set and clear what a source keeps between its runs
     Db(db::Arguments),
+    /// Make data stores that sources and workflows share, and change what is in them
+    DataStores(data_stores::Arguments),
     /// Save a component, to deploy or run it later
     Publish(publish::PublishArguments),
     /// Take a component out of the registry
@@ -109,6 +113,7 @@ impl Command {
             Self::Runs(arguments) => arguments.connection.json,
             Self::Replay(arguments) => arguments.connection.json,
             Self::Db(arguments) => arguments.connection.json,
+            Self::DataStores(arguments) => arguments.connection.json,
             Self::Publish(arguments) => arguments.connection.json,
             Self::Unpublish(arguments) => arguments.connection.json,
             Self::Components(arguments) => arguments.connection.json,
@@ -141,6 +146,7 @@ impl Command {
             Self::Runs(arguments) => runs::run(&arguments).await,
             Self::Replay(arguments) => replay::run(&arguments).await,
             Self::Db(arguments) => db::run(&arguments).await,
+            Self::DataStores(arguments) => data_stores::run(&arguments).await,
             Self::Publish(arguments) => publish::publish(&arguments).await,
             Self::Unpublish(arguments) => publish::unpublish(&arguments).await,
             Self::Components(arguments) => components::run(&arguments).await,

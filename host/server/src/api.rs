@@ -8,6 +8,7 @@ pub(crate) mod accounts;
 pub(crate) mod admin;
 pub(crate) mod audit;
 pub(crate) mod components;
+pub(crate) mod data_stores;
 pub(crate) mod events;
 pub(crate) mod operations;
 pub(crate) mod runs;

@@ -8,8 +8,8 @@ use hyper::Method;
 use serde_json::json;
 
 use crate::api::{
-    accounts, admin, audit, components, events, operations, runs, sessions, sources, state, subscriptions, users,
-    webhooks, workflows,
+    accounts, admin, audit, components, data_stores, events, operations, runs, sessions, sources, state, subscriptions,
+    users, webhooks, workflows,
 };
 use crate::route::Access::{self, Public};
 use crate::route::Documented::{Accepted, Anything, Events, List, NoContent, One, Page, Started};
@@ -40,6 +40,7 @@ pub(crate) fn table() -> Vec<Route> {
         workflow_runs_routes(),
         runs_routes(),
         state_routes(),
+        data_stores_routes(),
         events_routes(),
         subscriptions_routes(),
         webhooks_routes(),
@@ -174,6 +175,33 @@ fn state_routes() -> Vec<Route> {
     ]
 }
 
+/// Stores that sources and workflows share.
+#[rustfmt::skip]
+fn data_stores_routes() -> Vec<Route> {
+    vec![
+        route(POST, "/v1/data_stores", WRITE, data_stores::create)
+            .says("Data stores", "Make a data store, which sources and workflows share").body(&DATA_STORE).answers(One("DataStore")).refuses(&[403, 409])
+            .example(json!({"name": "orders"})),
+        route(GET, "/v1/users/me/data_stores", READ, data_stores::list)
+            .says("Data stores", "List your data stores, newest first").query(&PAGING).answers(Page("DataStore")),
+        route(GET, "/v1/data_stores/{id}", READ, data_stores::find)
+            .says("Data stores", "Read a data store, by its id or its name").answers(One("DataStore")).refuses(&[404]),
+        route(DELETE, "/v1/data_stores/{id}", WRITE, data_stores::delete)
+            .says("Data stores", "Delete a data store that no source and no workflow uses, with its records").query(&[FORCE]).answers(NoContent).refuses(&[404, 409]),
+        route(GET, "/v1/data_stores/{id}/records", READ, data_stores::records)
+            .says("Data stores", "List the keys of a data store, in their order").query(&KEYS).answers(Page("DataStoreKey")).refuses(&[404]),
+        route(GET, "/v1/data_stores/{id}/records/{key}", READ, data_stores::get)
+            .says("Data stores", "Read a record of a data store").answers(One("DataStoreRecord")).refuses(&[404]),
+        route(PUT, "/v1/data_stores/{id}/records/{key}", WRITE, data_stores::set).after(data_stores::find)
+            .says("Data stores", "Set a record of a data store, for a while or without an end").body(&RECORD).answers(One("DataStoreRecord")).refuses(&[404, 409])
+            .example(json!({"value": {"total": 3}, "ttl_seconds": 3600})),
+        route(DELETE, "/v1/data_stores/{id}/records/{key}", WRITE, data_stores::remove)
+            .says("Data stores", "Remove a record of a data store").answers(NoContent).refuses(&[404, 409]),
+        route(DELETE, "/v1/data_stores/{id}/records", WRITE, data_stores::clear)
+            .says("Data stores", "Remove all records of a data store").answers(NoContent).refuses(&[404, 409]),
+    ]
+}
+
 /// What ran, and how it went.
 #[rustfmt::skip]
 fn runs_routes() -> Vec<Route> {
@@ -212,6 +240,8 @@ fn events_routes() -> Vec<Route> {
             .says("Events", "Delete events of a source, all or an inclusive range; answers before it is done").query(&EVENT_RANGE).answers(Accepted).refuses(&[404]),
         plugged(GET, stream::ROUTE, READ)
             .says("Events", "Follow a source with server-sent events: each event that is committed while the reader is connected, in order. An event `gap` ends a stream that could not deliver all of them, `end` one that is over").query(&FOLLOWED).headers(&[LAST_EVENT_ID]).answers(Events("EventSummary")).refuses(&[400, 401, 404, 429, 503]),
+        plugged(GET, stream::WORKFLOW_ROUTE, READ)
+            .says("Events", "Follow a workflow with server-sent events: what it emits, and what its steps give to `$.send.sse`, by their channels").query(&FOLLOWED).headers(&[LAST_EVENT_ID]).answers(Events("EventSummary")).refuses(&[400, 401, 404, 429, 503]),
         route(GET, "/v1/workflows/{workflow_id}/event_summaries", READ, workflows::events)
             .says("Events", "Read the last events that a workflow emitted").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
         route(GET, "/v1/workflows/{workflow_id}/$errors/event_summaries", READ, workflows::errors)

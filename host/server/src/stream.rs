@@ -1,4 +1,5 @@
-//! Server-sent events of a source: `GET /v1/sources/{id}/sse`, also without `/v1`.
+//! Server-sent events of a source or a workflow: `GET /v1/sources/{id}/sse`, `GET /v1/workflows/{workflow_id}/sse`, also
+//! without `/v1`.
 //!
 //! ```text
 //! :sse-handshake                                    at once, and every 15 s
@@ -46,6 +47,8 @@ use crate::route::Access;
 
 /// The template of its path in logs, metrics and the table of routes.
 pub(crate) const ROUTE: &str = "/v1/sources/{id}/sse";
+/// The same of workflows.
+pub(crate) const WORKFLOW_ROUTE: &str = "/v1/workflows/{workflow_id}/sse";
 /// Events that wait for a reader; each may be half a megabyte.
 const AHEAD: usize = 1;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -77,7 +80,7 @@ impl Default for Config {
 #[async_trait]
 impl Plugin for Streams {
     fn claims(&self, head: &request::Parts) -> Option<Access> {
-        (head.method == Method::GET && source_id(head).is_some()).then_some(Access::Key(Scope::Read))
+        (head.method == Method::GET && emitter(head).is_some()).then_some(Access::Key(Scope::Read))
     }
 
     fn route(&self) -> &'static str {
@@ -87,7 +90,7 @@ impl Plugin for Streams {
     async fn handle(&self, request: Request<Body>, caller: Option<Caller>) -> Response<Body> {
         let (head, _) = request.into_parts();
         let now_ms = self.platform.clock().now_ms();
-        let (Some(id), Some(caller)) = (source_id(&head), caller) else {
+        let (Some(emitter), Some(caller)) = (emitter(&head), caller) else {
             return refuse(Refusal::NoRoute, now_ms);
         };
         let query = match parse_query(head.uri.query().unwrap_or_default()) {
@@ -100,8 +103,13 @@ impl Plugin for Streams {
             Ok(place) => place,
             Err(full) => return refuse(Refusal::Full(full), now_ms),
         };
-        match Follower::of_source(&caller, &self.platform, &id, Following { event_name, after }).await {
-            Ok(follower) => self.open(follower, event_name, place),
+        let following = Following { event_name, after };
+        let follower = match &emitter {
+            Emitter::Source(id) => Follower::of_source(&caller, &self.platform, id, following).await,
+            Emitter::Workflow(id) => Follower::of_workflow(&caller, &self.platform, id, following).await,
+        };
+        match follower {
+            Ok(follower) => self.open(follower, &emitter, event_name, place),
             Err(error) => refuse(error, now_ms),
         }
     }
@@ -121,9 +129,10 @@ impl Streams {
         Self { platform, config, places, tasks: TaskTracker::new(), shutdown }
     }
 
-    fn open(&self, follower: Follower, event_name: &str, place: Taken) -> Response<Body> {
+    fn open(&self, follower: Follower, emitter: &Emitter, event_name: &str, place: Taken) -> Response<Body> {
         let (sender, receiver) = mpsc::channel(AHEAD);
-        let closing = Closing { source: follower.emitter().to_owned(), event_name: event_name.to_owned() };
+        let path = format!("/v1/{}/{}", emitter.noun(), follower.emitter());
+        let closing = Closing { path, event_name: event_name.to_owned() };
         let mut reader = Reader::new(&self.platform, follower, sender, self.config.patience_ms);
         let (shutdown, final_frame) = (self.shutdown.clone(), Arc::new(OnceLock::new()));
         let body = body(receiver, final_frame.clone());
@@ -164,11 +173,29 @@ fn body(receiver: mpsc::Receiver<Bytes>, final_frame: Arc<OnceLock<Bytes>>) -> B
     StreamBody::new(chunks).boxed_unsync()
 }
 
-fn source_id(head: &request::Parts) -> Option<String> {
+/// What is followed, as the path names it.
+enum Emitter {
+    Source(String),
+    Workflow(String),
+}
+
+// === impl Emitter ===
+
+impl Emitter {
+    fn noun(&self) -> &'static str {
+        match self {
+            Self::Source(_) => "sources",
+            Self::Workflow(_) => "workflows",
+        }
+    }
+}
+
+fn emitter(head: &request::Parts) -> Option<Emitter> {
     let segments = parse_path(head.uri.path()).ok()?;
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     match segments.as_slice() {
-        ["v1", "sources", id, "sse"] | ["sources", id, "sse"] => Some((*id).to_owned()),
+        ["v1", "sources", id, "sse"] | ["sources", id, "sse"] => Some(Emitter::Source((*id).to_owned())),
+        ["v1", "workflows", id, "sse"] | ["workflows", id, "sse"] => Some(Emitter::Workflow((*id).to_owned())),
         _ => None,
     }
 }

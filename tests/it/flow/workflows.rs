@@ -11,6 +11,10 @@ on_both_stores! {
     a_suspended_run_goes_on_when_its_url_is_called_also_after_a_restart,
     an_endpoint_answers_what_a_step_responds,
     hostile_expressions_stay_in_their_sandbox,
+    iterations_at_once_lose_no_update_of_their_state,
+    an_immediate_answer_does_not_wait_for_its_step,
+    a_workflow_is_followed_by_its_channels,
+    steps_have_records_of_their_own_that_show_what_they_were_given,
 }
 
 /// A code step with this body of `run`.
@@ -143,6 +147,85 @@ async fn an_endpoint_answers_what_a_step_responds(world: World) {
     assert_eq!(answers[1].0, 400);
     assert!(answers[1].1.contains("$.respond"), "{}", answers[1].1);
     assert_eq!(answers[2].0, 200);
+}
+
+/// A step keeps one state, however many iterations and branches it runs in.
+async fn iterations_at_once_lose_no_update_of_their_state(world: World) {
+    let counts = "export default { props: {db: '$.service.db'}, async run() { const n = (this.db.get('n') ?? 0) + 1; await new Promise((done) => setTimeout(done, 1)); this.db.set('n', n); return n } }";
+    let steps = json!([
+        {"namespace": "each", "for_each": "{{ [...Array(20).keys()] }}", "concurrency": 10, "steps": [
+            {"namespace": "count", "code": counts},
+        ]},
+    ]);
+    let workflow = deploy(&world, json!({"steps": steps})).await;
+
+    for round in 0..2 {
+        let ran = run(&world, &workflow, json!({})).await;
+
+        assert_eq!(ran["state"], "success", "{ran}");
+        let mut counted: Vec<u64> =
+            ran["exports"]["each"]["$return_value"].as_array().unwrap().iter().filter_map(Value::as_u64).collect();
+        counted.sort_unstable();
+        assert_eq!(counted, (round * 20 + 1..=round * 20 + 20).collect::<Vec<u64>>());
+    }
+}
+
+async fn an_immediate_answer_does_not_wait_for_its_step(world: World) {
+    let waits =
+        "$.respond({status: 202, body: 'soon', immediate: true}); await new Promise((done) => setTimeout(done, 50000))";
+    let document = json!({
+        "triggers": [{"type": "http", "custom_response": true}],
+        "steps": [code("before", "return 7"), code("waits", waits)],
+    });
+    let workflow = deploy(&world, document).await;
+
+    let endpoint = text(&workflow["triggers"][0]["endpoint_url"]);
+    let reply = world.client.trigger(&endpoint, &json!({})).await.unwrap();
+
+    assert_eq!((reply.status, reply.text()), (202, "soon".to_owned()));
+    let run = wait_for(&world, &workflow, "executing").await;
+    assert_eq!(run["exports"]["before"]["$return_value"], 7, "what was before is durable: {run}");
+}
+
+async fn a_workflow_is_followed_by_its_channels(world: World) {
+    let sends =
+        "$.send.sse({channel: 'progress', payload: {n: steps.trigger.event.n}}); $.send.emit({raw_event: 'emitted'})";
+    let workflow = deploy(&world, json!({"steps": [code("sends", sends)]})).await;
+    let path = format!("/v1/workflows/{}/sse", text(&workflow["id"]));
+    let mut progress = world.client.stream(&format!("{path}?event_name=progress"), Some("0-0")).await.unwrap();
+    let mut all = world.client.stream(&path, Some("0-0")).await.unwrap();
+
+    run(&world, &workflow, json!({"n": 1})).await;
+
+    assert_eq!(progress.next().await.unwrap().data["event"], json!({"raw_event": {"n": 1}}));
+    let both = [all.next().await.unwrap().data["event"].clone(), all.next().await.unwrap().data["event"].clone()];
+    assert!(both.contains(&json!({"raw_event": "emitted"})) && both[0] != both[1], "{both:?}");
+    let unknown = world.client.get("/v1/workflows/p_000000000000/sse").await.unwrap();
+    assert_eq!(unknown.status, 404);
+}
+
+async fn steps_have_records_of_their_own_that_show_what_they_were_given(world: World) {
+    let takes = "export default { props: {name: 'string', more: 'object', key: {type: 'string', secret: true}}, run() { if (this.name === 'fails') throw new Error('no'); return Date.now() } }";
+    let props = json!({"name": "{{ steps.trigger.event.name }}", "more": {"deep": ["{{ 1 + 1 }}", "as it is"]}, "key": "{{ 'hidden' }}"});
+    let steps = json!([{"namespace": "takes", "code": takes, "props": props}]);
+    let workflow = deploy(&world, json!({"steps": steps})).await;
+
+    let ran = run(&world, &workflow, json!({"name": "Ada"})).await;
+    let failed = run(&world, &workflow, json!({"name": "fails"})).await;
+
+    assert_eq!(ran["steps"][0]["inputs"], json!({"name": "Ada", "more": {"deep": [2, "as it is"]}}), "{ran}");
+    assert_eq!(failed["steps"][0]["inputs"]["name"], "fails", "{failed}");
+    assert!(!ran.to_string().contains("hidden"), "{ran}");
+    let record = |run: &Value| format!("/v1/runs/{}", text(&run["steps"][0]["run_id"]));
+    let shown = world.client.get(&record(&ran)).await.unwrap().data();
+    assert_eq!((&shown["emitter_id"], &shown["trigger"]["kind"]), (&workflow["id"], &json!("step")));
+    assert_eq!(shown["trigger"]["id"], format!("{}/takes", text(&ran["id"])));
+    let listed = world.client.get("/v1/runs").await.unwrap().data();
+    assert_eq!(listed.as_array().unwrap().len(), 4, "two runs and a step of each: {listed}");
+    // The one that failed was recorded: it fails again in the same way.
+    let replayed = world.client.post(&format!("{}/replay", record(&failed)), &json!({})).await.unwrap().data();
+    assert_eq!(replayed["verdict"], "identical", "{replayed}");
+    assert_eq!(world.client.post(&format!("{}/replay", record(&ran)), &json!({})).await.unwrap().status, 404);
 }
 
 /// What expressions may be: nothing of them is evaluated outside of the sandbox, and none ends what stands around it.

@@ -31,7 +31,7 @@ pub(crate) enum Bound {
 }
 
 /// All of them. `docs/operations.md` shows this table.
-pub(crate) fn table() -> [Named; 14] {
+pub(crate) fn table() -> [Named; 16] {
     let (platform, sandbox) = (platform::Shares::default(), sandbox::Config::default());
     let (outbound, streams) = (outbound::Config::default(), server::stream::Config::default());
     let named = |name, default, says| Named { name, default: Bound::Shared(default), says };
@@ -60,6 +60,8 @@ pub(crate) fn table() -> [Named; 14] {
             "images of components on the disk; those unused for longest go first",
         ),
         kept("components", platform.components, "saved components, those that came with a source among them"),
+        kept("data_stores", platform.data_stores, "data stores"),
+        kept("emails_per_day", platform.emails_per_day, "recipients of e-mail in a day, by `$.send.email`"),
         kept("stored_bytes", platform.stored_bytes, "records, programs, events and values of `db` that are kept"),
         kept("queued_jobs", platform.queued_jobs, "deliveries and runs in the queue"),
         kept("queued_bytes", platform.queued_bytes, "the events of those"),
@@ -111,6 +113,8 @@ impl Shares {
             deploys: self.get("deploys"),
             waiting_deploys: self.get("waiting_deploys"),
             components: self.each("components"),
+            data_stores: self.each("data_stores"),
+            emails_per_day: self.each("emails_per_day"),
             stored_bytes: self.each("stored_bytes"),
             queued_jobs: self.each("queued_jobs"),
             queued_bytes: self.each("queued_bytes"),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use platform::ports::{Clock, Entropy, StoreClock, SystemClock, SystemEntropy, Telemetry};
+use platform::ports::{Clock, Entropy, NoRelays, StoreClock, SystemClock, SystemEntropy, Telemetry};
 use platform::vault::{KeyRing, Vault};
 use platform::{Platform, Programs};
 use sandbox::Sandbox;
@@ -13,6 +13,7 @@ use store::{Sharing, Store};
 use super::idle::NoSandbox;
 use super::linking::Linking;
 use super::network::NetworkArguments;
+use super::relays::OwnRelays;
 use super::sandboxing::Sandboxing;
 use super::sending::Sending;
 use crate::settings::{Settings, without_password};
@@ -23,6 +24,9 @@ pub(crate) struct Secrets {
     /// Keys that encrypt credentials, in base64, the current one first; without it they are in a file of the data folder
     #[arg(long, env = "WELLSPRING_ENCRYPTION_KEYS", hide_env_values = true, hide = true, global = true)]
     pub(crate) encryption_keys: Option<String>,
+    /// The secret key of the object store of `$.send.s3`
+    #[arg(long, env = "WELLSPRING_S3_SECRET_ACCESS_KEY", hide_env_values = true, hide = true, global = true)]
+    pub(crate) s3_secret_access_key: Option<String>,
 }
 
 /// Everything in working order: what `serve` needs. With the sandbox, for its numbers.
@@ -33,6 +37,7 @@ pub(crate) async fn open_platform(
     (url, telemetry): (&str, Option<Arc<dyn Telemetry>>),
 ) -> Result<(Platform, Arc<Sandboxing>)> {
     let outbound = network.open_for_server(settings, url).await?;
+    let relays = Arc::new(OwnRelays::open(settings, secrets)?);
     // The store first: what is wrong with it is told at once, and not after the engine was compiled.
     let store = open_store(settings).await?;
     let clock = clock_of(&*store);
@@ -57,6 +62,7 @@ pub(crate) async fn open_platform(
         sandbox: sandbox.clone(),
         linker: Arc::new(Linking::new(&cache, network.clone(), settings.credentials()?).within(budget)),
         outbound: Arc::new(Sending(outbound)),
+        relays,
         clock,
         vault,
         entropy,
@@ -77,6 +83,7 @@ pub(crate) async fn open_idle_platform(settings: &Settings, secrets: &Secrets) -
         sandbox: Arc::new(NoSandbox),
         linker: Arc::new(Linking::new(&settings.data.join("cache"), network.clone(), Vec::new())),
         outbound: Arc::new(Sending(network.open()?)),
+        relays: Arc::new(NoRelays),
         vault: open_vault(settings, secrets, entropy.clone())?,
         entropy,
         telemetry: None,

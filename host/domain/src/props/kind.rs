@@ -40,6 +40,8 @@ pub enum PropType {
     AppHook,
     #[serde(rename = "$.service.db")]
     Db,
+    #[serde(rename = "data_store")]
+    DataStore,
     #[serde(untagged)]
     Vendor(VendorType),
 }
@@ -58,7 +60,7 @@ pub enum Scalar {
 
 impl PropType {
     /// Ours; those of other platforms have no end.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::App,
         Self::Boolean,
         Self::BooleanList,
@@ -74,6 +76,7 @@ impl PropType {
         Self::Timer,
         Self::AppHook,
         Self::Db,
+        Self::DataStore,
     ];
 
     pub fn parse(text: &str) -> Option<Self> {
@@ -98,6 +101,7 @@ impl PropType {
             Self::Timer => "$.interface.timer",
             Self::AppHook => "$.interface.apphook",
             Self::Db => "$.service.db",
+            Self::DataStore => "data_store",
             Self::Vendor(kind) => kind.as_str(),
         }
     }
@@ -120,7 +124,7 @@ impl PropType {
         match self {
             Self::Boolean | Self::BooleanList => Some(Scalar::Boolean),
             Self::Integer | Self::IntegerList => Some(Scalar::Integer),
-            Self::String | Self::StringList => Some(Scalar::String),
+            Self::String | Self::StringList | Self::DataStore => Some(Scalar::String),
             Self::Object | Self::ObjectList => Some(Scalar::Object),
             Self::Any | Self::AnyList | Self::Vendor(_) => Some(Scalar::Any),
             Self::App | Self::Http | Self::Timer | Self::AppHook | Self::Db => None,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::raw::Fields;
+use crate::runs::RecordingMode;
 
 /// The longest that a run may be at work between two pauses.
 const TIMEOUT_SECONDS_MAXIMUM: i64 = 750;
@@ -29,6 +30,8 @@ pub struct Settings {
     pub auto_retry: bool,
     pub timeout_seconds: u64,
     pub retention: Retention,
+    /// Which of its steps are recorded, so that they can be replayed.
+    pub recording: RecordingMode,
 }
 
 /// At most `limit` runs begin in `interval_seconds`.
@@ -81,7 +84,15 @@ impl Settings {
                 Retention::Default
             }
         };
-        Self { name, auto_deploy, concurrency, throttle, queue_size, auto_retry, timeout_seconds, retention }
+        let recording = match fields.text("recording").as_deref().map(RecordingMode::parse) {
+            None => RecordingMode::default(),
+            Some(Ok(mode)) => mode,
+            Some(Err(error)) => {
+                fields.problem("recording", error.to_string());
+                RecordingMode::default()
+            }
+        };
+        Self { name, auto_deploy, concurrency, throttle, queue_size, auto_retry, timeout_seconds, retention, recording }
     }
 }
 
@@ -96,6 +107,7 @@ impl Default for Settings {
             auto_retry: false,
             timeout_seconds: TIMEOUT_SECONDS_DEFAULT,
             retention: Retention::Default,
+            recording: RecordingMode::default(),
         }
     }
 }

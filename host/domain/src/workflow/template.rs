@@ -81,6 +81,14 @@ pub fn find(value: &Value) -> Vec<(Vec<Key>, Template)> {
     found
 }
 
+/// The value at a place, each step of which is a name or an index.
+pub fn value_at<'a>(value: &'a mut Value, path: &[Value]) -> Option<&'a mut Value> {
+    path.iter().try_fold(value, |value, key| match key {
+        Value::String(name) => value.get_mut(name),
+        key => value.get_mut(usize::try_from(key.as_u64()?).ok()?),
+    })
+}
+
 /// As in a message: `headers.x[0]`.
 pub fn shown(path: &[Key]) -> String {
     let mut text = String::new();

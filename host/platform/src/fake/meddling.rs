@@ -39,6 +39,7 @@ pub(crate) fn on_store(platform: &Platform, store: Arc<dyn Store>) -> Platform {
         sandbox: platform.sandbox.clone(),
         linker: platform.linker.clone(),
         outbound: platform.outbound.clone(),
+        relays: platform.relays.clone(),
         clock: platform.clock.clone(),
         entropy: platform.entropy.clone(),
         telemetry: None,

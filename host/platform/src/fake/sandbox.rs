@@ -117,6 +117,10 @@ impl Sandbox for ScriptedSandbox {
 /// The description of a component; of a step of a workflow that of the component in it, or of the step itself.
 fn described(program: &Program) -> String {
     let source = program.entry_source();
+    let inner = program.modules.get(&program.entry).and_then(|entry| entry.imports.get("component"));
+    if let Some(inner) = inner.filter(|_| program.entry == crate::data_stores::PATH) {
+        return described(&Program { entry: inner.clone(), modules: program.modules.clone() });
+    }
     let Some(step) = source.strip_prefix("// step ") else {
         return source.to_owned();
     };

@@ -6,7 +6,7 @@ use domain::users::{Quotas, Role};
 use serde_json::{Value, json};
 use store::fake::Memory;
 
-use super::{CountingEntropy, ManualClock, PlainLinker, ScriptedSandbox, StaticOutbound};
+use super::{CountingEntropy, KeptRelays, ManualClock, PlainLinker, ScriptedSandbox, StaticOutbound};
 use crate::manage::chores::ChoreRunner;
 use crate::manage::first_start::{self, Started};
 use crate::manage::keys::authenticate;
@@ -20,6 +20,7 @@ pub struct World {
     pub store: Arc<Memory>,
     pub sandbox: Arc<ScriptedSandbox>,
     pub outbound: Arc<StaticOutbound>,
+    pub relays: Arc<KeptRelays>,
     pub clock: Arc<ManualClock>,
 }
 
@@ -36,6 +37,7 @@ pub(crate) fn with_vault(platform: &Platform, vault: Vault) -> Platform {
         sandbox: platform.sandbox.clone(),
         linker: platform.linker.clone(),
         outbound: platform.outbound.clone(),
+        relays: platform.relays.clone(),
         clock: platform.clock.clone(),
         entropy: platform.entropy.clone(),
         telemetry: None,
@@ -80,6 +82,7 @@ impl World {
 
     fn make(configure: impl FnOnce(&mut Config), telemetry: Option<Arc<dyn Telemetry>>) -> Self {
         let (store, sandbox, outbound) = (Arc::<Memory>::default(), Arc::default(), Arc::default());
+        let relays = Arc::<KeptRelays>::default();
         // A Sunday in 2025, at noon.
         let clock = Arc::new(ManualClock::at(1_750_593_600_000));
         let entropy = Arc::new(CountingEntropy::default());
@@ -91,6 +94,7 @@ impl World {
             sandbox: Arc::clone(&sandbox) as Arc<_>,
             linker: Arc::new(PlainLinker),
             outbound: Arc::clone(&outbound) as Arc<_>,
+            relays: Arc::clone(&relays) as Arc<_>,
             clock: clock.clone(),
             entropy: entropy.clone(),
             telemetry,
@@ -98,7 +102,7 @@ impl World {
             programs: Programs::default(),
             config,
         });
-        Self { platform, store, sandbox, outbound, clock }
+        Self { platform, store, sandbox, outbound, relays, clock }
     }
 
     /// The first account, which is an admin. Once per world.

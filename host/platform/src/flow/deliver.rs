@@ -2,6 +2,7 @@
 
 mod dead_letters;
 mod outage;
+mod relay;
 mod report;
 mod send;
 mod webhook;

@@ -1,4 +1,4 @@
-//! Following a stream, or all channels of a source, as they grow.
+//! Following a stream, or all channels of a source or workflow, as they grow.
 //!
 //! A follower first gives what is kept after the event it resumes from, then what is committed while it is there: all of
 //! it, in order, whatever retention says. When the store cannot promise that, because the reader is too slow or because
@@ -13,12 +13,13 @@ mod permission;
 use std::sync::Arc;
 
 use domain::event_id::EventId;
+use domain::ids::EmitterId;
 use domain::subscriptions::Stream;
 use store::{EntryId, Live, LiveEntry, Lookup, Taken};
 
 use self::history::{History, Read};
 use self::permission::Permission;
-use crate::records::{Source, names, table};
+use crate::records::{Source, Workflow, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
 pub use self::permission::End;
@@ -78,17 +79,32 @@ impl Follower {
     ) -> Result<Self, Error> {
         let found = table::find::<Source>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
         let source = found.ok_or_else(|| Error::not_found(Noun::Source, id))?.record;
+        Self::of(caller, platform, EmitterId::Source(source.id), following).await
+    }
+
+    pub async fn of_workflow(
+        caller: &Caller,
+        platform: &Platform,
+        id: &str,
+        following: Following<'_>,
+    ) -> Result<Self, Error> {
+        let found = table::find::<Workflow>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
+        let workflow = found.ok_or_else(|| Error::not_found(Noun::Workflow, id))?.record;
+        Self::of(caller, platform, EmitterId::Workflow(workflow.id), following).await
+    }
+
+    async fn of(caller: &Caller, platform: &Platform, id: EmitterId, following: Following<'_>) -> Result<Self, Error> {
         let named = Some(following.event_name).filter(|name| !name.is_empty());
         let stream = named.map(Stream::parse).transpose().map_err(|error| Error::parameter("event_name", error))?;
         let after = following.after.map(parse_id).transpose()?;
-        let emitter = source.id.to_string();
+        let emitter = id.to_string();
         let live = platform.store.follow(&caller.tenant, &emitter).await?;
         // After it is followed: everything up to this one can be read, and everything after it is given.
         let newest = platform.store.last_entry(&caller.tenant, &emitter).await?.unwrap_or(EntryId::FIRST);
         // An id that this store has not given yet is the future's: nothing may be skipped for it.
         let last = after.map_or(newest, |after| after.min(newest));
         let history = (last < newest).then(|| History::until(newest));
-        let permission = Permission::new(caller, platform, source.id);
+        let permission = Permission::new(caller, platform, id);
         Ok(Self { platform: platform.clone(), permission, emitter, stream, live, history, last })
     }
 

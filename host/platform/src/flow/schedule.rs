@@ -11,6 +11,7 @@ use super::admit::Permit;
 use super::handle::Flow;
 use super::work::{Completion, QueuedRun, TIMER};
 use crate::Error;
+use crate::data_stores;
 use crate::invoke::Frame;
 use crate::records::{self, Timer};
 use crate::watching::watch;
@@ -33,6 +34,10 @@ impl Flow {
             records::Tick::Source(timer) => self.run_timer(tick, timer).await,
             records::Tick::Workflow { workflow, trigger } => self.tick_workflow(tick, &workflow, &trigger).await,
             records::Tick::Run { run } => self.wake_run(tick, &run).await,
+            records::Tick::DataStore { data_store } => {
+                data_stores::remove_expired(&self.platform, &tick.tenant, &data_store).await?;
+                self.end_timer(tick).await
+            }
         }
     }
 

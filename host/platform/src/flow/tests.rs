@@ -19,6 +19,8 @@ mod workflow;
 mod workflow_crash;
 mod workflow_requests;
 mod workflow_runs;
+mod workflow_sends;
+mod workflow_settings;
 
 use std::sync::Arc;
 

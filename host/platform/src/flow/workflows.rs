@@ -19,10 +19,12 @@ use store::{At, CommitError, Job, Lookup, Op, Precondition, Tick};
 use super::handle::Flow;
 use super::work::{Completion, emitted_at_ms};
 use crate::Error;
-use crate::invoke::workflow::{Failure, Hold, NewRun, Running, Version, enqueue, failure_event, run_job};
+use crate::invoke::workflow::{
+    Failure, Hold, NewRun, Running, Version, context, end_early, enqueue, failure_event, run_job,
+};
 use crate::invoke::{Frame, Owner};
 use crate::records::workflow_run::RunState;
-use crate::records::{Delivery, Kept, StreamEntry, TriggerRecordKind, Workflow, WorkflowRun, names, table};
+use crate::records::{Delivery, Event, Kept, StreamEntry, TriggerRecordKind, Workflow, WorkflowRun, names, table};
 
 /// A pause that ends while its run is at work looks again after this.
 const AT_WORK_LOOK_MS: u64 = 1000;
@@ -105,16 +107,12 @@ impl Flow {
         let Some(kept) = stored.filter(|kept| kept.record.segment == segment) else {
             return self.acknowledge(job, Vec::new()).await;
         };
-        let found = match self.workflow(job, id).await? {
-            None => None,
-            Some(workflow) => {
-                let versions = self.platform.versions();
-                let version = versions.find(&self.platform, &job.tenant, id, kept.record.version).await?;
-                version.map(|version| (workflow, version))
-            }
-        };
-        let Some((workflow, version)) = found else {
+        let Some(workflow) = self.workflow(job, id).await? else {
             return self.acknowledge(job, vec![table::delete(&kept.record)]).await;
+        };
+        let found = self.platform.versions().find(&self.platform, &job.tenant, id, kept.record.version).await?;
+        let Some(version) = found else {
+            return self.end_without_version(&job.tenant, &workflow, &kept, Op::Acknowledge(job.lease)).await;
         };
         let document = &version.document;
         let has_work =
@@ -126,6 +124,27 @@ impl Flow {
             return Ok(Completion::Released { until_ms });
         }
         self.drive(&job.tenant, (&workflow, &version), kept, Hold::Job(job.lease)).await
+    }
+
+    /// A run that paused for longer than its version is kept cannot go on: it ends with an error, and that is told.
+    async fn end_without_version(
+        &self,
+        tenant: &store::Tenant,
+        workflow: &Workflow,
+        kept: &Kept<WorkflowRun>,
+        completion: Op,
+    ) -> Result<Completion, Error> {
+        let run = &kept.record;
+        let message =
+            format!("version {} of the workflow is no longer kept: replay the run on the newest", run.version);
+        let failure = Failure::new("", "version_gone", message);
+        let context = context(tenant, workflow, run);
+        let event = failure_event(&self.platform, workflow, &failure, &run.event, &context);
+        let batch = self.platform.batch(tenant).require(table::unchanged(kept));
+        let mut batch = batch.then(self.append_error(workflow, &event)?).then(completion);
+        batch.operations.extend(end_early(&self.platform, run, RunState::Error, Some(*failure.error))?);
+        self.platform.commit(batch).await?;
+        Ok(Completion::Committed)
     }
 
     async fn drive(
@@ -186,9 +205,11 @@ impl Flow {
         }
         let id = kept.record.workflow.clone();
         let workflow = table::find::<Workflow>(&*self.platform.store, &tick.tenant, Lookup::Id(id.as_str())).await?;
-        let version = self.platform.versions().find(&self.platform, &tick.tenant, &id, kept.record.version).await?;
-        let (Some(workflow), Some(version)) = (workflow, version) else {
-            return self.end_timer(tick).await;
+        let Some(workflow) = workflow else { return self.end_timer(tick).await };
+        let found = self.platform.versions().find(&self.platform, &tick.tenant, &id, kept.record.version).await?;
+        let Some(version) = found else {
+            let finish = Op::FinishTick { lease: tick.lease.clone(), next_due_ms: None };
+            return self.end_without_version(&tick.tenant, &workflow.record, &kept, finish).await;
         };
         kept.record.position.wake(&version.document, self.platform.clock.now_ms());
         let position = &kept.record.position;
@@ -247,7 +268,11 @@ impl Flow {
     /// The operation that puts a failure without a run into the workflow's `$errors`.
     fn report_of(&self, workflow: &Workflow, failure: &Failure, event: &Json) -> Result<Op, Error> {
         let context = json!({"workflow_id": workflow.id, "deployment_id": workflow.deployment_id(workflow.version)});
-        let value = failure_event(&self.platform, workflow, failure, event, &context).encode()?;
+        self.append_error(workflow, &failure_event(&self.platform, workflow, failure, event, &context))
+    }
+
+    fn append_error(&self, workflow: &Workflow, event: &Event) -> Result<Op, Error> {
+        let value = event.encode()?;
         let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
         let (emitter, stream) = (workflow.id.to_string(), names::ERRORS.to_owned());
         Ok(Op::Append { emitter, stream, value, keep })

@@ -15,14 +15,13 @@ use store::{At, Batch, CommitError, Committed, EntryId, Invalid, Op, Preconditio
 use super::dedupe::Dedupe;
 use super::execute::{Executed, execute, over_cap, over_operations};
 use super::listeners::{Deliveries, Outgoing, Room, Sender, deliveries};
-use super::record::{expire_records, record_operation};
-use super::recording::{self, Keeping};
-use super::services::write_operations;
+use super::record::{EXPIRED_AT_ONCE, expire_records, record_operation};
+use super::recording::{self, Keeping, Recorder};
 use super::transaction::{Transaction, Waited};
 use super::usage::usage_operations;
 use super::{Invocation, Values};
 use crate::numbers::{EndedRun, SUCCESS};
-use crate::ports::{Call, Fault, Outcome, Write};
+use crate::ports::{Call, Fault, Outcome};
 use crate::records::{Event, LogEntry, Source, StreamEntry, names, table};
 use crate::spans::RunSpan;
 use crate::{Error, Platform};
@@ -118,9 +117,10 @@ async fn commit_outcome(
     executed: &mut Executed,
     frame: &Frame,
 ) -> Result<(Plan, Committed), Unsettled> {
-    let keeping = recording::keep(platform, invocation, executed)?;
     let (tenant, target) = (invocation.owner.tenant, &invocation.target);
-    let expired = expire_records(platform, tenant, target.id, target.retention()).await?;
+    let recorder = Recorder { id: executed.transaction.run_id(), emitter: target.id };
+    let keeping = recording::keep(platform, invocation, executed, &recorder)?;
+    let expired = expire_records(platform, tenant, target.id, target.retention(), EXPIRED_AT_ONCE).await?;
     let keeping = Keeping { expired, ..keeping };
     let Executed { transaction, outcome, .. } = executed;
     let mut waited = Waited::default();
@@ -170,7 +170,7 @@ async fn commit(
             Values::Given(_) => Plan::default(),
         };
         let values = batch.preconditions.len();
-        add_writes(platform, invocation, outcome.writes.clone(), &mut batch);
+        batch.operations.extend(transaction.write_operations(outcome.writes.clone()));
         batch.operations.extend(record_operation(
             platform,
             invocation,
@@ -200,11 +200,6 @@ async fn commit(
         }
     }
     Err(Error::Changed.into())
-}
-
-fn add_writes(platform: &Platform, invocation: &Invocation<'_>, writes: Vec<Write>, batch: &mut Batch) {
-    let cap_bytes = platform.config.limits.db_source_bytes;
-    batch.operations.extend(write_operations(&invocation.target.scope, writes, cap_bytes));
 }
 
 /// Plans what a source emitted and adds it to the batch. The events come first: their ids are the first of those

@@ -146,7 +146,7 @@ fn over_reads() -> Outcome {
 /// A run whose state outgrew its store is rolled back; its error remains.
 pub(super) fn over_cap(outcome: &mut Outcome, cap_bytes: u64) {
     let limit = usize::try_from(cap_bytes).unwrap_or(usize::MAX);
-    fail(outcome, "bytes stored by one source", limit);
+    fail(outcome, "bytes stored in one `db` or data store", limit);
 }
 
 /// As is one whose events have too many listeners for one batch.

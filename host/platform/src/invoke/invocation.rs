@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::component::Description;
 use domain::ids::RunId;
 use domain::retention::RunRetention;
-use domain::runs::Trigger;
+use domain::runs::{RecordingMode, Trigger};
 use domain::users::Plan;
 use serde_json::{Map, Value};
 use store::Tenant;
@@ -49,6 +49,8 @@ pub(crate) struct Target<'a> {
     pub(crate) values: Values<'a>,
     /// Where `$.service.db` keeps its values.
     pub(crate) scope: String,
+    /// Which of its runs are recorded.
+    pub(crate) recording: RecordingMode,
 }
 
 /// The values of its props.
@@ -72,6 +74,7 @@ impl Invocation<'_> {
             run_id,
             tenant: self.owner.tenant.clone(),
             scope: self.target.scope.clone(),
+            has_data_stores: self.target.description.has_data_stores(),
             isolation: self.target.description.isolation(),
             is_atomic: self.target.description.is_atomic,
             wall_clock: self.limits.wall_clock,
@@ -105,6 +108,7 @@ impl<'a> Target<'a> {
             program: &revision.program,
             values: Values::Stored(source),
             scope: names::db(&source.id),
+            recording: source.recording,
         }
     }
 
@@ -117,17 +121,24 @@ impl<'a> Target<'a> {
             program: &component.program,
             values: Values::Given(props),
             scope: names::db_of_component(&component.id),
+            recording: RecordingMode::default(),
         }
     }
 
-    pub(crate) fn of_step(workflow: &Workflow, step: &'a Step, props: Map<String, Value>) -> Self {
+    pub(crate) fn of_step(
+        workflow: &Workflow,
+        step: &'a Step,
+        props: Map<String, Value>,
+        recording: RecordingMode,
+    ) -> Self {
         Self {
             id: step.component_id.as_str(),
             description: &step.description,
-            origin: step.origin,
+            origin: Origin::Own,
             program: &step.program,
             values: Values::Given(props),
             scope: names::db_of_step(&workflow.id, &step.name),
+            recording,
         }
     }
 }

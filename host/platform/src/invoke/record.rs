@@ -13,8 +13,8 @@ use crate::ports::Outcome;
 use crate::records::{RunRecord, StreamEntry, names};
 use crate::{Error, Platform};
 
-/// Expired records that go with one run: more than it adds, so that they come to an end.
-const EXPIRED_AT_ONCE: u32 = 4;
+/// Expired records that go with one record at least: more than it adds, so that they come to an end.
+pub(crate) const EXPIRED_AT_ONCE: u32 = 4;
 
 pub(super) fn record_operation(
     platform: &Platform,
@@ -52,13 +52,14 @@ pub(crate) fn append_record(
     Ok(Some(Op::Append { emitter, stream, value: record.encode()?, keep }))
 }
 
-/// Deletes the oldest records that are older than they may be, with their recordings. Where age does not matter, nothing
+/// Deletes the oldest records that are older than they may be, so many at most, with their recordings. Where age does not matter, nothing
 /// is read.
 pub(crate) async fn expire_records(
     platform: &Platform,
     tenant: &Tenant,
     emitter: &str,
     retention: RunRetention,
+    at_once: u32,
 ) -> Result<Vec<Op>, Error> {
     let limits = &platform.config.limits;
     let oldest_ms = retention.oldest_ms(limits.runs_kept_seconds, platform.clock.now_ms());
@@ -66,12 +67,11 @@ pub(crate) async fn expire_records(
         return Ok(Vec::new());
     };
     let last = Some(EntryId::new(last_ms, u32::MAX));
-    let query = EntryQuery { first: None, last, order: Order::OldestFirst, limit: EXPIRED_AT_ONCE };
+    let query = EntryQuery { first: None, last, order: Order::OldestFirst, limit: at_once };
     let expired = platform.store.entries(tenant, emitter, names::RUNS, query).await?;
     let Some(newest) = expired.last() else { return Ok(Vec::new()) };
     let (emitter, stream) = (emitter.to_owned(), names::RUNS.to_owned());
-    let mut operations =
-        vec![Op::DeleteEntries { emitter, stream, first: None, last: Some(newest.id), max: EXPIRED_AT_ONCE }];
+    let mut operations = vec![Op::DeleteEntries { emitter, stream, first: None, last: Some(newest.id), max: at_once }];
     for entry in &expired {
         let record = RunRecord::decode(&entry.value)?;
         if record.recording == Recording::Kept {

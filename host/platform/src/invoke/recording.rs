@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{EntryId, EntryQuery, Op, Order, Tenant};
 
+use super::Invocation;
 use super::execute::Executed;
-use super::{Invocation, Values};
 use crate::ports::{Reply, RunLimits};
 use crate::records::{RecordError, Recording, StreamEntry, names};
 use crate::vault::Context;
@@ -52,18 +52,16 @@ pub(crate) struct Keeping {
     pub(crate) state: Kept,
 }
 
-/// How runs of a target are recorded.
-pub(super) fn mode(invocation: &Invocation<'_>) -> RecordingMode {
-    match &invocation.target.values {
-        Values::Stored(source) => source.recording,
-        Values::Given(_) => RecordingMode::default(),
-    }
+/// The run that a recording is of, and what it belongs to.
+pub(crate) struct Recorder<'a> {
+    pub(crate) id: &'a RunId,
+    pub(crate) emitter: &'a str,
 }
 
 /// The bound on a recording, while the run goes on; none when it will not be kept whatever happens.
 pub(super) fn limit_bytes(platform: &Platform, invocation: &Invocation<'_>) -> usize {
     let limits = &platform.config.limits;
-    match mode(invocation) {
+    match invocation.target.recording {
         RecordingMode::Off => 0,
         _ if limits.recordings_kept == 0 || invocation.target.retention().kept(limits.runs_kept) == 0 => 0,
         _ => limits.recording_bytes,
@@ -71,12 +69,17 @@ pub(super) fn limit_bytes(platform: &Platform, invocation: &Invocation<'_>) -> u
 }
 
 /// Decides whether the run's recording is kept, and how.
-pub(crate) fn keep(platform: &Platform, invocation: &Invocation<'_>, executed: &Executed) -> Result<Keeping, Error> {
+pub(crate) fn keep(
+    platform: &Platform,
+    invocation: &Invocation<'_>,
+    executed: &Executed,
+    run: &Recorder<'_>,
+) -> Result<Keeping, Error> {
     if limit_bytes(platform, invocation) == 0 {
         return Ok(Keeping::default());
     }
     let has_failed = executed.outcome.fault.is_some();
-    let is_wanted = match mode(invocation) {
+    let is_wanted = match invocation.target.recording {
         RecordingMode::Off => false,
         RecordingMode::Errors => has_failed,
         RecordingMode::All => true,
@@ -87,7 +90,7 @@ pub(crate) fn keep(platform: &Platform, invocation: &Invocation<'_>, executed: &
     match (&executed.outcome.recording, &executed.call) {
         (Some(Recorded::Truncated), _) if is_wanted => Ok(Keeping { state: Kept::Truncated, ..Keeping::default() }),
         (Some(Recorded::Kept(answers)), Some(call)) if is_wanted => {
-            let operation = write(platform, invocation, executed, answers, call)?;
+            let operation = write(platform, invocation, (executed, run), answers, call)?;
             Ok(Keeping { operation: Some(operation), state: Kept::Kept, expired: Vec::new() })
         }
         _ => Ok(Keeping::default()),
@@ -97,11 +100,11 @@ pub(crate) fn keep(platform: &Platform, invocation: &Invocation<'_>, executed: &
 fn write(
     platform: &Platform,
     invocation: &Invocation<'_>,
-    executed: &Executed,
+    (executed, run): (&Executed, &Recorder<'_>),
     answers: &[u8],
     call: &str,
 ) -> Result<Op, Error> {
-    let (tenant, run_id) = (invocation.owner.tenant, executed.transaction.run_id().to_string());
+    let (tenant, run_id) = (invocation.owner.tenant, run.id.to_string());
     let reply = invocation.reply.as_ref().and_then(|slot| slot.peek());
     let RunLimits { fuel, memory_bytes, .. } = invocation.limits;
     let content = Content {
@@ -114,7 +117,7 @@ fn write(
     let sealed = platform.vault.seal(context(tenant, &run_id), &pack(&content)?)?;
     let recording = Recording {
         run_id,
-        emitter_id: invocation.target.id.to_owned(),
+        emitter_id: run.emitter.to_owned(),
         origin: invocation.target.origin,
         program: invocation.target.program.to_owned(),
         sealed,

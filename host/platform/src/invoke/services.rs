@@ -4,15 +4,18 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use store::{Op, Tenant};
+use domain::data_stores::Asked;
+use domain::workflow::ANSWER_NOW;
+use serde_json::json;
+use store::Tenant;
 
 use super::reply::ReplySlot;
-use super::transaction::Transaction;
+use super::transaction::{Transaction, service_error};
 use super::workflow::Barrier;
 use crate::ports::{self, Carrying, Denied, LogLine, Passage, Reply, RunServices, ServiceError, Write};
 use crate::records::names;
 use crate::tokens::Door;
-use crate::{Platform, Secret};
+use crate::{Platform, Secret, data_stores};
 
 /// What is particular to one attempt of a run.
 pub(crate) struct RunContext {
@@ -50,8 +53,13 @@ impl RunServices for Services {
     }
 
     async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError> {
-        let found = self.context.transaction.read(key).await?;
-        Ok(found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+        if let Some(barrier) = self.context.barrier.as_ref().filter(|_| key == ANSWER_NOW) {
+            // Nothing of the run may be repeated from here on: its client has the answer.
+            self.context.transaction.before_request(Vec::new()).await?;
+            barrier.commit().await?;
+            return Ok(None);
+        }
+        self.context.transaction.answer(key).await
     }
 
     async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
@@ -121,8 +129,21 @@ impl RunServices for Offline {
     }
 
     async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError> {
-        let values = self.platform.store.values(&self.tenant, &self.scope, &[stored_key(key)]).await;
-        let found = values.map_err(|error| ServiceError(Box::new(error)))?.found.into_iter().next().flatten();
+        let (platform, tenant) = (&self.platform, &self.tenant);
+        let (scope, key) = match Asked::parse(key) {
+            None => (self.scope.clone(), stored_key(key)),
+            Some(Asked::Value { store, key }) => (names::data_store(store), stored_key(key)),
+            Some(Asked::Store { name }) => {
+                let found = data_stores::find(platform, tenant, name).await.map_err(service_error)?;
+                return Ok(found.map(|kept| json!(kept.record.id).to_string()));
+            }
+            Some(Asked::Keys { store, after }) => {
+                let keys = data_stores::keys(platform, tenant, store, after).await.map_err(service_error)?;
+                return Ok(Some(keys.to_string()));
+            }
+        };
+        let values = platform.store.values(tenant, &scope, &[key]).await.map_err(service_error)?;
+        let found = values.found.into_iter().next().flatten();
         Ok(found.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
@@ -141,24 +162,14 @@ impl RunServices for Offline {
     fn observe(&self, _line: &LogLine) {}
 }
 
-/// The operations that store a run's writes; of several to one key the last one counts.
-pub(crate) fn write_operations(scope: &str, writes: Vec<Write>, cap_bytes: usize) -> Vec<Op> {
-    let cap_bytes = u64::try_from(cap_bytes).unwrap_or(u64::MAX);
+/// The writes that count: of several to one key the last one.
+pub(crate) fn last_writes(writes: Vec<Write>) -> impl Iterator<Item = Write> {
     let mut last: HashMap<String, usize> = HashMap::new();
     for (index, write) in writes.iter().enumerate() {
         last.insert(write.key.clone(), index);
     }
-    let counts = |(index, write): (usize, Write)| (last.get(&write.key) == Some(&index)).then_some(write);
-    let counting = writes.into_iter().enumerate().filter_map(counts);
-    counting
-        .map(|Write { key, value }| {
-            let (scope, key) = (scope.to_owned(), stored_key(&key));
-            match value {
-                Some(value) => Op::SetValue { scope, key, value: value.into(), cap_bytes },
-                None => Op::RemoveValue { scope, key },
-            }
-        })
-        .collect()
+    let counts = move |(index, write): (usize, Write)| (last.get(&write.key) == Some(&index)).then_some(write);
+    writes.into_iter().enumerate().filter_map(counts)
 }
 
 /// The store has no empty names, and JavaScript has.

@@ -10,8 +10,12 @@
 //! free. Sandboxes are bounded, and one that waits could keep the very run from its sandbox that it waits for. Only after an
 //! effect there is no other way than to wait inside; runs that hold what such runs wait for are let in beyond the bound.
 //!
+//! Values of data stores are part of it as those of `db` are: a key says which store it is of (`domain/data_stores.rs`).
+//!
 //! Safety rests on the preconditions alone. Locks and queues only decide which run waits; a lock that expires too early, after
 //! a crash or a pause, makes a commit fail and never makes it wrong.
+
+mod places;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
@@ -24,8 +28,9 @@ use domain::props::Isolation;
 use store::{Batch, CommitError, Committed, Op, Precondition, Tenant};
 use tokio::sync::Notify;
 
+use self::places::Place;
 use super::key_queues::{Front, Key};
-use super::services::{stored_key, write_operations};
+use super::services::stored_key;
 use crate::ports::{ServiceError, Write};
 use crate::{Error, Platform};
 
@@ -50,7 +55,11 @@ pub(crate) struct Transaction {
     /// Nothing counts unless the run returns, so nothing is flushed before.
     is_atomic: bool,
     wall_clock: Duration,
+    has_data_stores: bool,
     state: Mutex<State>,
+    /// The data stores that the run has found, with the version of each record. A lock of its own: it is taken while the
+    /// state is held, and never the other way round.
+    stores: Mutex<BTreeMap<String, u64>>,
     /// That the run holds its first lock.
     locked: Notify,
 }
@@ -62,6 +71,7 @@ pub(crate) struct Terms {
     pub(crate) tenant: Tenant,
     /// Where `$.service.db` keeps its values.
     pub(crate) scope: String,
+    pub(crate) has_data_stores: bool,
     pub(crate) isolation: Isolation,
     pub(crate) is_atomic: bool,
     pub(crate) wall_clock: Duration,
@@ -109,17 +119,24 @@ struct Refused(Refusal);
 
 impl Transaction {
     pub(crate) fn new(platform: &Platform, terms: Terms) -> Arc<Self> {
-        let Terms { run_id, tenant, scope, isolation, is_atomic, wall_clock } = terms;
-        let (platform, state, locked) = (platform.clone(), Mutex::default(), Notify::new());
-        Arc::new(Self { platform, tenant, scope, run_id, isolation, is_atomic, wall_clock, state, locked })
+        let Terms { run_id, tenant, scope, has_data_stores, isolation, is_atomic, wall_clock } = terms;
+        Arc::new(Self {
+            platform: platform.clone(),
+            tenant,
+            scope,
+            run_id,
+            isolation,
+            is_atomic,
+            wall_clock,
+            has_data_stores,
+            state: Mutex::default(),
+            stores: Mutex::default(),
+            locked: Notify::new(),
+        })
     }
 
     pub(crate) fn run_id(&self) -> &RunId {
         &self.run_id
-    }
-
-    pub(crate) fn scope(&self) -> &str {
-        &self.scope
     }
 
     pub(crate) fn has_effects(&self) -> bool {
@@ -132,7 +149,7 @@ impl Transaction {
     }
 
     /// A value as the run sees it: the same each time it is read.
-    pub(crate) async fn read(&self, key: &str) -> Result<Option<Bytes>, ServiceError> {
+    async fn read(&self, key: &str) -> Result<Option<Bytes>, ServiceError> {
         let key = stored_key(key);
         if self.isolation == Isolation::None {
             return self.value(&key).await;
@@ -219,13 +236,14 @@ impl Transaction {
             Isolation::None => BTreeMap::new(),
             Isolation::Serializable => flushed_values(flushed),
         };
-        let flushing = write_operations(&self.scope, flushed.to_vec(), self.platform.config.limits.db_source_bytes);
+        let flushing = self.write_operations(flushed.to_vec());
         let keys: Vec<String> = unproven.iter().map(|(key, _)| key.clone()).chain(values.keys().cloned()).collect();
         let batch = || {
             let locks = keys.iter().map(|key| self.lock_operation(key));
             let mut batch =
                 self.batch(locks.chain(flushing.iter().cloned()).chain(operations.iter().cloned()).collect());
             batch.preconditions = unproven.iter().map(|(key, value)| self.value_is(key, value)).collect();
+            batch.preconditions.extend(self.stores_are_there());
             batch
         };
         self.commit_unlocked(batch, until_ms).await?;
@@ -259,9 +277,10 @@ impl Transaction {
     pub(crate) fn seal(&self, batch: &mut Batch) {
         let state = self.state();
         batch.preconditions.extend(state.reads.iter().map(|(key, value)| self.value_is(key, value)));
+        batch.preconditions.extend(self.stores_are_there());
         if state.may_hold_locks {
             batch.lock_owner = Some(self.run_id.to_string());
-            batch.operations.push(Op::Unlock { scope: self.scope.clone() });
+            batch.operations.extend(self.unlock_operations());
         }
     }
 
@@ -343,7 +362,7 @@ impl Transaction {
             (std::mem::take(&mut state.fronts), std::mem::take(&mut state.may_hold_locks))
         };
         if may_hold_locks {
-            let unlock = self.batch(vec![Op::Unlock { scope: self.scope.clone() }]);
+            let unlock = self.batch(self.unlock_operations());
             if let Err(error) = self.platform.store.commit(unlock).await {
                 tracing::warn!(run.id = %self.run_id, %error, "the locks of a run were not released and end with their lease");
             }
@@ -407,7 +426,8 @@ impl Transaction {
     }
 
     async fn value(&self, key: &str) -> Result<Option<Bytes>, ServiceError> {
-        let values = self.platform.store.values(&self.tenant, &self.scope, &[key.to_owned()]).await;
+        let Place { scope, key, .. } = self.place(key);
+        let values = self.platform.store.values(&self.tenant, &scope, &[key]).await;
         Ok(values.map_err(service_error)?.found.into_iter().next().flatten())
     }
 
@@ -474,15 +494,19 @@ impl Transaction {
 
     fn lock_operation(&self, key: &str) -> Op {
         let until_ms = self.platform.clock.now_ms().saturating_add(LOCK_LEASE_MS);
-        Op::Lock { scope: self.scope.clone(), key: key.to_owned(), until_ms }
+        let Place { scope, key, .. } = self.place(key);
+        Op::Lock { scope, key, until_ms }
     }
 
     fn value_is(&self, key: &str, value: &Option<Bytes>) -> Precondition {
-        Precondition::ValueIs { scope: self.scope.clone(), key: key.to_owned(), value: value.clone() }
+        let Place { scope, key, .. } = self.place(key);
+        Precondition::ValueIs { scope, key, value: value.clone() }
     }
 
     fn queue_key(&self, key: &str) -> Key {
-        Key { tenant: self.tenant.clone(), scope: self.scope.clone(), key: key.to_owned() }
+        // By the key as the run has it, which fronts are found by.
+        let Place { scope, .. } = self.place(key);
+        Key { tenant: self.tenant.clone(), scope, key: key.to_owned() }
     }
 
     fn deadline_ms(&self) -> u64 {
@@ -527,6 +551,6 @@ fn refuse(state: &mut State, refusal: Refusal) -> ServiceError {
     service_error(Refused(refusal))
 }
 
-fn service_error(error: impl std::error::Error + Send + Sync + 'static) -> ServiceError {
+pub(super) fn service_error(error: impl std::error::Error + Send + Sync + 'static) -> ServiceError {
     ServiceError(Box::new(error))
 }

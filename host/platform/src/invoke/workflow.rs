@@ -3,11 +3,14 @@
 //! | file | what it does |
 //! |---|---|
 //! | `version.rs` | finds what a run goes through, and keeps it at hand: versions never change |
-//! | `running.rs` | starts the steps that are ready, and takes in what came of them |
+//! | `running.rs` | starts the steps that are ready, until the run has ended or pauses |
+//! | `results.rs` | takes in what came of a step |
+//! | `state.rs` | where a step keeps state, so that steps that share some run one after the other |
 //! | `step.rs` | makes the invocation of a step |
 //! | `barrier.rs` | what a step asks before its first request leaves: that everything before it is durable |
 //! | `pending.rs` | what steps did that is not committed yet |
 //! | `commit.rs` | one batch of all that, with the position of the run |
+//! | `sends.rs` | the jobs that send requests, e-mails and objects after the commit |
 //! | `queue.rs` | runs that wait for their turn |
 //! | `failure.rs` | what is told of a run that failed |
 //!
@@ -20,12 +23,15 @@ mod commit;
 mod failure;
 mod pending;
 mod queue;
+mod results;
 mod running;
+mod sends;
+mod state;
 mod step;
 mod version;
 
 pub(crate) use barrier::Barrier;
-pub(crate) use failure::{Failure, failure_event};
-pub(crate) use queue::{NewRun, enqueue, queue_counter, run_job};
+pub(crate) use failure::{Failure, context, failure_event};
+pub(crate) use queue::{NewRun, end_early, enqueue, run_job};
 pub(crate) use running::{Hold, Running};
 pub(crate) use version::{Version, Versions};

@@ -17,7 +17,7 @@ use super::workflows;
 use crate::invoke::Dedupe;
 use crate::ports::{Chores, Progress};
 use crate::records::{Job, Phase, Source, Stored, names, table};
-use crate::{Error, Platform, programs};
+use crate::{Error, Platform, data_stores, programs};
 
 /// Entries and values per batch.
 const CLEARED_AT_ONCE: u32 = 1000;
@@ -43,6 +43,10 @@ pub(crate) async fn perform(tenant: &Tenant, platform: &Platform, job: &Job) -> 
         Job::ForgetWorkflow { workflow } => {
             recordings::delete_of(platform, tenant, workflow.as_str()).await?;
             workflows::forget_step(tenant, platform, workflow).await?
+        }
+        Job::ForgetDataStore { data_store } => {
+            data_stores::clear_timers(platform, tenant, data_store).await?;
+            clear_values(tenant, platform, names::data_store(data_store.as_str())).await?
         }
         Job::AbandonDeploy { source } => abandon(tenant, platform, source.as_str()).await?,
         Job::EndChange { source, until_ms } => end_change(tenant, platform, source.as_str(), *until_ms).await?,

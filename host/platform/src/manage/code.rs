@@ -14,10 +14,10 @@ use super::users::check_quota;
 use super::{components, registry};
 use crate::invoke::{Owner, usage_operations};
 use crate::paging::count;
-use crate::ports::{ComponentSource, Level, Load, LogLine, Program, Usage};
+use crate::ports::{ComponentSource, Level, Load, Loaded, LogLine, Program, Usage};
 use crate::programs::{self, Saving};
 use crate::records::{Component, Kept, LogEntry, Origin, RecordError, StreamEntry, names, table};
-use crate::{Caller, Error, Noun, ParameterError, Platform};
+use crate::{Caller, Error, Noun, ParameterError, Platform, with_data_stores};
 
 mod collect;
 mod fetch;
@@ -97,13 +97,7 @@ pub(super) async fn compile(
     let source = read_source(caller, platform, request).await?;
     check_size(platform, &source)?;
     let linked = platform.linker.link(caller.tenant.as_str(), source.clone()).await.map_err(Error::Link)?;
-    let program = Arc::new(linked.program);
-    let Load { result, usage } = platform.sandbox.load(caller.tenant.as_str(), &program).await?;
-    charge(caller, platform, &usage).await?;
-    let loaded = result.map_err(Error::Load)?;
-    let exports: Value = serde_json::from_str(&loaded.description)
-        .map_err(|source| RecordError::Malformed { kind: "component description", source })?;
-    let description = Description::parse(&exports).map_err(Error::Component)?;
+    let (description, program, logs) = load(caller, platform, linked.program).await?;
     check_names(&description)?;
     let now = platform.clock.now_seconds();
     let component = Component {
@@ -114,7 +108,7 @@ pub(super) async fn compile(
         description,
         program: program.digest(),
         dependencies: linked.dependencies,
-        warnings: warnings(loaded.logs),
+        warnings: warnings(logs),
         came_with_source: false,
         is_temporary: false,
         holds_key: false,
@@ -124,8 +118,34 @@ pub(super) async fn compile(
     Ok((component, program))
 }
 
+/// Loads a program to see that it does and what it is. One with data stores is loaded once more, with the code around it
+/// that gives it those.
+async fn load(
+    caller: &Caller,
+    platform: &Platform,
+    program: Program,
+) -> Result<(Description, Arc<Program>, Vec<LogLine>), Error> {
+    let program = Arc::new(program);
+    let loaded = load_once(caller, platform, &program).await?;
+    let exports: Value = serde_json::from_str(&loaded.description)
+        .map_err(|source| RecordError::Malformed { kind: "component description", source })?;
+    let description = Description::parse(&exports).map_err(Error::Component)?;
+    let Some(wrapped) = with_data_stores(&program, &description).map(Arc::new) else {
+        return Ok((description, program, loaded.logs));
+    };
+    load_once(caller, platform, &wrapped).await?;
+    Ok((description, wrapped, loaded.logs))
+}
+
+/// At the caller's cost.
+pub(super) async fn load_once(caller: &Caller, platform: &Platform, program: &Arc<Program>) -> Result<Loaded, Error> {
+    let Load { result, usage } = platform.sandbox.load(caller.tenant.as_str(), program).await?;
+    charge(caller, platform, &usage).await?;
+    result.map_err(Error::Load)
+}
+
 /// The component's code ran: that costs what a run costs, also when it did not load.
-pub(super) async fn charge(caller: &Caller, platform: &Platform, usage: &Usage) -> Result<(), Error> {
+async fn charge(caller: &Caller, platform: &Platform, usage: &Usage) -> Result<(), Error> {
     let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
     let mut batch = platform.batch(&caller.tenant);
     batch.operations = usage_operations(platform, owner, usage, false);

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use store::Lookup;
 
 use super::code::Resolved;
+use super::data_stores;
 use crate::records::{Account, Revision, Source, table};
 use crate::{Caller, Error, Platform, sealed_props};
 
@@ -65,8 +66,9 @@ pub(super) async fn whole(
     description: &Description,
     given: &Map<String, Value>,
 ) -> Result<Map<String, Value>, Error> {
-    let configured = props::validate(&description.props, given, &platform.config.limits).map_err(Error::Props)?;
+    let mut configured = props::validate(&description.props, given, &platform.config.limits).map_err(Error::Props)?;
     check_accounts(caller, platform, description, &configured.accounts).await?;
+    data_stores::resolve(caller, platform, description, &mut configured.values).await?;
     Ok(configured.values)
 }
 

@@ -84,9 +84,12 @@ pub async fn remove(caller: &Caller, platform: &Platform, id: &str, key: &str) -
 
 pub async fn clear(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
     let source = sources::find(caller, platform, id).await?;
-    let scope = names::db(&source.id);
+    clear_scope(caller, platform, &names::db(&source.id)).await
+}
+
+pub(super) async fn clear_scope(caller: &Caller, platform: &Platform, scope: &str) -> Result<(), Error> {
     loop {
-        let clear = Op::ClearScope { scope: scope.clone(), max: CLEARED_AT_ONCE };
+        let clear = Op::ClearScope { scope: scope.to_owned(), max: CLEARED_AT_ONCE };
         let removed = platform.store.commit(platform.batch(&caller.tenant).then(clear)).await.map_err(contended)?;
         if removed.removed.iter().all(|removed| *removed < u64::from(CLEARED_AT_ONCE)) {
             return Ok(());
@@ -99,7 +102,7 @@ async fn change(caller: &Caller, platform: &Platform, operation: Op) -> Result<(
     platform.store.commit(batch).await.map(drop).map_err(contended)
 }
 
-fn contended(error: CommitError) -> Error {
+pub(super) fn contended(error: CommitError) -> Error {
     match error {
         CommitError::Locked { .. } => Error::Contended,
         CommitError::OverCap { cap_bytes, .. } => {

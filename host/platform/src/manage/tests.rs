@@ -5,6 +5,7 @@ mod actions;
 mod app_events;
 mod audit;
 mod components;
+mod data_stores;
 mod deleted_components;
 mod deleted_users;
 mod events;

@@ -1,7 +1,7 @@
 //! Work that outlives a request: what is queued, what is timed, and what was given up.
 
 use bytes::Bytes;
-use domain::ids::{ComponentId, RunId, SourceId, UserId, WorkflowId};
+use domain::ids::{ComponentId, DataStoreId, RunId, SourceId, UserId, WorkflowId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -15,6 +15,8 @@ pub enum Job {
     DeleteEvents { emitter: String, streams: Vec<String>, first: Option<String>, last: Option<String> },
     /// Clears the streams, values and code of a workflow that is gone.
     ForgetWorkflow { workflow: WorkflowId },
+    /// Clears the values of a data store that is gone.
+    ForgetDataStore { data_store: DataStoreId },
     /// Clears the streams and values of a source that is gone.
     ForgetSource { source: SourceId },
     /// Removes a source whose deploy never ended, because its host died.
@@ -42,8 +44,17 @@ pub struct Timer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Tick {
-    Run { run: RunId },
-    Workflow { workflow: WorkflowId, trigger: String },
+    Run {
+        run: RunId,
+    },
+    /// Values of a data store are over.
+    DataStore {
+        data_store: DataStoreId,
+    },
+    Workflow {
+        workflow: WorkflowId,
+        trigger: String,
+    },
     Source(Timer),
 }
 

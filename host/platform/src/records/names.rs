@@ -17,15 +17,18 @@
 //! | stream | `$deliveries` of a webhook | attempts to deliver to it |
 //! | stream | `done`, `refused` of `$audit` | the audit log, of a tenant and of all |
 //! | scope | `db/<source>`, `db/<component>`, `db/<workflow>/<step>` | the values of `$.service.db` |
+//! | scope | `data/<data store>` | the values of a data store |
 //! | scope | `holders/<digest>` of `packages` | the tenants that hold a package text |
 //! | scope | `upgrades` of `operator` | conversions of stored data that are done |
 //! | counter | `compute_ms/<day>`, `invocations/<day>`, `invocations/period/<start>` | usage |
+//! | counter | `emails/<day>` | recipients of e-mail |
 //! | counter | `reported/<code>/<day>` | whether a refusal was reported |
 //! | counter | `queued_runs/<workflow>`, `throttle/<workflow>/<window>` | runs that wait, runs that began |
 //! | timer | `<source>/<prop>`, `<workflow>/<trigger>` | a schedule |
 //! | timer | `run/<run>` | when a paused run goes on |
+//! | timer | `data/<data store>/<hour>` | when values that expire in this hour are removed |
 
-use domain::ids::{ComponentId, EndpointKey, RunId, SourceId, UserId, WorkflowId};
+use domain::ids::{ComponentId, DataStoreId, EndpointKey, RunId, SourceId, UserId, WorkflowId};
 use store::Tenant;
 
 pub const DEFAULT: &str = "default";
@@ -109,6 +112,18 @@ pub fn db_of_step(workflow: &WorkflowId, step: &str) -> String {
     format!("db/{workflow}/{step}")
 }
 
+/// What stands before the ids of all data stores.
+pub const DATA: &str = "data/";
+
+pub fn data_store(id: &str) -> String {
+    format!("{DATA}{id}")
+}
+
+/// When the values of a data store that expire in an hour are removed.
+pub fn expiry_timer(id: &DataStoreId, hour: u64) -> String {
+    format!("{DATA}{id}/{hour}")
+}
+
 pub fn timer(source: &SourceId, prop: &str) -> String {
     format!("{source}/{prop}")
 }
@@ -133,6 +148,10 @@ pub fn compute_of_day(day_start_ms: i64) -> String {
 
 pub fn invocations_of_day(day_start_ms: i64) -> String {
     format!("invocations/{day_start_ms}")
+}
+
+pub fn emails_of_day(day_start_ms: i64) -> String {
+    format!("emails/{day_start_ms}")
 }
 
 /// Counts reports that the quota of a day is used up, of which there is to be one.

@@ -23,6 +23,8 @@ pub(crate) enum Work {
     },
     Deliver(Delivery),
     Send(Sending),
+    Email(EmailSending),
+    Object(ObjectSending),
     /// Goes on with a run of a workflow.
     Run {
         workflow: WorkflowId,
@@ -79,6 +81,37 @@ pub(crate) struct Sending {
     pub(crate) method: String,
     pub(crate) url: String,
     pub(crate) headers: Vec<(String, String)>,
+    /// In base64.
+    pub(crate) body: String,
+}
+
+/// An e-mail that a step asked for with `$.send.email`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct EmailSending {
+    /// Is told when it could not be sent.
+    pub(crate) workflow: WorkflowId,
+    pub(crate) step: String,
+    /// The same for each attempt, so that a mail that arrives twice can be told as one.
+    pub(crate) id: String,
+    pub(crate) subject: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) html: Option<String>,
+    /// The account's owner when empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) to: Vec<String>,
+}
+
+/// An object that a step asked for with `$.send.s3`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ObjectSending {
+    /// Is told when it could not be stored.
+    pub(crate) workflow: WorkflowId,
+    pub(crate) step: String,
+    pub(crate) bucket: String,
+    /// Decided when the step was committed: another attempt writes the same object.
+    pub(crate) key: String,
     /// In base64.
     pub(crate) body: String,
 }

@@ -5,8 +5,8 @@ use domain::ids::{AccountId, ComponentId, EndpointKey, SourceId, WorkflowId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::Stored;
 use super::source::uses_account;
-use super::{Origin, Stored};
 use crate::UsedBy;
 use crate::vault::Sealed;
 
@@ -70,8 +70,7 @@ pub struct Step {
     /// Later steps find what it returned under this name.
     pub name: String,
     pub component_id: ComponentId,
-    pub origin: Origin,
-    /// The digest of the linked program.
+    /// The digest of the linked program: the tenant's own, also of a published action, because the code around it is.
     pub program: String,
     pub description: Description,
     /// Values without the secret ones, by prop.

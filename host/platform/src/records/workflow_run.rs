@@ -67,6 +67,12 @@ pub struct StepResult {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub iteration: Vec<usize>,
     pub state: RunState,
+    /// Names its own record among the runs; none of those that an older version wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    /// The values of its props, without secret ones; none when they were too large to be shown.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub inputs: Value,
     pub exports: Value,
     /// That the exports were too large to be shown.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -125,6 +131,28 @@ impl StreamEntry for EndedWorkflowRun {
 
     fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
         decode_as(<Self as StreamEntry>::KIND, 1, bytes)
+    }
+}
+
+// === impl EndedWorkflowRun ===
+
+impl EndedWorkflowRun {
+    pub fn of(run: &WorkflowRun, state: RunState, ended_at_ms: u64, error: Option<RunError>) -> Self {
+        Self {
+            id: run.id.clone(),
+            version: run.version,
+            state,
+            trigger: run.trigger.clone(),
+            event_id: run.event_id.clone(),
+            event: run.event.clone(),
+            exports: run.position.exports().clone(),
+            steps: run.steps.clone(),
+            queued_at_ms: run.queued_at_ms,
+            started_at_ms: run.started_at_ms,
+            ended_at_ms,
+            error,
+            exit_reason: None,
+        }
     }
 }
 

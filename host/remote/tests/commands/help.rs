@@ -2,7 +2,7 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 56] = [
+const COMMANDS: [&[&str]; 62] = [
     &[],
     &["init"],
     &["login"],
@@ -20,6 +20,11 @@ const COMMANDS: [&[&str]; 56] = [
     &["events"],
     &["logs"],
     &["db"],
+    &["data-stores"],
+    &["data-stores", "create"],
+    &["data-stores", "keys"],
+    &["data-stores", "set"],
+    &["data-stores", "delete"],
     &["runs"],
     &["runs", "show"],
     &["runs", "retry"],
@@ -43,6 +48,7 @@ const COMMANDS: [&[&str]; 56] = [
     &["workflows", "pause"],
     &["workflows", "resume"],
     &["workflows", "cancel"],
+    &["workflows", "replay"],
     &["workflows", "rollback"],
     &["workflows", "delete"],
     &["subscribe"],

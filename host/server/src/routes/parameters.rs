@@ -51,6 +51,11 @@ pub(super) const EVENTS: [Parameter; 5] = [
 ];
 pub(super) const KEYS: [Parameter; 2] = [PAGE_SIZE, optional("after", Text, "A key: those that follow it")];
 pub(super) const VALUE: [Parameter; 1] = [required("value", Any, "Any JSON")];
+pub(super) const DATA_STORE: [Parameter; 1] = [required("name", Text, "A name of its own: at most 100 bytes")];
+pub(super) const RECORD: [Parameter; 2] = [
+    required("value", Any, "Any JSON"),
+    optional("ttl_seconds", Integer, "After so many seconds it is gone, at most 31622400; without it, it stays"),
+];
 pub(super) const REPLAY: [Parameter; 5] = [
     CODE_TEXT,
     CODE_URL,

@@ -37,7 +37,8 @@ pub(super) enum Ended {
 
 /// What the final frame is about.
 pub(super) struct Closing {
-    pub(super) source: String,
+    /// `/v1/sources/<id>`
+    pub(super) path: String,
     pub(super) event_name: String,
 }
 
@@ -133,7 +134,7 @@ impl Closing {
 
     /// With the id, so that clients that resume by themselves do so from here.
     fn gap(&self, reason: &str, sent_id: &str) -> String {
-        let Self { source, event_name } = self;
+        let Self { path, event_name } = self;
         let named = |sign: char| match event_name.as_str() {
             "" => String::new(),
             name => format!("{sign}event_name={}", encoded(name)),
@@ -141,8 +142,8 @@ impl Closing {
         let data = json!({
             "last_event_id": sent_id,
             "reason": reason,
-            "resume": format!("/v1/sources/{source}/sse{}", named('?')),
-            "list": format!("/v1/sources/{source}/event_summaries?before={sent_id}{}", named('&')),
+            "resume": format!("{path}/sse{}", named('?')),
+            "list": format!("{path}/event_summaries?before={sent_id}{}", named('&')),
         });
         format!("id: {sent_id}\n{}", event("gap", &data))
     }

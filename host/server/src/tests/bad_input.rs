@@ -179,6 +179,10 @@ async fn parameters_of_a_wrong_type_or_shape_are_400_and_name_the_parameter() {
         ("POST", "/v1/webhooks", json!({"url": "example.com"}), "url"),
         ("POST", "/v1/webhooks", json!({"url": "https://example.com", "name": "n".repeat(1025)}), "name"),
         ("POST", "/v1/accounts", json!({"app": "slack"}), "credentials"),
+        ("POST", "/v1/data_stores", json!({}), "name"),
+        ("POST", "/v1/data_stores", json!({"name": " "}), "name"),
+        ("POST", "/v1/data_stores", json!({"name": "n".repeat(101)}), "name"),
+        ("POST", "/v1/data_stores", json!({"name": "ds_Ab12Cd34Ef56"}), "name"),
         ("POST", "/v1/admin/apps", json!({"name_slug": "No Slug"}), "name_slug"),
         ("POST", "/v1/admin/apps", json!({"name_slug": "x", "auth_type": "magic"}), "auth_type"),
         ("POST", "/v1/admin/users", json!({"username": "x", "email": "nowhere"}), "email"),
@@ -213,6 +217,8 @@ async fn unknown_ids_are_404_and_say_of_what() {
         ("/v1/workflows/p_000000000000/%24errors/event_summaries", "workflow_not_found"),
         ("/v1/webhooks/wh_000000000000", "webhook_not_found"),
         ("/v1/accounts/apn_000000000000", "account_not_found"),
+        ("/v1/data_stores/ds_000000000000", "data_store_not_found"),
+        ("/v1/data_stores/nothing/records", "data_store_not_found"),
         ("/v1/admin/users/u_zzzzzzzzzzzz", "user_not_found"),
     ] {
         assert_eq!(wire.get(path).await.refusal(), (404, code.into()), "{path}");

@@ -19,6 +19,7 @@ struct Owned {
     webhook: String,
     account: String,
     connect: String,
+    data_store: String,
     workflow: String,
     dead_letter: String,
     key: String,
@@ -30,6 +31,8 @@ async fn owned(wire: &Wire) -> Owned {
     wire.post("/v1/admin/apps", json!({"name_slug": "slack"})).await.data();
     let account = wire.post("/v1/accounts", json!({"app": "slack", "credentials": {"token": "t"}})).await.data();
     let connect = wire.post("/v1/connects", json!({"app": "freshdesk"})).await.data();
+    let store = wire.post("/v1/data_stores", json!({"name": "orders"})).await.data();
+    wire.put(&format!("/v1/data_stores/{}/records/k", id(&store)), json!({"value": 1})).await.data();
     let saved = wire.component(component("saved", json!({"key": "own-key"}))).await;
     let source = wire.source(component("source", json!({})), json!({})).await;
     let webhook = wire.webhook().await;
@@ -45,6 +48,7 @@ async fn owned(wire: &Wire) -> Owned {
         webhook: id(&webhook).to_owned(),
         account: id(&account).to_owned(),
         connect: id(&connect).to_owned(),
+        data_store: id(&store).to_owned(),
         workflow: workflow(wire).await,
         dead_letter: dead_letter(wire).await,
         key: id(&keys[0]).to_owned(),
@@ -98,6 +102,7 @@ fn foreign_path(route: &Route, owned: &Owned) -> Option<String> {
         "sources" => route.path.replace("{id}", source),
         "workflows" => route.path.replace("{workflow_id}", &owned.workflow),
         "webhooks" => route.path.replace("{id}", &owned.webhook),
+        "data_stores" => route.path.replace("{id}", &owned.data_store),
         "accounts" => route.path.replace("{id}", &owned.account),
         "connects" => route.path.replace("{id}", &owned.connect),
         "runs" => route.path.replace("{id}", &owned.run),
@@ -135,6 +140,7 @@ async fn snapshot(wire: &Wire, owner: &Caller, owned: &Owned) -> Vec<String> {
         "account",
         "app_client",
         "connect",
+        "data_store",
         "workflow",
         "workflow_version",
         "workflow_run",
@@ -150,6 +156,8 @@ async fn snapshot(wire: &Wire, owner: &Caller, owned: &Owned) -> Vec<String> {
     for emitter in [&owned.source, &owned.workflow] {
         seen.push(format!("{:?}", wire.world.store.streams(&owner.tenant, emitter).await.unwrap()));
     }
+    let scope = names::data_store(&owned.data_store);
+    seen.push(format!("{:?}", wire.world.store.values(&owner.tenant, &scope, &["k".to_owned()]).await.unwrap()));
     let users = wire.world.store.records(&names::operator(), "user", page).await.unwrap();
     seen.push(format!("{users:?}"));
     seen
@@ -221,6 +229,7 @@ async fn every_route_with_an_id_is_tried_by_the_tenancy_test() {
         webhook: "w".into(),
         account: "a".into(),
         connect: "con".into(),
+        data_store: "ds".into(),
         workflow: "p".into(),
         dead_letter: "d".into(),
         key: "k".into(),

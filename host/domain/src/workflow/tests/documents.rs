@@ -95,6 +95,8 @@ fn steps_and_their_nesting_are_bounded() {
 
     assert!(problems(many(100)).is_empty() && problems(nested(5)).is_empty());
     assert_eq!(problems(many(101)), ["steps"]);
+    assert_eq!(problems(json!({"settings": {"recording": "sometimes"}})), ["settings.recording"]);
+    assert!(problems(json!({"settings": {"recording": "1/10"}})).is_empty());
     assert!(!problems(nested(6)).is_empty());
 }
 

@@ -7,6 +7,7 @@ use domain::retry::{Attempt, Verdict, classify};
 use serde_json::{Value, json};
 use store::{Job, Lookup, Op};
 
+use super::relay::Unsent;
 use super::webhook::retry_after;
 use crate::Error;
 use crate::flow::handle::Flow;
@@ -50,7 +51,9 @@ impl Flow {
                     |error| error.to_string(),
                     |posted| format!("the receiver answered {}", posted.status),
                 );
-                self.tell_unsent(job, sending, &reason).await
+                let what = format!("$.send.http to {}", sending.url);
+                let unsent = Unsent { workflow: &sending.workflow, step: &sending.step, what };
+                self.tell_unsent(job, &unsent, &reason).await
             }
         }
     }
@@ -67,13 +70,13 @@ impl Flow {
     }
 
     /// In the `$errors` of its workflow, if that is still there.
-    async fn tell_unsent(&self, job: &Job, sending: &Sending, reason: &str) -> Result<Completion, Error> {
-        let (store, id) = (&*self.platform.store, sending.workflow.as_str());
+    pub(super) async fn tell_unsent(&self, job: &Job, unsent: &Unsent<'_>, reason: &str) -> Result<Completion, Error> {
+        let (store, id) = (&*self.platform.store, unsent.workflow.as_str());
         let Some(kept) = table::find::<Workflow>(store, &job.tenant, Lookup::Id(id)).await? else {
             return self.acknowledge(job, Vec::new()).await;
         };
-        let message = format!("$.send.http to {} was given up: {reason}", sending.url);
-        let failure = Failure::new(&sending.step, "not_sent", message);
+        let message = format!("{} was given up: {reason}", unsent.what);
+        let failure = Failure::new(unsent.step, "not_sent", message);
         let context = json!({"workflow_id": kept.record.id, "owner_id": job.tenant.as_str()});
         let event = failure_event(&self.platform, &kept.record, &failure, &Value::Null.into(), &context);
         let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);

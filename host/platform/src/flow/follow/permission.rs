@@ -1,18 +1,19 @@
-//! Checks that a follower may still read: its source, its key and its account exist.
+//! Checks that a follower may still read: its source or workflow, its key and its account exist.
 //!
 //! A stream stays open for days; a key that is revoked must not read on until then. The records are read again now
 //! and then, on whichever host the stream is, because deleting them is all that revoking does.
 
-use domain::ids::SourceId;
+use domain::ids::EmitterId;
 use store::{Lookup, Tenant};
 
-use crate::records::{ApiKey, Session, Source, Stored, User, names, table};
+use crate::records::{ApiKey, Session, Source, Stored, User, Workflow, names, table};
 use crate::{Caller, Error, Platform};
 
 /// Why a stream is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     SourceDeleted,
+    WorkflowDeleted,
     KeyRevoked,
     KeyExpired,
     SessionEnded,
@@ -21,7 +22,7 @@ pub enum End {
 
 pub(super) struct Permission {
     pub(super) caller: Caller,
-    source: SourceId,
+    emitter: EmitterId,
     /// Absent for requests of the operator, which need none.
     key_id: Option<String>,
     checked_ms: u64,
@@ -33,6 +34,7 @@ impl End {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SourceDeleted => "source_deleted",
+            Self::WorkflowDeleted => "workflow_deleted",
             Self::KeyRevoked => "key_revoked",
             Self::KeyExpired => "key_expired",
             Self::SessionEnded => "session_ended",
@@ -45,9 +47,9 @@ impl End {
 
 impl Permission {
     /// Of a caller that has just been authenticated.
-    pub(super) fn new(caller: &Caller, platform: &Platform, source: SourceId) -> Self {
+    pub(super) fn new(caller: &Caller, platform: &Platform, emitter: EmitterId) -> Self {
         let key_id = caller.key.as_ref().map(|key| key.id.clone());
-        Self { caller: caller.clone(), source, key_id, checked_ms: platform.clock.now_ms() }
+        Self { caller: caller.clone(), emitter, key_id, checked_ms: platform.clock.now_ms() }
     }
 
     pub(super) fn checked_ms(&self) -> u64 {
@@ -77,8 +79,14 @@ impl Permission {
         {
             return Ok(Some(End::SessionEnded));
         }
-        if !exists::<Source>(platform, tenant, self.source.as_str()).await? {
-            return Ok(Some(End::SourceDeleted));
+        match &self.emitter {
+            EmitterId::Source(id) if !exists::<Source>(platform, tenant, id.as_str()).await? => {
+                return Ok(Some(End::SourceDeleted));
+            }
+            EmitterId::Workflow(id) if !exists::<Workflow>(platform, tenant, id.as_str()).await? => {
+                return Ok(Some(End::WorkflowDeleted));
+            }
+            _ => {}
         }
         self.checked_ms = now_ms;
         Ok(None)

@@ -147,7 +147,10 @@ async fn what_this_server_cannot_send_is_said() {
     stage.post(&source, json!({})).await.unwrap();
     stage.work().await;
 
-    assert_eq!(errors(&stage, &workflow).await[0]["error"]["stack"], "$.send.email: this server has no mail server");
+    assert_eq!(
+        errors(&stage, &workflow).await[0]["error"]["stack"],
+        "$.send.email: this server has no mail relay: its operator sets one with --smtp-url"
+    );
 }
 
 #[tokio::test]
@@ -235,7 +238,14 @@ async fn the_step_that_failed_is_recorded_and_its_input_is_shown() {
 
     let (caller, platform) = (&stage.caller, &stage.world.platform);
     let listed = runs::of_all(caller, platform, &RunQuery::default()).await.unwrap().items;
-    let run = listed.iter().find(|run| run.record.emitter_id == workflow.id.as_str()).unwrap();
+    let of_workflow: Vec<_> = listed.iter().filter(|run| run.record.emitter_id == workflow.id.as_str()).collect();
+    let of_step = |name: &str| {
+        let of = |run: &&&runs::RunView| run.record.trigger.id.as_deref().is_some_and(|id| id.ends_with(name));
+        *of_workflow.iter().find(of).unwrap()
+    };
+    let (works, run) = (of_step("/works"), of_step("/fails"));
+    assert_eq!(of_workflow.len(), 3, "the run, and a record for each of its steps");
+    assert_eq!((works.record.recording, works.record.error.is_none()), (domain::runs::Recording::None, true));
     assert_eq!(run.record.recording, domain::runs::Recording::Kept);
     let shown = runs::show(caller, platform, run.record.id.as_str()).await.unwrap();
     let works =

@@ -260,6 +260,36 @@ async fn a_run_in_flight_finishes_on_its_version_and_new_ones_take_the_newest() 
 }
 
 #[tokio::test]
+async fn a_run_that_paused_for_longer_than_its_version_is_kept_ends_with_an_error() {
+    for resumes in [false, true] {
+        let stage = Stage::new().await;
+        stage.world.sandbox.script("asks", |_| pausing(&json!({"kind": "delay", "ms": 60_000})));
+        let document = json!({"steps": [code("asks"), code("never")]});
+        let workflow = deploy(&stage, document.clone()).await;
+        let (caller, platform, id) = (&stage.caller, &stage.world.platform, workflow.id.as_str());
+        let paused = run(&stage, &workflow, json!({"n": 1})).await;
+        if resumes {
+            // Its job is there before the version goes.
+            workflows::resume(caller, platform, id, paused.id.as_str(), &json!(null)).await.unwrap();
+        }
+        for _ in 0..50 {
+            let change = WorkflowChange { document: Some(document.clone()), active: None };
+            workflows::update(caller, platform, id, change).await.unwrap();
+        }
+
+        stage.world.clock.advance(60_000);
+        stage.work().await;
+
+        assert_eq!(error_codes(&stage, &workflow).await, [json!("version_gone")], "resumed: {resumes}");
+        let ended = find(&stage, &workflow, &paused).await;
+        assert_eq!((ended.state, ended.error.unwrap().code.as_str()), (RunState::Error, "version_gone"));
+        assert_eq!(ended.event.unwrap(), json!({"n": 1}));
+        assert_eq!(stage.world.sandbox.called(), ["action"], "nothing runs");
+        assert_eq!(stage.work().await, 0, "nothing is left of it");
+    }
+}
+
+#[tokio::test]
 async fn a_run_is_replayed_on_its_event() {
     let stage = Stage::new().await;
     let workflow = deploy(&stage, json!({"steps": [code("a")]})).await;

@@ -190,6 +190,8 @@ impl Flow {
                 watch(WORKFLOW_RUN, Box::pin(self.run_workflow(job, &workflow, (&run, segment)))).await
             }
             Work::Send(sending) => watch(SEND, Box::pin(self.send(job, &sending))).await,
+            Work::Email(sending) => watch(SEND, Box::pin(self.send_email(job, &sending))).await,
+            Work::Object(sending) => watch(SEND, Box::pin(self.put_object(job, &sending))).await,
         }
     }
 

@@ -39,6 +39,11 @@ impl Barrier {
         if !self.is_closed.load(Ordering::Relaxed) {
             return Ok(());
         }
+        self.commit().await
+    }
+
+    /// Waits until everything that steps did before is committed, and what waits for a commit has been told.
+    pub(crate) async fn commit(&self) -> Result<(), ServiceError> {
         let (answer, answered) = oneshot::channel();
         let is_asked = self.requests.send(answer).is_ok();
         if is_asked && answered.await == Ok(true) {

@@ -1,30 +1,27 @@
 //! Commits what a run did so far: one batch, with the position it goes on from.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use domain::actions::HttpSend;
 use domain::ids::EmitterId;
 use domain::plan::Planned;
 use domain::retention::RunRetention;
-use domain::runs::{Facts, TriggerKind};
+use domain::runs::{Facts, Recording, TriggerKind};
 use domain::workflow::Retention;
-use store::{At, Batch, CommitError, Enqueue, Invalid, Lease, Op, Precondition};
+use store::{At, Batch, CommitError, Invalid, Lease, Op, Precondition};
 
 use super::failure::{Failure, context, failure_event};
 use super::pending::Pending;
 use super::queue::{queue_counter, run_job};
+use super::results::record_retention;
 use super::running::{Hold, Running};
+use super::sends::send_jobs;
 use crate::Error;
 use crate::invoke::{
-    Deliveries, Keeping, Outgoing, Room, Sender, append_record, deliveries, expire_records, missing_deliveries,
+    Deliveries, EXPIRED_AT_ONCE, Outgoing, Room, Sender, append_record, deliveries, expire_records, missing_deliveries,
     usage_operations,
 };
 use crate::numbers::{EndedRun, SUCCESS};
 use crate::ports::{Fault, Outcome, Thrown};
 use crate::records::workflow_run::{EndedWorkflowRun, RunState};
-use crate::records::{
-    Event, LogEntry, RecordError, RunRecord, Sending, Stored, StreamEntry, Tick, Work, WorkflowRun, names, table,
-};
+use crate::records::{Event, LogEntry, RunRecord, Stored, StreamEntry, Tick, WorkflowRun, names, table};
 use crate::spans::RunSpan;
 
 /// How much longer than its time a run may be on its way to a commit before another host goes on with it.
@@ -45,6 +42,7 @@ impl Running<'_> {
     pub(super) async fn commit(&mut self, mut point: Point) -> Result<(), Error> {
         if point == Point::Checkpoint && self.pending.is_empty() && self.stored.is_some() {
             self.open_barrier();
+            (self.committed)();
             return Ok(());
         }
         let mut room = Room::Assumed;
@@ -123,7 +121,8 @@ impl Running<'_> {
             let entry = LogEntry::new(self.run.id.as_str(), line.clone());
             batch.operations.push(self.append(names::LOGS, entry.encode()?, self.platform.config.limits.logs_kept));
         }
-        batch.operations.extend(self.pending.writes.iter().map(|(_, write)| write.clone()));
+        batch.operations.extend(self.pending.writes.iter().cloned());
+        batch.operations.extend(self.pending.records.iter().cloned());
         if let Some(usage) = &self.pending.usage {
             // A run is one invocation, however many commits it takes.
             let is_counted = point == Point::Ended;
@@ -207,11 +206,10 @@ impl Running<'_> {
         for Planned { stream, event, .. } in planned {
             batch.operations.push(self.append(stream, event.encode()?, keep));
         }
-        let sends: &[_] = if room == Room::Missing { &[] } else { &self.pending.sends };
-        for (step, send) in sends {
-            batch.operations.push(self.send_job(step, send, batch.now_ms)?);
+        let unsent = if room == Room::Missing { self.pending.sends.len() } else { 0 };
+        if room != Room::Missing {
+            batch.operations.extend(send_jobs(platform, self.workflow, &self.pending.sends, batch.now_ms)?);
         }
-        let unsent = self.pending.sends.len() - sends.len();
         let unsent = (unsent > 0).then(|| missing_deliveries(unsent, room));
         let mut dropped = None;
         if !planned.is_empty() {
@@ -241,53 +239,29 @@ impl Running<'_> {
         Op::Append { emitter: self.workflow.id.to_string(), stream: stream.to_owned(), value, keep }
     }
 
-    fn send_job(&self, step: &str, send: &HttpSend, now_ms: u64) -> Result<Op, RecordError> {
-        let sending = Sending {
-            workflow: self.workflow.id.clone(),
-            step: step.to_owned(),
-            method: send.method.clone(),
-            url: send.url.as_str().to_owned(),
-            headers: send.headers.clone(),
-            body: STANDARD.encode(&send.body),
-        };
-        let payload = Work::Send(sending).encode()?;
-        Ok(Op::Enqueue(Enqueue { lane: None, due_ms: now_ms, payload, entry: None, held_until_ms: None }))
-    }
-
     /// What is kept of a run that has ended.
     async fn add_records(&self, state: RunState, planned: &[Planned], batch: &mut Batch) -> Result<(), Error> {
         let (platform, run) = (self.platform, &self.run);
         if self.version.document.settings.retention == Retention::None {
             return Ok(());
         }
-        let retention = RunRetention::default();
-        batch.operations.extend(append_record(platform, retention, &self.record(planned))?);
-        batch.operations.extend(self.recording.operation.clone());
+        let retention = record_retention(platform);
+        batch.operations.extend(append_record(platform, retention, &self.run_record(planned))?);
         let id = self.workflow.id.as_str();
-        batch.operations.extend(expire_records(platform, self.owner.tenant, id, retention).await?);
+        let at_once = EXPIRED_AT_ONCE * u32::try_from(run.steps.len() + 1).unwrap_or(EXPIRED_AT_ONCE);
+        batch.operations.extend(expire_records(platform, self.owner.tenant, id, retention, at_once.min(100)).await?);
         let ended = EndedWorkflowRun {
-            id: run.id.clone(),
-            version: run.version,
-            state,
-            trigger: run.trigger.clone(),
-            event_id: run.event_id.clone(),
-            event: run.event.clone(),
-            exports: run.position.exports().clone(),
-            steps: run.steps.clone(),
-            queued_at_ms: run.queued_at_ms,
-            started_at_ms: run.started_at_ms,
-            ended_at_ms: batch.now_ms,
-            error: self.error().cloned(),
             exit_reason: self.end_state().1,
+            ..EndedWorkflowRun::of(run, state, batch.now_ms, self.error().cloned())
         };
-        let keep = retention.kept(platform.config.limits.runs_kept);
+        let keep = RunRetention::default().kept(platform.config.limits.runs_kept);
         if keep > 0 {
             batch.operations.push(self.append(names::WORKFLOW_RUNS, ended.encode()?, keep as usize));
         }
         Ok(())
     }
 
-    fn record(&self, planned: &[Planned]) -> RunRecord {
+    fn run_record(&self, planned: &[Planned]) -> RunRecord {
         let fault = self.failure.as_ref().map(|failure| {
             let error = &failure.error;
             let message = format!("step {}: {}", failure.step, error.message);
@@ -303,7 +277,7 @@ impl Running<'_> {
             queued_at_ms: self.run.queued_at_ms,
             ended_at_ms: self.platform.clock.now_ms(),
             reply_status: self.reply.as_ref().and_then(|slot| slot.status()),
-            recording: self.recording.state,
+            recording: Recording::None,
         };
         let emitted = planned.iter().filter(|planned| planned.stream != names::ERRORS);
         let emitted = emitted.map(|planned| planned.event.metadata.emit_id.clone());
@@ -312,8 +286,7 @@ impl Running<'_> {
         RunRecord::new(facts, &outcome, emit_ids.into_iter())
     }
 
-    fn note_end(&mut self) {
-        self.recording = Keeping::default();
+    fn note_end(&self) {
         let platform = self.platform;
         let (now_ms, executed_us) = (platform.clock.now_ms(), platform.clock.now_us());
         let (run_id, emitter_id) = (self.run.id.as_str(), self.workflow.id.as_str());

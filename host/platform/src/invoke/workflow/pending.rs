@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use domain::actions::{Effect, HttpSend, PauseAsked};
+use domain::actions::{Effect, PauseAsked};
 use domain::emit::{Channel, Emit};
 use domain::json::Json;
 use domain::plan::Planned;
 use serde_json::{Map, Value, json};
-use store::Op;
+use store::{Op, Tenant};
 
 use super::failure::{Failure, metadata};
+use super::state::State;
 use crate::invoke::Transaction;
 use crate::ports::{LogLine, Usage};
 use crate::records::{Event, Metadata, Workflow};
@@ -18,10 +19,12 @@ use crate::{Platform, effects};
 #[derive(Default)]
 pub(super) struct Pending {
     pub(super) emits: Vec<Emit>,
-    pub(super) sends: Vec<(String, HttpSend)>,
-    /// With the scope of each.
-    pub(super) writes: Vec<(String, Op)>,
+    /// Requests, e-mails and objects, each with its step.
+    pub(super) sends: Vec<(String, Effect)>,
+    pub(super) writes: Vec<Op>,
     pub(super) logs: Vec<LogLine>,
+    /// Records of the steps, and their recordings.
+    pub(super) records: Vec<Op>,
     /// What steps read must hold when they are committed.
     pub(super) transactions: Vec<Arc<Transaction>>,
     pub(super) usage: Option<Usage>,
@@ -46,8 +49,12 @@ impl Pending {
         self.steps == 0
     }
 
-    pub(super) fn writes_in(&self, scope: &str) -> bool {
-        self.writes.iter().any(|(written, _)| written == scope)
+    /// Whether steps wrote where a step keeps its state.
+    pub(super) fn writes_in(&self, state: &State) -> bool {
+        self.writes.iter().any(|write| match write {
+            Op::SetValue { scope, .. } | Op::RemoveValue { scope, .. } => state.has(scope),
+            _ => false,
+        })
     }
 
     pub(super) fn has_output(&self) -> bool {
@@ -67,7 +74,12 @@ impl Pending {
         self.logs.clear();
     }
 
-    pub(super) fn apply(&mut self, step: &str, effects: Vec<Effect>) -> Result<Asked, Failure> {
+    pub(super) fn apply(
+        &mut self,
+        (platform, tenant): (&Platform, &Tenant),
+        step: &str,
+        effects: Vec<Effect>,
+    ) -> Result<Asked, Failure> {
         let mut asked = Asked::default();
         for effect in effects {
             match effect {
@@ -76,7 +88,6 @@ impl Pending {
                 }
                 Effect::Exit { reason } => asked.exit = Some(reason),
                 Effect::Pause(pause) => asked.pause = Some(pause),
-                Effect::Http(send) => self.sends.push((step.to_owned(), send)),
                 Effect::Emit(emit) => self.emits.push(emit),
                 // A channel of the workflow's own, which is followed as a stream of events.
                 Effect::Sse { channel, payload } => match Emit::parse(payload, &json!({"name": channel})) {
@@ -87,10 +98,12 @@ impl Pending {
                 },
                 // The guest's answer goes to the request that waits for it, when there is one.
                 Effect::Respond(_) => {}
-                Effect::Email(_) | Effect::S3(_) => {
-                    let reason = effects::unsupported(&effect).unwrap_or_default();
-                    let message = format!("$.send.{}: {reason}", effects::kind(&effect));
-                    return Err(Failure::new(step, "unsupported", message));
+                Effect::Http(_) | Effect::Email(_) | Effect::S3(_) => {
+                    if let Some(reason) = effects::refused(platform, tenant, &effect) {
+                        let message = format!("$.send.{}: {reason}", effects::kind(&effect));
+                        return Err(Failure::new(step, "unsupported", message));
+                    }
+                    self.sends.push((step.to_owned(), effect));
                 }
             }
         }

@@ -5,14 +5,14 @@
 
 use domain::fan_out::Cause;
 use domain::json::Json;
-use domain::runs::Trigger;
+use domain::runs::{RunError, Trigger};
 use domain::workflow::Position;
 use store::{Enqueue, Op, Precondition};
 
 use super::version::Version;
 use crate::invoke::new_run_id;
 use crate::records::workflow_run::{RunState, Used};
-use crate::records::{RecordError, Work, Workflow, WorkflowRun, table};
+use crate::records::{EndedWorkflowRun, RecordError, StreamEntry, Work, Workflow, WorkflowRun, names, table};
 use crate::{Error, Platform};
 
 /// What starts a run.
@@ -73,6 +73,23 @@ pub(crate) fn enqueue(platform: &Platform, version: &Version, run: &mut Workflow
         run_job(platform, version, run, None)?,
     ];
     Ok(Queued { operations, room: Precondition::CounterBelow { counter, limit } })
+}
+
+/// The operations that end a run from outside of it: it goes no further, and is kept as one that ended.
+pub(crate) fn end_early(
+    platform: &Platform,
+    run: &WorkflowRun,
+    state: RunState,
+    error: Option<RunError>,
+) -> Result<Vec<Op>, Error> {
+    let ended = EndedWorkflowRun::of(run, state, platform.clock.now_ms(), error);
+    let keep = u32::try_from(platform.config.limits.runs_kept).unwrap_or(u32::MAX);
+    let (emitter, stream) = (run.workflow.to_string(), names::WORKFLOW_RUNS.to_owned());
+    let mut operations = vec![table::delete(run), Op::Append { emitter, stream, value: ended.encode()?, keep }];
+    if run.is_counted {
+        operations.push(Op::Count { counter: queue_counter(run), amount: -1, expires_ms: None });
+    }
+    Ok(operations)
 }
 
 /// Counts the runs of a workflow that wait.

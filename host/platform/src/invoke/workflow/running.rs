@@ -6,38 +6,31 @@ use std::time::Duration;
 
 use domain::ids::EndpointKey;
 use domain::runs::RunError;
-use domain::workflow::{Body, Choice, Ended, Pause, PauseKind, Position, Retention, Spot, StepOutcome};
+use domain::workflow::{Ended, Position, Spot};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use store::{JobLease, Lookup, TimerLease};
 
 use super::barrier::Barrier;
 use super::commit::Point;
 use super::failure::{Failure, context};
 use super::pending::Pending;
-use super::step::{StepJob, StepRan};
+use super::state::State;
+use super::step::StepJob;
 use super::version::Version;
-use crate::invoke::{Executed, Keeping, Owner, ReplySlot, write_operations};
-use crate::ports::{Fault, LogLine, Outcome};
-use crate::records::names;
-use crate::records::workflow_run::{RunState, StepResult};
+use crate::invoke::{Owner, ReplySlot};
+use crate::ports::Fault;
+use crate::records::workflow_run::RunState;
 use crate::records::{Workflow, WorkflowRun, table};
-use crate::{Error, Platform, effects, sealed_props};
+use crate::{Error, Platform, sealed_props};
 
 /// Steps of one run at once.
 const AT_ONCE: usize = 16;
-/// Step results that are kept of one run.
-const RESULTS_MAXIMUM: usize = 1000;
 /// Steps of one run, iterations counted: a list of lists ends here.
 const STEPS_RUN_MAXIMUM: usize = 10_000;
 /// A run that lost against another one begins again; by then others had their turn.
 const TRIES: usize = 8;
-/// What is shown of one step.
-const SHOWN_BYTES: usize = 32 << 10;
-const SHOWN_LINES: usize = 100;
-/// What all steps of a run may export: it is part of what is committed.
-const EXPORTED_BYTES: usize = 16 << 20;
 
 /// What this process has a run by.
 pub(crate) enum Hold {
@@ -65,11 +58,10 @@ pub(crate) struct Running<'a> {
     pub(crate) committed: Box<dyn Fn() + Send + Sync + 'a>,
     pub(super) pending: Pending,
     pub(super) failure: Option<Failure>,
-    pub(super) recording: Keeping,
     pub(super) exported_bytes: usize,
     pub(super) steps_run: usize,
     pub(super) deadline_ms: u64,
-    barrier: Barrier,
+    pub(super) barrier: Barrier,
     requests: Option<super::barrier::Requests>,
 }
 
@@ -97,7 +89,6 @@ impl<'a> Running<'a> {
             committed: Box::new(|| ()),
             pending: Pending::default(),
             failure: None,
-            recording: Keeping::default(),
             exported_bytes: 0,
             steps_run: 0,
             deadline_ms: platform.clock.now_ms().saturating_add(timeout_ms),
@@ -147,7 +138,7 @@ impl<'a> Running<'a> {
         }
         let (barrier, requests) = Barrier::new();
         (self.barrier, self.requests) = (barrier, Some(requests));
-        (self.pending, self.failure, self.recording) = (Pending::default(), None, Keeping::default());
+        (self.pending, self.failure) = (Pending::default(), None);
         Ok(true)
     }
 
@@ -158,7 +149,8 @@ impl<'a> Running<'a> {
         loop {
             let ready = self.run.position.ready(&self.version.document);
             for spot in ready {
-                if at_work.len() < AT_ONCE && !at_work.contains(&spot) {
+                let is_free = at_work.len() < AT_ONCE && !at_work.contains(&spot);
+                if is_free && !self.waits_for_state(&spot, &at_work) {
                     let Some(job) = self.prepare(spot.clone()).await? else { continue };
                     at_work.insert(spot);
                     running.push(job.run());
@@ -198,6 +190,19 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// Steps that keep state in the same place run one after the other: what they read must still hold when all of them are
+    /// committed, and each would undo what the others wrote.
+    fn waits_for_state(&self, spot: &Spot, at_work: &HashSet<Spot>) -> bool {
+        let state = self.state_of(spot);
+        !state.is_empty() && at_work.iter().any(|other| self.state_of(other).overlaps(&state))
+    }
+
+    fn state_of(&self, spot: &Spot) -> State {
+        let step = self.run.position.step(&self.version.document, spot);
+        let code = step.and_then(|step| self.version.step(&step.namespace));
+        code.map_or_else(State::default, |code| State::of(&self.workflow.id, code))
+    }
+
     /// The invocation of the step at a spot; none when it cannot run, which ends the run.
     async fn prepare(&mut self, spot: Spot) -> Result<Option<StepJob<'a>>, Error> {
         let (platform, version) = (self.platform, self.version);
@@ -221,8 +226,8 @@ impl<'a> Running<'a> {
             return Ok(None);
         }
         self.steps_run += 1;
-        // A step finds what the same step stored an iteration ago.
-        if self.pending.writes_in(&names::db_of_step(&self.workflow.id, &namespace)) {
+        // A step finds what was stored an iteration ago, and what a step before it put into a data store.
+        if self.pending.writes_in(&State::of(&self.workflow.id, step)) {
             self.commit(Point::Checkpoint).await?;
         }
         let id = version.record.workflow.as_str();
@@ -248,6 +253,7 @@ impl<'a> Running<'a> {
             time_left: Duration::from_millis(time_left_ms),
             reply: self.reply.clone(),
             barrier: self.barrier.clone(),
+            recording: version.document.settings.recording,
         }))
     }
 
@@ -268,136 +274,6 @@ impl<'a> Running<'a> {
         let run = json!({"context": context, "resume_url": url("resume"), "cancel_url": url("cancel")});
         steps.insert("$run".to_owned(), run);
         Value::Object(steps)
-    }
-
-    fn take(&mut self, ran: StepRan) {
-        let StepRan { spot, key, started_at_ms, executed, recording } = ran;
-        let Executed { transaction, outcome, .. } = executed;
-        let scope = transaction.scope().to_owned();
-        self.pending.has_left |= transaction.has_effects() || outcome.has_replied;
-        self.pending.transactions.push(transaction);
-        self.pending.add_usage(outcome.usage);
-        self.run.used.add(outcome.usage);
-        self.barrier.set(true);
-        let (position, document) = (&self.run.position, &self.version.document);
-        let Some(step) = position.step(document, &spot) else { return };
-        let namespace = step.namespace.clone();
-        let attempt = position.tries(document, &spot) + 1;
-        let mut result = StepResult {
-            namespace: namespace.clone(),
-            iteration: position.iteration(document, &spot),
-            state: RunState::Success,
-            exports: Value::Null,
-            is_truncated: false,
-            logs: shown_logs(&outcome.logs),
-            attempt,
-            started_at_ms,
-            ended_at_ms: self.platform.clock.now_ms(),
-            fuel: outcome.usage.fuel,
-            error: None,
-        };
-        self.pending.logs.extend(outcome.logs.iter().cloned());
-        let outcome = match &outcome.fault {
-            Some(fault) => self.failed(&namespace, fault, attempt),
-            None => self.succeeded(&spot, &key, &scope, outcome).unwrap_or_else(|failure| {
-                self.recording = Keeping::default();
-                self.failure = Some(failure);
-                StepOutcome::Failed
-            }),
-        };
-        if let StepOutcome::Failed | StepOutcome::Paused { pause: Pause { kind: PauseKind::Retry, .. }, .. } = &outcome
-        {
-            result.state = RunState::Error;
-            result.error = self.failure.as_ref().map(|failure| (*failure.error).clone());
-            self.recording = recording;
-        } else if matches!(outcome, StepOutcome::Paused { .. }) {
-            result.state = RunState::Paused;
-        }
-        self.show_exports(&mut result, &outcome);
-        if !matches!(outcome, StepOutcome::Failed) {
-            self.failure = None;
-        }
-        self.run.position.apply(&self.version.document, &spot, outcome);
-        self.keep_result(result);
-    }
-
-    /// A step that failed is tried again, when the workflow says so; not when its limits ended it.
-    fn failed(&mut self, namespace: &str, fault: &Fault, attempt: u32) -> StepOutcome {
-        self.failure = Some(Failure::of(namespace, fault));
-        let is_limit = matches!(fault, Fault::Deadline { .. } | Fault::OutOfMemory { .. } | Fault::OutOfFuel { .. });
-        match self.version.document.settings.retry_delay_ms(attempt).filter(|_| !is_limit) {
-            None => StepOutcome::Failed,
-            Some(delay_ms) => {
-                let until_ms = self.platform.clock.now_ms().saturating_add(delay_ms);
-                let pause = Pause { kind: PauseKind::Retry, until_ms, key: String::new() };
-                StepOutcome::Paused { exports: Map::new(), pause }
-            }
-        }
-    }
-
-    fn succeeded(&mut self, spot: &Spot, key: &str, scope: &str, outcome: Outcome) -> Result<StepOutcome, Failure> {
-        let (platform, document) = (self.platform, &self.version.document);
-        let limits = &platform.config.limits;
-        let Some(step) = self.run.position.step(document, spot) else { return Ok(StepOutcome::Failed) };
-        let namespace = step.namespace.as_str();
-        let returned_bytes = outcome.returned.as_ref().map_or(0, |returned| returned.get().len());
-        let exported: usize = outcome.effects.iter().map(|effect| effect.parameters.get().len()).sum();
-        self.exported_bytes += returned_bytes + exported;
-        if self.exported_bytes > EXPORTED_BYTES {
-            let message = format!("the steps of a run return and export at most {EXPORTED_BYTES} bytes");
-            return Err(Failure::new(namespace, "too_much_output", message));
-        }
-        let returned = outcome.returned.as_deref().and_then(|returned| serde_json::from_str(returned.get()).ok());
-        let returned: Value = returned.unwrap_or_default();
-        if !matches!(step.body, Body::Action(_) | Body::Code(_)) {
-            let choice = Choice::parse(step, returned);
-            return choice.map(StepOutcome::Chosen).map_err(|error| Failure::new(namespace, "not_a_choice", error));
-        }
-        let effects = effects::parse(&outcome.effects, limits).map_err(|problems| {
-            let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-            Failure::new(namespace, "invalid_parameters", message)
-        })?;
-        let asked = self.pending.apply(namespace, effects)?;
-        let written = write_operations(scope, outcome.writes, limits.db_source_bytes);
-        self.pending.writes.extend(written.into_iter().map(|write| (scope.to_owned(), write)));
-        let mut exports = Map::from_iter([("$return_value".to_owned(), returned)]);
-        exports.extend(asked.exports);
-        let Some(pause) = asked.pause.filter(|_| asked.exit.is_none()) else {
-            return Ok(StepOutcome::Done { exports, exit: asked.exit });
-        };
-        let runs = self.run.position.rerun(document, spot).get("runs").and_then(Value::as_u64).unwrap_or(1);
-        if matches!(pause.kind, PauseKind::Rerun { .. }) && runs > u64::from(pause.retries_maximum) {
-            return Ok(StepOutcome::Done { exports, exit: None });
-        }
-        let until_ms = platform.clock.now_ms().saturating_add(pause.ms);
-        Ok(StepOutcome::Paused { exports, pause: Pause { kind: pause.kind, until_ms, key: key.to_owned() } })
-    }
-
-    fn show_exports(&self, result: &mut StepResult, outcome: &StepOutcome) {
-        let shown = match outcome {
-            StepOutcome::Done { exports, .. } | StepOutcome::Paused { exports, .. } => Value::Object(exports.clone()),
-            StepOutcome::Chosen(Choice::Branch(branch)) => json!({"branch": branch}),
-            StepOutcome::Chosen(Choice::Branches(branches)) => json!({"branches": branches}),
-            StepOutcome::Chosen(Choice::Items(items)) => json!({"items": items.len()}),
-            StepOutcome::Chosen(Choice::Holds(holds)) => json!({"$return_value": holds}),
-            StepOutcome::Failed => Value::Null,
-        };
-        if self.version.document.settings.retention == Retention::None {
-            return;
-        }
-        result.is_truncated = serde_json::to_vec(&shown).is_ok_and(|text| text.len() > SHOWN_BYTES);
-        if !result.is_truncated {
-            result.exports = shown;
-        }
-    }
-
-    fn keep_result(&mut self, mut result: StepResult) {
-        if self.version.document.settings.retention == Retention::None {
-            result.logs.clear();
-        }
-        if self.run.steps.len() < RESULTS_MAXIMUM {
-            self.run.steps.push(result);
-        }
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {
@@ -428,17 +304,4 @@ async fn at(platform: &Platform, at_ms: Option<u64>) {
         Some(at_ms) => platform.clock.sleep_until(at_ms).await,
         None => std::future::pending().await,
     }
-}
-
-/// The last lines, as far as they are short.
-fn shown_logs(logs: &[LogLine]) -> Vec<LogLine> {
-    let mut left = SHOWN_BYTES;
-    let mut shown: Vec<LogLine> = Vec::new();
-    for line in logs.iter().rev().take(SHOWN_LINES) {
-        let Some(rest) = left.checked_sub(line.message.len()) else { break };
-        left = rest;
-        shown.push(line.clone());
-    }
-    shown.reverse();
-    shown
 }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::RunId;
-use domain::runs::Trigger;
+use domain::runs::{RecordingMode, Trigger};
 use domain::workflow::Spot;
 use serde_json::{Map, Value};
 
 use super::barrier::Barrier;
-use crate::invoke::{Executed, Invocation, Keeping, Owner, ReplySlot, Target, execute, keep_recording};
+use crate::invoke::{
+    Executed, Invocation, Keeping, Owner, Recorder, ReplySlot, Target, execute, keep_recording, new_run_id,
+};
 use crate::ports::{Call, RunLimits};
 use crate::records::{Step, Workflow};
 use crate::{Error, Platform};
@@ -32,10 +34,13 @@ pub(super) struct StepJob<'a> {
     pub(super) time_left: Duration,
     pub(super) reply: Option<Arc<ReplySlot>>,
     pub(super) barrier: Barrier,
+    pub(super) recording: RecordingMode,
 }
 
 /// A step that ran, and is not committed yet.
 pub(super) struct StepRan {
+    /// Of its own record.
+    pub(super) id: RunId,
     pub(super) spot: Spot,
     pub(super) key: String,
     pub(super) started_at_ms: u64,
@@ -48,12 +53,12 @@ pub(super) struct StepRan {
 impl StepJob<'_> {
     pub(super) async fn run(self) -> Result<StepRan, Error> {
         let Self { platform, owner, workflow, step, spot, key, .. } = self;
-        let started_at_ms = platform.clock.now_ms();
+        let (id, started_at_ms) = (new_run_id(platform, workflow.id.as_str()), platform.clock.now_ms());
         let mut limits = RunLimits::background(&platform.config.limits);
         limits.wall_clock = limits.wall_clock.min(self.time_left);
         let invocation = Invocation {
             owner,
-            target: Target::of_step(workflow, step, self.props),
+            target: Target::of_step(workflow, step, self.props, self.recording),
             call: Call::Action { steps: self.steps },
             limits,
             trigger: self.trigger,
@@ -63,7 +68,8 @@ impl StepJob<'_> {
         };
         let transaction = invocation.transaction_of(platform, self.run_id);
         let executed = execute(platform, &invocation, transaction).await?;
-        let recording = keep_recording(platform, &invocation, &executed)?;
-        Ok(StepRan { spot, key, started_at_ms, executed, recording })
+        let recorder = Recorder { id: &id, emitter: workflow.id.as_str() };
+        let recording = keep_recording(platform, &invocation, &executed, &recorder)?;
+        Ok(StepRan { id, spot, key, started_at_ms, executed, recording })
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
-use store::{Reads, Store};
+use store::{Op, Reads, Store};
 
 use super::unused_code::{collect, kept};
 use super::{code, object, world};
@@ -12,7 +12,7 @@ use crate::manage::components::{self, CodeRequest};
 use crate::manage::sources::{self, CreateSource, UpdateSource};
 use crate::manage::workflows;
 use crate::manage::{chores, registry};
-use crate::ports::{Progress, Write};
+use crate::ports::Progress;
 use crate::records::{Component, Job, Source};
 use crate::{Caller, Error};
 
@@ -22,8 +22,11 @@ async fn save(world: &World, caller: &Caller, name: &str, more: serde_json::Valu
 
 async fn store_values(world: &World, caller: &Caller, scope: &str, count: usize) {
     let mut batch = world.platform.batch(&caller.tenant);
-    let writes = (0..count).map(|key| Write { key: key.to_string(), value: Some("1".into()) }).collect();
-    batch.operations = crate::invoke::write_operations(scope, writes, 1 << 20);
+    let set = |key: usize| {
+        let (scope, key, value) = (scope.to_owned(), key.to_string(), "1".into());
+        Op::SetValue { scope, key, value, cap_bytes: 1 << 20 }
+    };
+    batch.operations = (0..count).map(set).collect();
     world.store.commit(batch).await.unwrap();
 }
 

@@ -13,14 +13,14 @@ use crate::manage::subscriptions::Wanted;
 use crate::manage::users::{self, NewUser};
 use crate::manage::webhooks::{self, NewWebhook};
 use crate::manage::workflows;
-use crate::manage::{accounts, apps, components, sessions, sources, subscriptions};
+use crate::manage::{accounts, apps, components, data_stores, sessions, sources, subscriptions};
 use crate::ports::{Effect, EffectKind, Outcome, Progress};
 use crate::records::workflow_run::RunState;
-use crate::records::{AuthType, Job, User, names};
+use crate::records::{AuthType, DataStore, Job, User, names, table};
 use crate::{Caller, Error, Secret};
 
 /// Every kind of record there is; a new one has to be thought of when an account is deleted.
-const KINDS: [&str; 19] = [
+const KINDS: [&str; 20] = [
     "source",
     "component",
     "program",
@@ -34,6 +34,7 @@ const KINDS: [&str; 19] = [
     "workflow",
     "workflow_version",
     "workflow_run",
+    "data_store",
     "dead_letter",
     "acceptance",
     "dedupe",
@@ -72,6 +73,8 @@ async fn furnish(world: &World, admin: &Caller, caller: &Caller) -> crate::recor
     let errors = EventName::parse("$errors").unwrap();
     subscriptions::create_auto(caller, platform, listener, errors).await.unwrap();
     sessions::create(caller, platform).await.unwrap();
+    let store = data_stores::create(caller, platform, "orders").await.unwrap();
+    data_stores::set(caller, platform, store.id.as_str(), "k", json!(1), Some(60)).await.unwrap();
     source
 }
 
@@ -122,12 +125,15 @@ async fn a_deleted_user_is_unknown_at_once_and_leaves_nothing_behind() {
     let scope = furnish_workflow(&world, &ada).await;
     assert!(left(&world, &ada).await.len() >= 8, "otherwise this proves nothing");
 
+    let stores = table::list_all::<DataStore>(&*world.store, &ada.tenant).await.unwrap();
+    let store = names::data_store(stores[0].record.id.as_str());
     users::delete(&admin, &world.platform, ada.user.id.as_str()).await.unwrap();
 
     assert!(authenticate(&world.platform, &ada.presented_key).await.is_err());
     clear(&world, &ada.user).await;
     assert_eq!(left(&world, &ada).await, [""; 0]);
     assert_eq!(world.store.values(&ada.tenant, &scope, &["k".to_owned()]).await.unwrap().found, [None]);
+    assert_eq!(world.store.values(&ada.tenant, &store, &["k".to_owned()]).await.unwrap().found, [None]);
     assert!(world.store.streams(&ada.tenant, source.id.as_str()).await.unwrap().is_empty());
     assert!(world.store.look_up(&names::endpoint(&source.endpoint_key)).await.unwrap().is_none());
     world.clock.advance(3_600_000);

@@ -54,6 +54,7 @@ async fn a_wrong_encryption_key_stops_the_start_with_a_clear_message() {
         sandbox: world.platform.sandbox.clone(),
         linker: world.platform.linker.clone(),
         outbound: world.platform.outbound.clone(),
+        relays: world.platform.relays.clone(),
         clock: world.platform.clock.clone(),
         entropy: world.platform.entropy.clone(),
         telemetry: None,

@@ -4,35 +4,36 @@
 //! runs. A chore clears what is left, step by step, and once more when no run can be left that writes. Hooks are not
 //! run: an account is deleted also when its code fails, hangs, or must not run again.
 
-use domain::ids::UserId;
+use domain::ids::{DataStoreId, UserId};
 use store::{DirectoryWrite, Enqueue, Lookup, Op, Page, Tenant};
 
 use crate::invoke::Dedupe;
 use crate::manage::audit;
-use crate::manage::chores::clear_emitter;
+use crate::manage::chores::{clear_emitter, clear_values};
 use crate::manage::connects;
 use crate::manage::hooks::stop_timers;
 use crate::manage::sessions;
 use crate::manage::sources::{change_ms, endpoints};
 use crate::manage::workflows;
 use crate::records::{
-    Acceptance, Account, ApiKey, AppClient, AutoSubscription, Component, Connect, DeadLetter, Job, ProgramRecord,
-    Session, Source, Stored, Subscription, User, Webhook, WebhookHealth, Workflow, WorkflowRun, WorkflowVersion,
-    decode, names, table,
+    Acceptance, Account, ApiKey, AppClient, AutoSubscription, Component, Connect, DataStore, DeadLetter, Job,
+    ProgramRecord, Session, Source, Stored, Subscription, User, Webhook, WebhookHealth, Workflow, WorkflowRun,
+    WorkflowVersion, decode, names, table,
 };
-use crate::{Caller, Error, Noun, Platform, programs};
+use crate::{Caller, Error, Noun, Platform, data_stores, programs};
 
 /// Records per batch; a program may be a megabyte, and a deletion does not read it.
 const AT_ONCE: u32 = 100;
 
 /// What an account may have besides sources and keys, which leave more behind than their record.
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     Component::KIND,
     ProgramRecord::KIND,
     Webhook::KIND,
     WebhookHealth::KIND,
     Account::KIND,
     AppClient::KIND,
+    DataStore::KIND,
     Subscription::KIND,
     AutoSubscription::KIND,
     WorkflowVersion::KIND,
@@ -168,6 +169,14 @@ async fn forget_kind(platform: &Platform, tenant: &Tenant, kind: &str) -> Result
             if kind == WorkflowVersion::KIND {
                 workflows::clear_step_values(tenant, platform, &decode(&record.value)?).await?;
             }
+        }
+    }
+    if kind == DataStore::KIND {
+        for record in &listed.items {
+            if let Ok(id) = DataStoreId::parse(&record.id) {
+                data_stores::clear_timers(platform, tenant, &id).await?;
+            }
+            while !clear_values(tenant, platform, names::data_store(&record.id)).await? {}
         }
     }
     let mut batch = platform.batch(tenant);

@@ -15,9 +15,9 @@ use super::generate;
 use crate::manage::code::{self, Resolved};
 use crate::manage::users::check_quota;
 use crate::manage::{components, configure, registry};
-use crate::ports::{ComponentSource, LinkError, Load, Program};
+use crate::ports::{ComponentSource, LinkError, Program};
 use crate::records::{Origin, RecordError, Step};
-use crate::{Caller, Error, ParameterError, Platform, programs};
+use crate::{Caller, Error, ParameterError, Platform, programs, with_data_stores};
 
 /// Everything a version is made of besides its document.
 #[derive(Default)]
@@ -115,7 +115,8 @@ impl Compiler<'_> {
         let templates = self.templates(path, &values).await?;
         let own = self.platform.program(&self.caller.tenant, origin, &component.program).stored.read().await?;
         let wrapped = generate::wrap(&own, &step.namespace, &templates, variables);
-        let (_, program) = self.load(path, wrapped).await?;
+        let (program, _) = self.load(wrapped).await?;
+        let program = self.save(&program).await?;
         self.add(step, component.id, program, component.description, values);
         Ok(())
     }
@@ -127,20 +128,45 @@ impl Compiler<'_> {
         if size_bytes > limit_bytes {
             return Err(Error::parameter("steps", ParameterError::TooLong { limit_bytes, size_bytes }));
         }
+        self.check_relays(path, code)?;
         let filename = filename.clone().unwrap_or_else(|| format!("{}.js", step.namespace));
         let source = ComponentSource { filename, source: code.clone(), files: files.clone() };
         let linked = self.platform.linker.link(self.caller.tenant.as_str(), source).await.map_err(Error::Link)?;
         let templates = self.templates(path, props).await?;
         let wrapped = generate::wrap(&linked.program, &step.namespace, &templates, variables);
-        let (description, program) = self.load(path, wrapped).await?;
+        let (mut program, exports) = self.load(wrapped).await?;
+        let mut description = described(path, &exports)?;
+        description.props.retain(|prop| prop.name != generate::OWN_DB);
         if description.kind != Kind::Action || !description.has_run {
             let message = "a code step exports a component with `run`: export default defineComponent({ async run({ steps, $ }) {} })";
             return Err(Error::Workflow(vec![Problem::new(format!("{path}.code"), message)]));
         }
         let values = self.values(path, &step.namespace, &description, props).await?;
+        if let Some(own) = with_data_stores(&linked.program, &description) {
+            (program, _) = self.load(generate::wrap(&own, &step.namespace, &templates, variables)).await?;
+        }
+        let program = self.save(&program).await?;
         let id = ComponentId::from_random(self.platform.entropy.bytes());
         self.add(step, id, program, description, values);
         Ok(())
+    }
+
+    /// A step that says that it sends what this server cannot send fails now, and not when it runs.
+    fn check_relays(&self, path: &str, code: &str) -> Result<(), Error> {
+        let relays = &self.platform.relays;
+        let (no_email, no_objects) = (relays.email().is_none(), !relays.has_object_store());
+        let missing = [
+            ("$.send.email", no_email, "this server has no mail relay: its operator sets one with --smtp-url"),
+            ("$.send.s3", no_objects, "this server has no object store: its operator sets one with --s3-endpoint"),
+        ];
+        let problem = missing.iter().find(|(call, is_missing, _)| *is_missing && code.contains(call));
+        match problem {
+            None => Ok(()),
+            Some((call, _, reason)) => Err(Error::Workflow(vec![Problem::new(
+                format!("{path}.code"),
+                format!("calls `{call}`, and {reason}"),
+            )])),
+        }
     }
 
     async fn decision(&mut self, path: &str, step: &StepOf, variables: &[&str]) -> Result<(), Error> {
@@ -150,7 +176,9 @@ impl Compiler<'_> {
             }
         }
         let Some(program) = generate::decide(step, variables) else { return Ok(()) };
-        let (description, program) = self.load(path, program).await?;
+        let (program, exports) = self.load(program).await?;
+        let description = described(path, &exports)?;
+        let program = self.save(&program).await?;
         let id = ComponentId::from_random(self.platform.entropy.bytes());
         self.add(step, id, program, description, Map::new());
         Ok(())
@@ -213,20 +241,19 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Loads a program once: what it costs is charged, and what is wrong with it is found now.
-    async fn load(&mut self, path: &str, program: Program) -> Result<(Description, String), Error> {
+    /// Loads a program once: what it costs is charged, and what is wrong with it is found now. Answers what it exports.
+    async fn load(&self, program: Program) -> Result<(Arc<Program>, String), Error> {
         let program = Arc::new(program);
-        let Load { result, usage } = self.platform.sandbox.load(self.caller.tenant.as_str(), &program).await?;
-        code::charge(self.caller, self.platform, &usage).await?;
-        let loaded = result.map_err(Error::Load)?;
-        let exports: Value = serde_json::from_str(&loaded.description)
-            .map_err(|source| RecordError::Malformed { kind: "component description", source })?;
-        let description = Description::parse(&exports).map_err(|problems| placed(Error::Component(problems), path))?;
-        let digest = program.digest();
-        let saving = programs::save(self.platform, &self.caller.tenant, &program).await?;
+        let loaded = code::load_once(self.caller, self.platform, &program).await?;
+        Ok((program, loaded.description))
+    }
+
+    /// Its digest.
+    async fn save(&mut self, program: &Program) -> Result<String, Error> {
+        let saving = programs::save(self.platform, &self.caller.tenant, program).await?;
         self.compiled.preconditions.extend(saving.preconditions);
         self.compiled.operations.extend(saving.operations);
-        Ok((description, digest))
+        Ok(program.digest())
     }
 
     fn add(
@@ -245,8 +272,14 @@ impl Compiler<'_> {
             self.compiled.secrets.insert(step.namespace.clone(), Value::Object(secrets));
         }
         let name = step.namespace.clone();
-        self.compiled.steps.push(Step { name, component_id, origin: Origin::Own, program, description, props });
+        self.compiled.steps.push(Step { name, component_id, program, description, props });
     }
+}
+
+fn described(path: &str, exports: &str) -> Result<Description, Error> {
+    let exports: Value = serde_json::from_str(exports)
+        .map_err(|source| RecordError::Malformed { kind: "component description", source })?;
+    Description::parse(&exports).map_err(|problems| placed(Error::Component(problems), path))
 }
 
 /// The document without the secret values of its steps.

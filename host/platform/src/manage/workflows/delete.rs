@@ -57,6 +57,7 @@ pub(super) async fn delete_version(
         batch.operations.push(code::collect_later(platform, &step.component_id, &step.program)?);
     }
     platform.store.commit(batch).await?;
+    platform.versions().forget(tenant);
     Ok(())
 }
 

@@ -17,18 +17,28 @@ const STEP_PATH: &str = "/workflow/step.js";
 /// What the code of a step requires the component as.
 const COMPONENT: &str = "component";
 
+/// The prop through which the code around a step asks the host; the component does not see it.
+pub(super) const OWN_DB: &str = "$step_db";
+
 /// What every step begins with: `$` of a workflow is that of an action, and more.
 const PRELUDE: &str = r"const DAY_MS = 24 * 60 * 60 * 1000;
 const number = (value, what) => {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) throw new TypeError(`$.flow.${what} takes a number of milliseconds, at least 0`);
   return value;
 };
-const begin = ({ steps, $ }) => {
+const begin = ({ steps, $ }, db) => {
   const run = steps.$run;
   delete steps.$run;
   const pause = (kind, parameters) => {
     $.export('$pause', { kind, ...parameters });
     return { resume_url: run?.resume_url, cancel_url: run?.cancel_url };
+  };
+  const { respond } = $;
+  // Sent when the step is committed, or at once: the host answers this key when everything before it is durable and the
+  // answer is on its way.
+  $.respond = (reply) => {
+    respond(reply);
+    if (reply.immediate) db?.get('\u0000answer');
   };
   $.context = run?.context ?? {};
   $.flow.delay = (ms) => pause('delay', { ms: number(ms, 'delay') });
@@ -37,7 +47,9 @@ const begin = ({ steps, $ }) => {
 };
 ";
 
-const WRAPPER: &str = r"for (const name of ['defineComponent', 'defineApp']) globalThis[name] ??= (definition) => definition;
+const WRAPPER: &str = r"const SHOWN_MAXIMUM = 32768;
+const OWN_DB = '$step_db';
+for (const name of ['defineComponent', 'defineApp']) globalThis[name] ??= (definition) => definition;
 const loaded = require('component');
 const component = loaded && loaded.__esModule && loaded.default !== undefined ? loaded.default : loaded;
 const set = (target, path, value) => {
@@ -45,11 +57,22 @@ const set = (target, path, value) => {
   for (let index = 0; index < path.length - 1; index++) at = at[path[index]];
   at[path[path.length - 1]] = value;
 };
-const wrapped = { ...defaults, ...component };
+// What the step was given, for people: nothing depends on it.
+const show = (values, $) => {
+  try {
+    const text = JSON.stringify(values);
+    if (values.length > 0 && text.length <= SHOWN_MAXIMUM) $.export('$inputs', JSON.parse(text));
+  } catch {}
+};
+const wrapped = { ...defaults, ...component, props: { ...component?.props, [OWN_DB]: '$.service.db' } };
 if (component && typeof component.run === 'function') {
   wrapped.run = function run(argument) {
-    begin(argument);
-    for (const [path, evaluate] of templates) set(this, path, evaluate(argument.steps, argument.$));
+    const db = this[OWN_DB];
+    delete this[OWN_DB];
+    begin(argument, db);
+    const values = templates.map(([path, evaluate]) => [path, evaluate(argument.steps, argument.$)]);
+    for (const [path, value] of values) set(this, path, value);
+    show(values, argument.$);
     return component.run.call(this, argument);
   };
 }

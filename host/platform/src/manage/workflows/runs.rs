@@ -2,25 +2,30 @@
 //!
 //! What is under way lies in records, what has ended in a stream of the workflow, which keeps the last of them.
 
+mod pauses;
+mod view;
+
 use std::sync::Arc;
 
 use domain::ids::RunId;
 use domain::paging::{Limit, PageInfo};
-use domain::runs::{RunError, Trigger, TriggerKind};
-use domain::workflow::{PauseKind, Resumed};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use domain::runs::{Trigger, TriggerKind};
+use serde_json::Value;
 use store::{Entry, EntryQuery, Lookup, Op, Page, Tenant};
 
+use self::pauses::go_on;
 use super::find;
-use crate::invoke::workflow::{Hold, NewRun, Running, Version, enqueue, queue_counter, run_job};
+use crate::invoke::workflow::{Hold, NewRun, Running, Version, end_early, enqueue};
 use crate::invoke::{Frame, Owner, ReplySlot};
 use crate::manage::reply::ReplyView;
 use crate::manage::users::check_quota;
 use crate::paging::PageOf;
-use crate::records::workflow_run::{RunState, StepResult};
+use crate::records::workflow_run::RunState;
 use crate::records::{EndedWorkflowRun, Kept, StreamEntry, Workflow, WorkflowRun, names, table};
 use crate::{Caller, Error, Noun, Platform};
+
+pub use pauses::{RunPath, cancel_by_key, find_pause, resume_by_key};
+pub use view::WorkflowRunView;
 
 /// Runs under way that are looked through for a list.
 const LOOKED_AT: usize = 10_000;
@@ -35,35 +40,6 @@ pub struct RunListQuery {
     pub state: Option<RunState>,
     pub since_ms: Option<u64>,
     pub until_ms: Option<u64>,
-}
-
-/// A run as the API shows it.
-#[derive(Debug, Serialize)]
-pub struct WorkflowRunView {
-    pub id: RunId,
-    pub state: RunState,
-    pub version: u32,
-    pub trigger: Trigger,
-    pub queued_at_ms: u64,
-    pub started_at_ms: u64,
-    pub ended_at_ms: Option<u64>,
-    pub error: Option<RunError>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_reason: Option<String>,
-    /// When it goes on by itself.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resumes_at_ms: Option<u64>,
-    /// Only of one run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub event: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steps: Option<Vec<StepResult>>,
-    /// What the steps exported, by their names.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exports: Option<Map<String, Value>>,
-    /// What was given to `$.respond` of a run by hand.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reply: Option<ReplyView>,
 }
 
 /// Runs a workflow and answers when it has ended or is paused. An inactive one can be run too.
@@ -158,119 +134,17 @@ pub async fn replay(
     queue(caller, platform, &workflow, &version, new).await
 }
 
-/// What the URLs do that a paused step was given: they carry all that is needed, and work once.
-pub async fn resume_by_key(platform: &Platform, path: &RunPath<'_>, data: &Value) -> Result<WorkflowRunView, Error> {
-    let (tenant, kept) = keyed(platform, path).await?;
-    go_on(&tenant, platform, kept, Some(path.key), data).await
-}
-
-/// Whether there is such a pause.
-pub async fn find_pause(platform: &Platform, path: &RunPath<'_>) -> Result<(), Error> {
-    keyed(platform, path).await.map(drop)
-}
-
-pub async fn cancel_by_key(platform: &Platform, path: &RunPath<'_>) -> Result<WorkflowRunView, Error> {
-    let (tenant, kept) = keyed(platform, path).await?;
-    end_cancelled(&tenant, platform, kept).await
-}
-
-/// A run, and the key of one of its pauses.
-pub struct RunPath<'a> {
-    pub tenant: &'a str,
-    pub run: &'a str,
-    pub key: &'a str,
-}
-
-async fn keyed(platform: &Platform, path: &RunPath<'_>) -> Result<(Tenant, Kept<WorkflowRun>), Error> {
-    let unknown = || Error::not_found(Noun::Pause, path.key);
-    let tenant = domain::ids::UserId::parse(path.tenant).map_err(|_| unknown())?;
-    let tenant = names::tenant(&tenant);
-    let kept = stored(&tenant, platform, path.run).await?.ok_or_else(unknown)?;
-    let version = platform.versions().find(platform, &tenant, &kept.record.workflow, kept.record.version).await?;
-    let version = version.ok_or_else(unknown)?;
-    let pauses = kept.record.position.pauses(&version.document);
-    let is_known = pauses.iter().any(|(_, pause)| {
-        // A failed step that is tried again has no URLs.
-        pause.kind != PauseKind::Retry && is_equal(pause.key.as_bytes(), path.key.as_bytes())
-    });
-    if !is_known {
-        return Err(unknown());
-    }
-    Ok((tenant, kept))
-}
-
-/// In a time that does not depend on where they differ.
-fn is_equal(one: &[u8], other: &[u8]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other)) == 0
-}
-
-async fn go_on(
-    tenant: &Tenant,
-    platform: &Platform,
-    mut kept: Kept<WorkflowRun>,
-    key: Option<&str>,
-    data: &Value,
-) -> Result<WorkflowRunView, Error> {
-    let found = platform.versions().find(platform, tenant, &kept.record.workflow, kept.record.version).await?;
-    let version = found.ok_or_else(|| Error::not_found(Noun::Version, kept.record.version))?;
-    let unchanged = table::unchanged(&kept);
-    if kept.record.position.resume(&version.document, key, data) == Resumed::No {
-        return Err(Error::NotPaused { run: kept.record.id.to_string() });
-    }
-    // A run that is at work in another branch finds this when it commits, and goes on from here.
-    let is_at_work = kept.record.state != RunState::Paused;
-    let state = if is_at_work { kept.record.state } else { RunState::Queued };
-    let run = WorkflowRun { state, ..kept.record };
-    let timer = names::run_timer(&run.id);
-    // Other branches may be paused as well.
-    let timer = match run.position.due_ms(&version.document) {
-        None => Op::ClearTimer { timer },
-        Some(due_ms) => {
-            let schedule = crate::records::Tick::Run { run: run.id.clone() }.encode()?;
-            Op::SetTimer { timer, due_ms, schedule }
-        }
-    };
-    let mut batch = platform.batch(tenant).require(unchanged).then(table::put(&run)?);
-    if !is_at_work {
-        batch = batch.then(timer).then(run_job(platform, &version, &run, None)?);
-    }
-    platform.commit(batch).await?;
-    Ok(WorkflowRunView::of(&run, Some(&version)))
-}
-
 async fn end_cancelled(
     tenant: &Tenant,
     platform: &Platform,
     kept: Kept<WorkflowRun>,
 ) -> Result<WorkflowRunView, Error> {
     let run = &kept.record;
-    let ended = EndedWorkflowRun {
-        id: run.id.clone(),
-        version: run.version,
-        state: RunState::Cancelled,
-        trigger: run.trigger.clone(),
-        event_id: run.event_id.clone(),
-        event: run.event.clone(),
-        exports: run.position.exports().clone(),
-        steps: run.steps.clone(),
-        queued_at_ms: run.queued_at_ms,
-        started_at_ms: run.started_at_ms,
-        ended_at_ms: platform.clock.now_ms(),
-        error: None,
-        exit_reason: None,
-    };
-    let keep = u32::try_from(platform.config.limits.runs_kept).unwrap_or(u32::MAX);
-    let (emitter, stream) = (run.workflow.to_string(), names::WORKFLOW_RUNS.to_owned());
-    let mut batch = platform
-        .batch(tenant)
-        .require(table::unchanged(&kept))
-        .then(table::delete(run))
-        .then(Op::ClearTimer { timer: names::run_timer(&run.id) })
-        .then(Op::Append { emitter, stream, value: ended.encode()?, keep });
-    if run.is_counted {
-        batch = batch.then(Op::Count { counter: queue_counter(run), amount: -1, expires_ms: None });
-    }
+    let mut batch = platform.batch(tenant).require(table::unchanged(&kept));
+    batch.operations = end_early(platform, run, RunState::Cancelled, None)?;
+    batch.operations.push(Op::ClearTimer { timer: names::run_timer(&run.id) });
     platform.commit(batch).await?;
+    let ended = EndedWorkflowRun::of(run, RunState::Cancelled, platform.clock.now_ms(), None);
     Ok(WorkflowRunView::of_ended(&ended))
 }
 
@@ -437,56 +311,5 @@ impl RunListQuery {
             && self.state.is_none_or(|state| view.state == state)
             && self.since_ms.is_none_or(|since_ms| view.queued_at_ms >= since_ms)
             && self.until_ms.is_none_or(|until_ms| view.queued_at_ms < until_ms)
-    }
-}
-
-// === impl WorkflowRunView ===
-
-impl WorkflowRunView {
-    fn of(run: &WorkflowRun, version: Option<&Version>) -> Self {
-        Self {
-            id: run.id.clone(),
-            state: run.state,
-            version: run.version,
-            trigger: run.trigger.clone(),
-            queued_at_ms: run.queued_at_ms,
-            started_at_ms: run.started_at_ms,
-            ended_at_ms: None,
-            error: None,
-            exit_reason: None,
-            resumes_at_ms: version.and_then(|version| run.position.due_ms(&version.document)),
-            event: None,
-            steps: None,
-            exports: None,
-            reply: None,
-        }
-    }
-
-    fn of_ended(run: &EndedWorkflowRun) -> Self {
-        Self {
-            id: run.id.clone(),
-            state: run.state,
-            version: run.version,
-            trigger: run.trigger.clone(),
-            queued_at_ms: run.queued_at_ms,
-            started_at_ms: run.started_at_ms,
-            ended_at_ms: Some(run.ended_at_ms),
-            error: run.error.clone(),
-            exit_reason: run.exit_reason.clone(),
-            resumes_at_ms: None,
-            event: None,
-            steps: None,
-            exports: None,
-            reply: None,
-        }
-    }
-
-    fn detailed(self, run: WorkflowRun) -> Self {
-        let exports = Some(run.position.exports().clone());
-        Self { event: Some(json!(run.event)), exports, steps: Some(run.steps), ..self }
-    }
-
-    fn with_details(self, run: EndedWorkflowRun) -> Self {
-        Self { event: Some(json!(run.event)), exports: Some(run.exports), steps: Some(run.steps), ..self }
     }
 }

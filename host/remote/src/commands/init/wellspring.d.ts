@@ -34,6 +34,14 @@ export interface DbProp {
   isolation?: "serializable" | "none";
 }
 
+/** A key-value store that sources and workflows of the account share. */
+export interface DataStoreProp {
+  type: "data_store";
+  label?: string;
+  description?: string;
+  optional?: boolean;
+}
+
 export interface OptionsQuery {
   /** From 0. */
   page: number;
@@ -96,10 +104,11 @@ interface Values {
   "$.interface.http": Http;
   "$.interface.timer": Timer;
   "$.service.db": Db;
+  data_store: DataStore;
 }
 
-export type UserType = Exclude<keyof Values, `$.${string}`>;
-export type Prop = UserProp | HttpProp | TimerProp | DbProp | AppProp | DefinedProp | keyof Values;
+export type UserType = Exclude<keyof Values, `$.${string}` | "data_store">;
+export type Prop = UserProp | HttpProp | TimerProp | DbProp | DataStoreProp | AppProp | DefinedProp | keyof Values;
 export type Props = Record<string, Prop>;
 
 // ------------------------------------------------------------------------------------------------ what `this` holds
@@ -110,6 +119,21 @@ export interface Http {
   readonly endpoint: string;
   /** Answers the request; with `customResponse` only. */
   respond(response: { status: number; headers?: Record<string, string>; body?: unknown }): void;
+}
+
+/** `this.<prop>` of a `data_store`. Part of the run: what was read still holds when the run is committed. */
+export interface DataStore {
+  get(key: string): Promise<any>;
+  /** `ttl` is in seconds. */
+  set(key: string, value: any, options?: { ttl?: number }): Promise<void>;
+  has(key: string): Promise<boolean>;
+  delete(key: string): Promise<void>;
+  /** Another time to live, or none with `null`; whether there is such a key. */
+  setTtl(key: string, ttl: number | null): Promise<boolean>;
+  keys(): Promise<string[]>;
+  entries(): Promise<[string, any][]>;
+  clear(): Promise<void>;
+  [Symbol.asyncIterator](): AsyncIterableIterator<[string, any]>;
 }
 
 /** `this.timer` */

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::files;
 
 /// Reads a document as the API takes it. Steps that say `file` get its code, and the files that it refers to.
-pub(super) fn read(path: &Path) -> Result<Value, Error> {
+pub fn read(path: &Path) -> Result<Value, Error> {
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::File { verb: "read", path: path.into(), source })?;
     let is_json = path.extension().is_some_and(|ending| ending == "json");

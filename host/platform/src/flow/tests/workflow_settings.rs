@@ -1,0 +1,133 @@
+//! Settings of workflows: how long runs take, what is kept of them; and pauses of many runs at once.
+
+use serde_json::json;
+use store::{Batch, EntryQuery, Op, Reads, Store};
+
+use super::Stage;
+use super::workflow_runs::{asking, code, deploy, find, pausing};
+use crate::fake::returned;
+use crate::manage::workflows::{self, RunListQuery, WorkflowRunView};
+use crate::ports::EffectKind;
+use crate::records::workflow_run::RunState;
+use crate::records::{Tick, Workflow, WorkflowRun, names, table};
+
+async fn run(stage: &Stage, workflow: &Workflow) -> WorkflowRunView {
+    workflows::run(&stage.caller, &stage.world.platform, workflow.id.as_str(), json!({"n": 1})).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_run_that_takes_longer_than_it_may_ends_before_its_next_step_and_a_pause_does_not_count() {
+    let stage = Stage::new().await;
+    let clock = stage.world.clock.clone();
+    stage.world.sandbox.script("slow", move |_| {
+        clock.advance(2_000);
+        returned(&json!(null))
+    });
+    stage.world.sandbox.script("waits", |_| pausing(&json!({"kind": "delay", "ms": 60_000})));
+    let settings = json!({"timeout_seconds": 3, "auto_retry": true});
+    let document = |steps: &[&str]| {
+        let named = steps.iter().enumerate().map(|(index, name)| {
+            let mut step = code(name);
+            step["namespace"] = json!(format!("{name}{index}"));
+            step
+        });
+        json!({"settings": settings, "steps": named.collect::<Vec<_>>()})
+    };
+
+    let late = run(&stage, &deploy(&stage, document(&["slow", "slow", "slow"])).await).await;
+    let paused = deploy(&stage, document(&["slow", "waits", "slow"])).await;
+    let waits = run(&stage, &paused).await;
+    stage.world.clock.advance(60_000);
+    stage.work().await;
+
+    let error = late.error.unwrap();
+    assert_eq!((late.state, error.code.as_str(), late.steps.unwrap().len()), (RunState::Error, "deadline", 2));
+    assert_eq!(find(&stage, &paused, &waits).await.state, RunState::Success);
+    assert_eq!(stage.world.sandbox.called().len(), 5, "the third step of the first run did not begin");
+}
+
+#[tokio::test]
+async fn nothing_is_kept_of_runs_of_a_workflow_that_says_so_but_what_they_emitted() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("emits", |_| asking(EffectKind::SendEmit, &json!({"done": true})));
+    let settings = json!({"retention": "none"});
+    let workflow = deploy(&stage, json!({"settings": settings, "steps": [code("a"), code("emits")]})).await;
+
+    let ran = run(&stage, &workflow).await;
+
+    assert_eq!(ran.state, RunState::Success);
+    let steps = ran.steps.unwrap();
+    assert!(steps.iter().all(|step| step.exports.is_null() && step.inputs.is_null() && step.logs.is_empty()));
+    let (caller, platform, id) = (&stage.caller, &stage.world.platform, workflow.id.as_str());
+    let listed = workflows::list_runs(caller, platform, id, &RunListQuery::default()).await.unwrap();
+    assert_eq!(listed.items.len(), 0);
+    for (stream, expected) in [(names::RUNS, 0), (names::WORKFLOW_RUNS, 0), (names::DEFAULT, 1)] {
+        let kept = stage.world.store.entries(&caller.tenant, id, stream, EntryQuery::newest(10)).await.unwrap();
+        assert_eq!(kept.len(), expected, "{stream}");
+    }
+}
+
+#[tokio::test]
+async fn a_timer_in_a_time_zone_keeps_its_hour_when_clocks_change() {
+    const HOUR_MS: u64 = 3_600_000;
+    let stage = Stage::new().await;
+    let triggers = json!([{"type": "timer", "cron": "0 9 * * *", "timezone": "Europe/Berlin"}]);
+    deploy(&stage, json!({"triggers": triggers, "steps": [code("a")]})).await;
+    // From noon of 22 June 2025 to 6:59 (UTC) of the last day of summer time, 25 October.
+    stage.world.clock.advance(125 * 24 * HOUR_MS - 5 * HOUR_MS - 60_000);
+    stage.work().await;
+    let before = stage.world.sandbox.called().len();
+
+    let mut ran = Vec::new();
+    // 7:00 of the 25th; 7:00 of the 26th, when it is eight in Berlin; 8:00 of the 26th; 8:00 of the 27th.
+    for advance_ms in [60_000, 24 * HOUR_MS, HOUR_MS, 24 * HOUR_MS] {
+        stage.world.clock.advance(advance_ms);
+        stage.work().await;
+        ran.push(stage.world.sandbox.called().len() - before);
+    }
+
+    assert_eq!((before, ran), (1, vec![1, 1, 2, 3]), "what was missed before is made up for once");
+}
+
+/// A paused run is a record and a timer: however many there are, only those that are due are read.
+#[tokio::test]
+async fn many_paused_runs_wake_on_time() {
+    const RUNS: u64 = 10_000;
+    const AT_ONCE: u64 = 100;
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("waits", |_| pausing(&json!({"kind": "delay", "ms": 1000})));
+    let workflow = deploy(&stage, json!({"steps": [code("waits"), code("after")]})).await;
+    let first = run(&stage, &workflow).await;
+    let (store, tenant) = (&stage.world.store, &stage.caller.tenant);
+    let kept = table::find::<WorkflowRun>(&**store, tenant, store::Lookup::Id(first.id.as_str())).await.unwrap();
+    let template = serde_json::to_value(kept.unwrap().record).unwrap();
+    let begun_ms = stage.now_ms();
+    // Due every second from now on, a hundred at a time.
+    for second in 0..RUNS / AT_ONCE {
+        let due_ms = begun_ms + (second + 1) * 1000;
+        let mut batch = Batch::new(tenant, begun_ms);
+        for _ in 0..AT_ONCE {
+            let mut run = template.clone();
+            let id = crate::invoke::new_run_id(&stage.world.platform, workflow.id.as_str());
+            run["id"] = json!(id);
+            run["position"]["root"]["at"]["Paused"]["until_ms"] = json!(due_ms);
+            let run: WorkflowRun = serde_json::from_value(run).unwrap();
+            let schedule = Tick::Run { run: id.clone() }.encode().unwrap();
+            batch.operations.push(table::put(&run).unwrap());
+            batch.operations.push(Op::SetTimer { timer: names::run_timer(&id), due_ms, schedule });
+        }
+        store.commit(batch).await.unwrap();
+    }
+
+    // The template itself and those of the first second, then none until the next.
+    stage.world.clock.advance(999);
+    assert_eq!(stage.work().await, 0);
+    stage.world.clock.advance(1);
+    assert_eq!(stage.work().await, AT_ONCE as usize + 1);
+    assert_eq!(stage.work().await, 0);
+    stage.world.clock.advance(1000);
+    assert_eq!(stage.work().await, AT_ONCE as usize);
+
+    let left = store.records(tenant, "workflow_run", store::Page::newest(1)).await.unwrap().total;
+    assert_eq!(left, RUNS - 2 * AT_ONCE);
+}

@@ -1,0 +1,234 @@
+//! Takes in what came of a step: its results, its effects, its record, and where the run goes from there.
+
+use domain::ids::RunId;
+use domain::outcome::Effect;
+use domain::props;
+use domain::retention::{RUNS_KEPT_MAXIMUM, RunRetention};
+use domain::runs::{Facts, Trigger, TriggerKind};
+use domain::workflow::{Body, Choice, Pause, PauseKind, Retention, Spot, StepOutcome, template};
+use serde_json::{Map, Value, json};
+
+use super::failure::Failure;
+use super::running::Running;
+use super::step::StepRan;
+use crate::invoke::{Executed, Keeping, Transaction, append_record};
+use crate::ports::{EffectKind, Fault, LogLine, Outcome};
+use crate::records::workflow_run::{RunState, StepResult};
+use crate::records::{RunRecord, Step};
+use crate::{Platform, effects};
+
+/// Step results that are kept of one run.
+const RESULTS_MAXIMUM: usize = 1000;
+/// What is shown of one step.
+const SHOWN_BYTES: usize = 32 << 10;
+const SHOWN_LINES: usize = 100;
+/// What all steps of a run may export: it is part of what is committed.
+const EXPORTED_BYTES: usize = 16 << 20;
+/// The export in which the code around a step says what its expressions gave.
+const INPUTS: &str = "$inputs";
+/// Records of steps and of runs that are kept for each run that is.
+const RECORDS_PER_RUN: usize = 10;
+
+// === impl Running ===
+
+impl Running<'_> {
+    pub(super) fn take(&mut self, ran: StepRan) {
+        let StepRan { id, spot, key, started_at_ms, executed, recording } = ran;
+        let Executed { transaction, outcome, .. } = executed;
+        self.pending.has_left |= transaction.has_effects() || outcome.has_replied;
+        self.pending.transactions.push(transaction.clone());
+        self.pending.add_usage(outcome.usage);
+        self.run.used.add(outcome.usage);
+        self.barrier.set(true);
+        let (position, document) = (&self.run.position, &self.version.document);
+        let Some(step) = position.step(document, &spot) else { return };
+        let namespace = step.namespace.clone();
+        let attempt = position.tries(document, &spot) + 1;
+        let inputs = self.version.step(&namespace).map(|step| inputs(step, &outcome.effects)).unwrap_or_default();
+        self.record(&id, &namespace, started_at_ms, &outcome, recording);
+        let (position, document) = (&self.run.position, &self.version.document);
+        let mut result = StepResult {
+            namespace: namespace.clone(),
+            iteration: position.iteration(document, &spot),
+            state: RunState::Success,
+            run_id: Some(id),
+            inputs,
+            exports: Value::Null,
+            is_truncated: false,
+            logs: shown_logs(&outcome.logs),
+            attempt,
+            started_at_ms,
+            ended_at_ms: self.platform.clock.now_ms(),
+            fuel: outcome.usage.fuel,
+            error: None,
+        };
+        self.pending.logs.extend(outcome.logs.iter().cloned());
+        let outcome = match &outcome.fault {
+            Some(fault) => self.failed(&namespace, fault, attempt),
+            None => self.succeeded(&spot, &key, &transaction, outcome).unwrap_or_else(|failure| {
+                self.failure = Some(failure);
+                StepOutcome::Failed
+            }),
+        };
+        if let StepOutcome::Failed | StepOutcome::Paused { pause: Pause { kind: PauseKind::Retry, .. }, .. } = &outcome
+        {
+            result.state = RunState::Error;
+            result.error = self.failure.as_ref().map(|failure| (*failure.error).clone());
+        } else if matches!(outcome, StepOutcome::Paused { .. }) {
+            result.state = RunState::Paused;
+        }
+        self.show_exports(&mut result, &outcome);
+        if !matches!(outcome, StepOutcome::Failed) {
+            self.failure = None;
+        }
+        self.run.position.apply(&self.version.document, &spot, outcome);
+        self.keep_result(result);
+    }
+
+    /// Keeps a record of the step, beside that of the run.
+    fn record(&mut self, id: &RunId, step: &str, started_at_ms: u64, outcome: &Outcome, recording: Keeping) {
+        if self.version.document.settings.retention == Retention::None {
+            return;
+        }
+        let facts = Facts {
+            id: id.clone(),
+            emitter_id: self.workflow.id.as_str(),
+            version: &self.workflow.deployment_id(self.run.version),
+            trigger: Trigger { kind: TriggerKind::Step, id: Some(format!("{}/{step}", self.run.id)) },
+            trace_id: self.run.cause.trace_id,
+            queued_at_ms: started_at_ms,
+            ended_at_ms: self.platform.clock.now_ms(),
+            reply_status: None,
+            recording: recording.state,
+        };
+        let record = RunRecord::new(facts, outcome, std::iter::empty());
+        let retention = record_retention(self.platform);
+        // A record is made of plain data, which has a stored form.
+        self.pending.records.extend(append_record(self.platform, retention, &record).ok().flatten());
+        self.pending.records.extend(recording.operation);
+    }
+
+    /// A step that failed is tried again, when the workflow says so; not when its limits ended it.
+    fn failed(&mut self, namespace: &str, fault: &Fault, attempt: u32) -> StepOutcome {
+        self.failure = Some(Failure::of(namespace, fault));
+        let is_limit = matches!(fault, Fault::Deadline { .. } | Fault::OutOfMemory { .. } | Fault::OutOfFuel { .. });
+        match self.version.document.settings.retry_delay_ms(attempt).filter(|_| !is_limit) {
+            None => StepOutcome::Failed,
+            Some(delay_ms) => {
+                let until_ms = self.platform.clock.now_ms().saturating_add(delay_ms);
+                let pause = Pause { kind: PauseKind::Retry, until_ms, key: String::new() };
+                StepOutcome::Paused { exports: Map::new(), pause }
+            }
+        }
+    }
+
+    fn succeeded(
+        &mut self,
+        spot: &Spot,
+        key: &str,
+        transaction: &Transaction,
+        outcome: Outcome,
+    ) -> Result<StepOutcome, Failure> {
+        let (platform, document) = (self.platform, &self.version.document);
+        let limits = &platform.config.limits;
+        let Some(step) = self.run.position.step(document, spot) else { return Ok(StepOutcome::Failed) };
+        let namespace = step.namespace.as_str();
+        let returned_bytes = outcome.returned.as_ref().map_or(0, |returned| returned.get().len());
+        let exported: usize = outcome.effects.iter().map(|effect| effect.parameters.get().len()).sum();
+        self.exported_bytes += returned_bytes + exported;
+        if self.exported_bytes > EXPORTED_BYTES {
+            let message = format!("the steps of a run return and export at most {EXPORTED_BYTES} bytes");
+            return Err(Failure::new(namespace, "too_much_output", message));
+        }
+        let returned = outcome.returned.as_deref().and_then(|returned| serde_json::from_str(returned.get()).ok());
+        let returned: Value = returned.unwrap_or_default();
+        if !matches!(step.body, Body::Action(_) | Body::Code(_)) {
+            let choice = Choice::parse(step, returned);
+            return choice.map(StepOutcome::Chosen).map_err(|error| Failure::new(namespace, "not_a_choice", error));
+        }
+        let effects = effects::parse(&outcome.effects, limits).map_err(|problems| {
+            let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            Failure::new(namespace, "invalid_parameters", message)
+        })?;
+        let asked = self.pending.apply((platform, self.owner.tenant), namespace, effects)?;
+        self.pending.writes.extend(transaction.write_operations(outcome.writes));
+        let mut exports = Map::from_iter([("$return_value".to_owned(), returned)]);
+        exports.extend(asked.exports);
+        exports.shift_remove(INPUTS);
+        let Some(pause) = asked.pause.filter(|_| asked.exit.is_none()) else {
+            return Ok(StepOutcome::Done { exports, exit: asked.exit });
+        };
+        let runs = self.run.position.rerun(document, spot).get("runs").and_then(Value::as_u64).unwrap_or(1);
+        if matches!(pause.kind, PauseKind::Rerun { .. }) && runs > u64::from(pause.retries_maximum) {
+            return Ok(StepOutcome::Done { exports, exit: None });
+        }
+        let until_ms = platform.clock.now_ms().saturating_add(pause.ms);
+        Ok(StepOutcome::Paused { exports, pause: Pause { kind: pause.kind, until_ms, key: key.to_owned() } })
+    }
+
+    fn show_exports(&self, result: &mut StepResult, outcome: &StepOutcome) {
+        let shown = match outcome {
+            StepOutcome::Done { exports, .. } | StepOutcome::Paused { exports, .. } => Value::Object(exports.clone()),
+            StepOutcome::Chosen(Choice::Branch(branch)) => json!({"branch": branch}),
+            StepOutcome::Chosen(Choice::Branches(branches)) => json!({"branches": branches}),
+            StepOutcome::Chosen(Choice::Items(items)) => json!({"items": items.len()}),
+            StepOutcome::Chosen(Choice::Holds(holds)) => json!({"$return_value": holds}),
+            StepOutcome::Failed => Value::Null,
+        };
+        if self.version.document.settings.retention == Retention::None {
+            return;
+        }
+        result.is_truncated = serde_json::to_vec(&shown).is_ok_and(|text| text.len() > SHOWN_BYTES);
+        if !result.is_truncated {
+            result.exports = shown;
+        }
+    }
+
+    fn keep_result(&mut self, mut result: StepResult) {
+        if self.version.document.settings.retention == Retention::None {
+            result.logs.clear();
+            result.inputs = Value::Null;
+        }
+        if self.run.steps.len() < RESULTS_MAXIMUM {
+            self.run.steps.push(result);
+        }
+    }
+}
+
+/// How many records of runs and steps are kept of a workflow.
+pub(super) fn record_retention(platform: &Platform) -> RunRetention {
+    let kept = platform.config.limits.runs_kept.saturating_mul(RECORDS_PER_RUN);
+    RunRetention { count: Some(u32::try_from(kept).unwrap_or(u32::MAX).min(RUNS_KEPT_MAXIMUM)), seconds: None }
+}
+
+/// The values of a step's props as they were when it ran, without secret ones.
+fn inputs(step: &Step, given: &[Effect]) -> Value {
+    let mut inputs = Value::Object(step.props.clone());
+    let exported = given.iter().filter(|effect| effect.kind == EffectKind::Export).find_map(|effect| {
+        let mut parameters: Value = serde_json::from_str(effect.parameters.get()).ok()?;
+        (parameters.get("name")?.as_str()? == INPUTS).then(|| parameters.get_mut("value").map(Value::take))?
+    });
+    let secret: Vec<&str> = props::secret_names(&step.description.props).collect();
+    for pair in exported.iter().filter_map(Value::as_array).flatten() {
+        let (Some(path), Some(value)) = (pair.get(0).and_then(Value::as_array), pair.get(1)) else { continue };
+        let is_secret = path.first().and_then(Value::as_str).is_some_and(|name| secret.contains(&name));
+        if let Some(place) = template::value_at(&mut inputs, path).filter(|_| !is_secret) {
+            *place = value.clone();
+        }
+    }
+    let is_small = inputs.to_string().len() <= SHOWN_BYTES;
+    if is_small && inputs.as_object().is_some_and(|inputs| !inputs.is_empty()) { inputs } else { Value::Null }
+}
+
+/// The last lines, as far as they are short.
+fn shown_logs(logs: &[LogLine]) -> Vec<LogLine> {
+    let mut left = SHOWN_BYTES;
+    let mut shown: Vec<LogLine> = Vec::new();
+    for line in logs.iter().rev().take(SHOWN_LINES) {
+        let Some(rest) = left.checked_sub(line.message.len()) else { break };
+        left = rest;
+        shown.push(line.clone());
+    }
+    shown.reverse();
+    shown
+}
