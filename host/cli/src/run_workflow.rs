@@ -31,8 +31,7 @@ pub(crate) async fn run(path: &Path, event: Value, network: &NetworkArguments) -
         document.remove("triggers");
     }
     let folder = tempfile::tempdir()?;
-    let mut settings = Settings::default();
-    settings.data = folder.path().join("data");
+    let settings = Settings::in_folder(folder.path().join("data"));
     make_private_folder(&settings.data)?;
     let (platform, _sandbox) = open_platform(&settings, &Secrets::default(), network, (NOWHERE, None)).await?;
     let Started::First(user) = first_start::start(&platform, None).await? else {

@@ -349,6 +349,11 @@ impl Settings {
         decided(table)
     }
 
+    /// The defaults, with everything kept there.
+    pub(crate) fn in_folder(data: PathBuf) -> Self {
+        Self { data, ..Self::default() }
+    }
+
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             body_bytes: self.body_bytes,
