@@ -37,7 +37,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let component = Path::new(&arguments.remote.target);
     if run_workflow::is_document(component) {
         let event = arguments.remote.event.as_deref().map_or_else(|| Ok(json!({})), remote::run::read_event)?;
-        return run_workflow::run(component, event, &arguments.network).await;
+        return Box::pin(run_workflow::run(component, event, &arguments.network)).await;
     }
     let collected = remote::collect(component)?;
     let event = match arguments.remote.event.as_deref() {

@@ -39,8 +39,8 @@ pub(crate) async fn run(path: &Path, event: Value, network: &NetworkArguments) -
     };
     let caller = authenticate(&platform, &user.key).await?;
     let name = || format!("{} does not deploy", path.display());
-    let workflow = workflows::create(&caller, &platform, document).await.with_context(name)?;
-    let ran = workflows::run(&caller, &platform, workflow.id.as_str(), event).await?;
+    let workflow = Box::pin(workflows::create(&caller, &platform, document)).await.with_context(name)?;
+    let ran = Box::pin(workflows::run(&caller, &platform, workflow.id.as_str(), event)).await?;
     println!("{:#}", serde_json::to_value(&ran)?);
     Ok(if ran.state == RunState::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
