@@ -172,8 +172,8 @@ impl<Stream: AsyncRead + AsyncWrite + Unpin> Dialog<Stream> {
 
     async fn write(&mut self, text: &str) -> Result<(), NotTaken> {
         let written = self.stream.write_all(text.as_bytes()).await;
-        written.map_err(broken)?;
-        self.stream.flush().await.map_err(broken)
+        written.map_err(|error| broken(&error))?;
+        self.stream.flush().await.map_err(|error| broken(&error))
     }
 
     /// Reads one reply of any number of lines.
@@ -181,7 +181,7 @@ impl<Stream: AsyncRead + AsyncWrite + Unpin> Dialog<Stream> {
         let mut reason = String::new();
         for _ in 0..REPLY_LINES {
             let mut line = Vec::new();
-            (&mut self.stream).take(LINE_BYTES).read_until(b'\n', &mut line).await.map_err(broken)?;
+            (&mut self.stream).take(LINE_BYTES).read_until(b'\n', &mut line).await.map_err(|error| broken(&error))?;
             let line = String::from_utf8_lossy(&line).trim_end().to_owned();
             let code = line.get(..3).and_then(|code| code.parse::<u16>().ok());
             let Some(code) = code else {
@@ -212,7 +212,7 @@ impl NotTaken {
     }
 }
 
-fn broken(error: std::io::Error) -> NotTaken {
+fn broken(error: &std::io::Error) -> NotTaken {
     NotTaken::later(format!("the connection to the mail relay broke: {error}"))
 }
 
