@@ -36,7 +36,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     let component = Path::new(&arguments.remote.target);
     if run_workflow::is_document(component) {
-        let event = arguments.remote.event.as_deref().map_or_else(|| Ok(json!({})), remote::run::read_event)?;
+        let event = match arguments.remote.event.as_deref() {
+            Some(event) => remote::run::read_event(event)?,
+            None => json!({}),
+        };
         return Box::pin(run_workflow::run(component, event, &arguments.network)).await;
     }
     let collected = remote::collect(component)?;
