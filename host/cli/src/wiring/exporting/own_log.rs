@@ -2,11 +2,10 @@
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use domain::outcome::Level;
 use domain::trace::TraceContext;
-use platform::ports::{Attribute, LogRecord, Telemetry};
+use platform::ports::{Attribute, Clock, LogRecord, SystemClock, Telemetry};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
@@ -50,10 +49,9 @@ impl<S: Subscriber> Layer<S> for OwnLog {
         let mut fields = Fields::default();
         event.record(&mut fields);
         fields.attributes.push(("code.namespace", metadata.target().into()));
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         collector.log(LogRecord {
             context: TraceContext::default(),
-            at_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            at_ms: SystemClock.now_ms(),
             level: level(*metadata.level()),
             message: fields.message,
             attributes: fields.attributes,

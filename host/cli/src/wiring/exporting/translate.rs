@@ -1,6 +1,6 @@
 //! Spans and log records of the platform, as OpenTelemetry's crates encode them.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use domain::outcome::Level;
 use domain::trace::TraceContext;
@@ -45,8 +45,9 @@ pub(super) fn span(span: Span) -> SpanData {
 
 pub(super) fn log(logger: &SdkLogger, log: LogRecord) -> SdkLogRecord {
     let mut record = logger.create_log_record();
-    record.set_timestamp(UNIX_EPOCH + Duration::from_millis(log.at_ms));
-    record.set_observed_timestamp(SystemTime::now());
+    let at = UNIX_EPOCH + Duration::from_millis(log.at_ms);
+    record.set_timestamp(at);
+    record.set_observed_timestamp(at);
     let (number, text) = match log.level {
         Level::Debug => (Severity::Debug, "DEBUG"),
         Level::Info => (Severity::Info, "INFO"),
