@@ -9,6 +9,7 @@ mod compact;
 mod component;
 mod connect;
 mod event;
+mod history;
 mod job;
 mod package;
 mod recording;
@@ -36,6 +37,7 @@ pub use audit::{AuditEntry, Via};
 pub use component::Component;
 pub use connect::{Attempt, AttemptSecrets, Connect, ConnectOutcome, Device};
 pub use event::{Event, LogEntry, Metadata, RunRecord, StreamEntry};
+pub use history::{SourceHistory, SourceVersion};
 pub use job::{DeadLetter, Job, Tick, Timer};
 pub(crate) use package::{
     Deflated, HoldState, Modules, PACKAGE_TEXT, PackageHold, PackageRecord, PackageRef, PackageText, ProgramRecord,

@@ -22,6 +22,9 @@ pub struct Shares {
     pub components: u64,
     /// For one tenant: records, programs among them, events and values of `db`.
     pub stored_bytes: u64,
+    /// For one source: earlier versions, and the bytes of their files.
+    pub source_versions: u64,
+    pub source_version_bytes: u64,
     /// For one tenant: deliveries and runs in the queue, and the bytes of their events.
     pub queued_jobs: u64,
     pub queued_bytes: u64,
@@ -48,6 +51,9 @@ impl Default for Shares {
             // Twice the sources: an update saves the new code before the old one goes.
             components: 20_000,
             stored_bytes: 4 << 30,
+            source_versions: 20,
+            // Four components of the largest size.
+            source_version_bytes: 16 << 20,
             // Twice what one trigger may cause.
             queued_jobs: 200_000,
             queued_bytes: 1 << 30,

@@ -31,7 +31,7 @@ pub(crate) enum Bound {
 }
 
 /// All of them. `docs/operations.md` shows this table.
-pub(crate) fn table() -> [Named; 14] {
+pub(crate) fn table() -> [Named; 16] {
     let (platform, sandbox) = (platform::Shares::default(), sandbox::Config::default());
     let (outbound, streams) = (outbound::Config::default(), server::stream::Config::default());
     let named = |name, default, says| Named { name, default: Bound::Shared(default), says };
@@ -61,6 +61,8 @@ pub(crate) fn table() -> [Named; 14] {
         ),
         kept("components", platform.components, "saved components, those that came with a source among them"),
         kept("stored_bytes", platform.stored_bytes, "records, programs, events and values of `db` that are kept"),
+        kept("source_versions", platform.source_versions, "earlier versions of one source, to roll back to"),
+        kept("source_version_bytes", platform.source_version_bytes, "the files of those"),
         kept("queued_jobs", platform.queued_jobs, "deliveries and runs in the queue"),
         kept("queued_bytes", platform.queued_bytes, "the events of those"),
     ]
@@ -112,6 +114,8 @@ impl Shares {
             waiting_deploys: self.get("waiting_deploys"),
             components: self.each("components"),
             stored_bytes: self.each("stored_bytes"),
+            source_versions: self.each("source_versions"),
+            source_version_bytes: self.each("source_version_bytes"),
             queued_jobs: self.each("queued_jobs"),
             queued_bytes: self.each("queued_bytes"),
         }

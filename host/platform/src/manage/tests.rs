@@ -8,6 +8,7 @@ mod components;
 mod deleted_components;
 mod deleted_users;
 mod events;
+mod history;
 mod hooks;
 mod keys;
 mod limits;
@@ -46,6 +47,7 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 async fn deploy(world: &World, caller: &Caller, component: &str, props: Value) -> Result<Source, Error> {
-    let request = CreateSource { component: code(component), name: None, configured_props: object(props) };
+    let request =
+        CreateSource { component: code(component), name: None, configured_props: object(props), project: None };
     create(caller, &world.platform, request).await
 }

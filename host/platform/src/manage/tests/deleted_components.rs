@@ -32,7 +32,7 @@ fn by_id(id: &str) -> CodeRequest {
 }
 
 async fn deploy_saved(world: &World, caller: &Caller, id: &str) -> Result<Source, Error> {
-    let request = CreateSource { component: by_id(id), name: None, configured_props: object(json!({})) };
+    let request = CreateSource { component: by_id(id), ..CreateSource::default() };
     sources::create(caller, &world.platform, request).await
 }
 

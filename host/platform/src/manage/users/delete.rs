@@ -17,8 +17,8 @@ use crate::manage::sources::{change_ms, endpoints};
 use crate::manage::workflows;
 use crate::records::{
     Acceptance, Account, ApiKey, AppClient, AutoSubscription, Component, Connect, DeadLetter, Job, ProgramRecord,
-    Session, Source, Stored, Subscription, User, Webhook, WebhookHealth, Workflow, WorkflowRun, WorkflowVersion,
-    decode, names, table,
+    Session, Source, SourceHistory, Stored, Subscription, User, Webhook, WebhookHealth, Workflow, WorkflowRun,
+    WorkflowVersion, decode, names, table,
 };
 use crate::{Caller, Error, Noun, Platform, programs};
 
@@ -26,7 +26,8 @@ use crate::{Caller, Error, Noun, Platform, programs};
 const AT_ONCE: u32 = 100;
 
 /// What an account may have besides sources and keys, which leave more behind than their record.
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
+    SourceHistory::KIND,
     Component::KIND,
     ProgramRecord::KIND,
     Webhook::KIND,
