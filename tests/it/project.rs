@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, ChildStdout};
 
-use crate::bad_days::text;
 use crate::cli::Developer;
 use crate::generated::root;
 
@@ -116,7 +115,8 @@ async fn a_folder_is_applied_again_changed_and_pruned() {
 /// How `wellspring test` ended, and what it printed.
 fn test(folder: &Path, arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(binary());
-    command.arg("test").args(arguments).env_clear().env("HOME", folder).current_dir(folder);
+    let home = tempfile::tempdir().unwrap();
+    command.arg("test").args(arguments).env_clear().env("HOME", home.path()).current_dir(folder);
     command.env("WELLSPRING_CACHE", std::env::temp_dir().join("wellspring-tests-cache-of-runs"));
     let output = command.output().unwrap();
     (output.status.success(), [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat())

@@ -14,7 +14,6 @@ mod services;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::{Context, Result};
 use sandbox::{Config, Limits, Sandbox, Task};
@@ -89,9 +88,8 @@ impl Tests {
                 continue;
             }
             let services = Arc::new(TestServices::new(components.clone(), fixtures::path_of(file, name), mode)?);
-            let started = Instant::now();
             let outcome = self.call(&built.image, &json!({"index": index}), services.clone()).await?;
-            let mut verdict = Verdict::of(&outcome_to_json(&outcome, None), started.elapsed());
+            let mut verdict = Verdict::of(&outcome_to_json(&outcome, None), outcome.usage.wall_clock);
             if let Err(error) = services.keep() {
                 verdict = Verdict::Failed { message: format!("{error:#}"), logs: Vec::new() };
             }

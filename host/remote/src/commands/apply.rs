@@ -72,12 +72,12 @@ async fn decide_and_apply(
         return Ok(false);
     }
     if !arguments.yes {
-        ask::confirm(&format!("Apply {} to {}?", plan.counted(), session.client.url()))?;
+        ask::confirm(&format!("Apply this to {}: {}?", session.client.url(), plan.counted(false)))?;
     }
-    for step in &plan.steps {
+    for step in plan.steps.iter().filter(|step| step.action != Action::Unchanged) {
         apply(session, arguments, project, step).await?;
     }
-    session.output.say(&format!("applied {}", plan.counted()));
+    session.output.say(&format!("applied: {}", plan.counted(true)));
     Ok(true)
 }
 

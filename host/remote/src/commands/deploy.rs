@@ -111,7 +111,10 @@ async fn deploy(session: &Session, arguments: &Arguments, component: &Component)
     let name = arguments.name.as_deref();
     let existing = match arguments.new {
         true => None,
-        false => again::existing(session, name, component, !arguments.no_input).await?,
+        false => {
+            let asked = again::Asked { wanted: &arguments.component, name, may_ask: !arguments.no_input };
+            again::existing(session, &asked, component).await?
+        }
     };
     if let Some(existing) = existing {
         return again::update(session, &arguments.props, &existing, component, !arguments.no_input).await;

@@ -2,7 +2,7 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 56] = [
+const COMMANDS: [&[&str]; 59] = [
     &[],
     &["init"],
     &["login"],
@@ -57,6 +57,9 @@ const COMMANDS: [&[&str]; 56] = [
     &["webhooks", "delete"],
     &["deliveries"],
     &["deliveries", "replay"],
+    &["apply"],
+    &["history"],
+    &["rollback"],
     &["completions"],
     &["man"],
 ];

@@ -6,7 +6,7 @@ use serde_json::json;
 use store::{Reads, Store};
 
 use super::unused_code::{collect, kept};
-use super::{code, object, world};
+use super::{code, world};
 use crate::fake::{World, component, threw};
 use crate::manage::components::{self, CodeRequest};
 use crate::manage::sources::{self, CreateSource, UpdateSource};

@@ -91,12 +91,14 @@ impl Plan {
         self.steps.iter().filter_map(|step| Some((&step.action, step.component.as_ref()?)))
     }
 
-    /// `1 to create, 2 to update`
-    pub(super) fn counted(&self) -> String {
+    /// `1 to create, 2 to update`, or `1 created, 2 updated` when it is done.
+    pub(super) fn counted(&self, is_done: bool) -> String {
         let actions = [Action::Create, Action::Update, Action::Publish, Action::Delete];
         let counted = actions.iter().filter_map(|action| {
             let count = self.steps.iter().filter(|step| step.action == *action).count();
-            (count > 0).then(|| format!("{count} to {}", action.verb()))
+            let text =
+                if is_done { format!("{count} {}", action.done()) } else { format!("{count} to {}", action.verb()) };
+            (count > 0).then_some(text)
         });
         let counted: Vec<String> = counted.collect();
         if counted.is_empty() { "no changes".to_owned() } else { counted.join(", ") }
@@ -269,6 +271,16 @@ impl Action {
             Self::Publish => "publishing",
             Self::Delete => "deleting",
             Self::Unchanged => "keeping",
+        }
+    }
+
+    fn done(self) -> &'static str {
+        match self {
+            Self::Create => "created",
+            Self::Update => "updated",
+            Self::Publish => "published",
+            Self::Delete => "deleted",
+            Self::Unchanged => "kept",
         }
     }
 

@@ -11,17 +11,25 @@ use crate::project::DEV;
 use crate::props::PropArguments;
 use crate::session::Session;
 
+/// What was asked to be deployed.
+pub(super) struct Asked<'a> {
+    /// As it was written: a file, mostly.
+    pub(super) wanted: &'a str,
+    /// What the source is to be called.
+    pub(super) name: Option<&'a str>,
+    pub(super) may_ask: bool,
+}
+
 /// The source that a deploy updates. With a name: the one of that name. Without: the only one whose component has the same
 /// key or, where there is no key, the same name.
 pub(super) async fn existing(
     session: &Session,
-    name: Option<&str>,
+    asked: &Asked<'_>,
     component: &Component,
-    may_ask: bool,
 ) -> Result<Option<Source>, Error> {
     let sources: Vec<Source> = session.client.all("users/me/sources").await?;
-    if let Some(name) = name {
-        return of_name(sources, name, component);
+    if let Some(name) = asked.name {
+        return of_name(sources, (name, asked.wanted), component);
     }
     let mut same: Vec<Source> = sources.into_iter().filter(|source| runs(source, component)).collect();
     if same.len() < 2 {
@@ -29,7 +37,7 @@ pub(super) async fn existing(
     }
     let slugs: Vec<String> = same.iter().map(|source| source.name_slug.clone()).collect();
     let several = || Error::SeveralSources { component: called(component).to_owned(), sources: slugs.clone() };
-    let person = ask::person().filter(|_| may_ask).ok_or_else(several)?;
+    let person = ask::person().filter(|_| asked.may_ask).ok_or_else(several)?;
     let chosen = person.choose("Which of them is to be updated?", &slugs)?;
     Ok(same.into_iter().nth(chosen))
 }
@@ -63,14 +71,14 @@ pub(super) async fn update(
 }
 
 /// A name that was given means one source; that it runs something else altogether is more likely a slip than a wish.
-fn of_name(sources: Vec<Source>, name: &str, component: &Component) -> Result<Option<Source>, Error> {
+fn of_name(sources: Vec<Source>, (name, wanted): (&str, &str), component: &Component) -> Result<Option<Source>, Error> {
     let found = sources.into_iter().find(|source| source.name == name || source.name_slug == name);
     let Some(source) = found else { return Ok(None) };
     match (source.component_key(), component.key.as_deref()) {
         (Some(runs), Some(given)) if runs != given => Err(Error::OtherComponent {
             source_name: source.name_slug.clone(),
             runs: runs.to_owned(),
-            wanted: given.to_owned(),
+            wanted: wanted.to_owned(),
         }),
         _ => Ok(Some(source)),
     }
