@@ -92,7 +92,7 @@ pub fn main() -> ExitCode {
             Command::Serve(arguments) => serve::run(arguments).await,
             Command::Dev(arguments) => Box::pin(dev::run(arguments)).await,
             Command::Run(arguments) => run_once::run(arguments).await,
-            Command::Test(arguments) => testing::run(arguments).await,
+            Command::Test(arguments) => Box::pin(testing::run(arguments)).await,
             Command::Users(arguments) => operator::users::run(arguments).await,
             Command::Hosts(arguments) => operator::hosts::run(arguments).await,
             Command::Apps(arguments) => operator::apps::run(arguments).await,
