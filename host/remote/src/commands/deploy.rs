@@ -108,16 +108,14 @@ async fn deploy(session: &Session, arguments: &Arguments, component: &Component)
     if component.kind == "action" {
         return Err(action_error());
     }
-    let name = arguments.name.as_deref();
+    let (name, auth) = (arguments.name.as_deref(), arguments.auth.as_deref());
+    let asked = again::Asked { wanted: &arguments.component, name, auth, may_ask: !arguments.no_input };
     let existing = match arguments.new {
         true => None,
-        false => {
-            let asked = again::Asked { wanted: &arguments.component, name, may_ask: !arguments.no_input };
-            again::existing(session, &asked, component).await?
-        }
+        false => again::existing(session, &asked, component).await?,
     };
     if let Some(existing) = existing {
-        return again::update(session, &arguments.props, &existing, component, !arguments.no_input).await;
+        return again::update(session, &asked, &arguments.props, &existing, component).await;
     }
     let given = arguments.props.read(&component.configurable_props)?;
     let person = ask::person().filter(|_| !arguments.no_input);

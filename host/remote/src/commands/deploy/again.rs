@@ -17,6 +17,8 @@ pub(super) struct Asked<'a> {
     pub(super) wanted: &'a str,
     /// What the source is to be called.
     pub(super) name: Option<&'a str>,
+    /// How its accounts are used.
+    pub(super) auth: Option<&'a str>,
     pub(super) may_ask: bool,
 }
 
@@ -45,21 +47,24 @@ pub(super) async fn existing(
 /// Updates the source, unless it runs this code with these props already.
 pub(super) async fn update(
     session: &Session,
+    asked: &Asked<'_>,
     given: &PropArguments,
     source: &Source,
     component: &Component,
-    may_ask: bool,
 ) -> Result<(Source, Deployed), Error> {
     let mut body = Map::new();
     body.insert("component_id".to_owned(), json!(component.id));
     body.insert("active".to_owned(), json!(source.active));
     let is_missing = component.configurable_props.iter().any(|prop| prop.is_missing(&source.configured_props));
-    if is_missing || !given.is_empty() {
+    if is_missing || !given.is_empty() || asked.auth.is_some() {
         // Only for what the new code needs and the source does not have: the rest was answered before.
-        let person = ask::person().filter(|_| may_ask && is_missing);
+        let person = ask::person().filter(|_| asked.may_ask && is_missing);
         let person = person.as_ref().map(|person| person as &dyn Ask);
         let props = merged_props(session, given, source, component, person).await?;
         body.insert("configured_props".to_owned(), Value::Object(props));
+    }
+    if let Some(auth) = asked.auth {
+        body.insert("auth".to_owned(), json!(auth));
     }
     let body = Value::Object(body);
     let preview: Preview = session.client.post(&format!("sources/{}/preview", source.id), &body).await?;
