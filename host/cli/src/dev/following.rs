@@ -71,6 +71,7 @@ async fn show(tail: &mut Tail, stream: Option<&str>, source: &Deployed) -> Resul
     }
 }
 
+#[expect(clippy::result_large_err, reason = "the error of the client, once for each stream that ends")]
 fn print(output: &Output, stream: Option<&str>, source: &Deployed, event: &EventSummary) -> Result<(), Error> {
     let name = format!("{:NAME_WIDTH$}", source.name);
     let text = match stream {

@@ -68,7 +68,7 @@ impl Report {
                 self.passed += 1;
                 match self.is_json {
                     true => {
-                        println!("{}", json!({"file": file, "test": name, "ok": true, "ms": took.as_millis() as u64}))
+                        println!("{}", json!({"file": file, "test": name, "ok": true, "ms": took.as_millis() as u64}));
                     }
                     false => println!("  ok    {name} ({} ms)", took.as_millis()),
                 }
