@@ -45,6 +45,11 @@ fn the_commands_of_the_tutorial_run_as_written() {
 }
 
 #[test]
+fn the_commands_of_a_day_run_as_written() {
+    run("docs/day.md");
+}
+
+#[test]
 fn the_commands_of_the_guide_to_workflows_run_as_written() {
     run("docs/workflows.md");
 }

@@ -217,17 +217,24 @@ async fn a_component_that_is_saved_is_deployed_again_and_its_events_are_shown() 
         };
         tokio::time::timeout(patience, found).await.expect(part)
     };
+    // Between events are lines of runs.
+    let next_event = async |shown: &mut tokio::io::Lines<BufReader<tokio::process::ChildStdout>>| loop {
+        let line = tokio::time::timeout(patience, shown.next_line()).await.unwrap().unwrap().unwrap();
+        if line.contains("  event  ") {
+            return line;
+        }
+    };
     let client = Client::new("", KEY);
 
-    let endpoint = wait_for("/e/").await;
+    let endpoint = wait_for("/e/").await.trim_start_matches("http: ").to_owned();
     client.trigger(&endpoint, &json!({})).await.unwrap();
-    let first = tokio::time::timeout(patience, shown.next_line()).await.unwrap().unwrap().unwrap();
+    let first = next_event(&mut shown).await;
     std::fs::write(&file, "module.exports = {").unwrap();
     wait_for("was not deployed").await;
     std::fs::write(&file, code("second")).unwrap();
-    wait_for("updated dev-greet").await;
+    wait_for("updated greet").await;
     client.trigger(&endpoint, &json!({})).await.unwrap();
-    let second = tokio::time::timeout(patience, shown.next_line()).await.unwrap().unwrap().unwrap();
+    let second = next_event(&mut shown).await;
 
     assert!(first.contains(r#"{"word":"first"}"#), "{first}");
     assert!(second.contains(r#"{"word":"second"}"#), "{second}");

@@ -6,6 +6,8 @@
 mod deploys;
 mod following;
 mod key;
+mod login;
+mod places;
 mod watching;
 
 use std::path::PathBuf;
@@ -25,9 +27,11 @@ use watching::Watching;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A component, or a folder of them
+    /// A component, or a folder of them, with or without a `wellspring.toml`
+    #[arg(default_value = ".")]
     path: PathBuf,
-    /// A value for a prop, as `name=value`; the value is JSON, or else text. Repeatable
+    /// A value for a prop, as `name=value`; the value is JSON, or else text. It counts for every component that declares the
+    /// prop. Repeatable
     #[arg(long = "prop", value_name = "NAME=VALUE")]
     props: Vec<String>,
     #[command(flatten)]
@@ -42,7 +46,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let server = serve::open(&arguments.server, &settings, false).await?;
     let key = key::of_developer(&server.platform, &settings.data).await?;
     // Here, not at the public address: that may lead through a proxy which is not there yet.
-    let client = Client::new(&server.local_url()?, Some(Key::new(key.expose())))?;
+    let url = server.local_url()?;
+    let client = Client::new(&url, Some(Key::new(key.expose())))?;
+    let _login = login::Login::offer(&settings.data, &url, &key)?;
+    logging::say("  In this folder, commands of other terminals find this server by themselves: wellspring list");
     let stop = server.stop_token();
     let developing = Box::pin(develop(client, path, props, stop.clone()));
     let ended = async {
@@ -63,9 +70,9 @@ async fn develop(client: Client, path: PathBuf, props: Map<String, Value>, stop:
     let mut deploys = Deploys::new(client.clone(), path, props);
     let mut following = Following::new(client, stop);
     loop {
-        for deployed in deploys.bring_up_to_date(&output).await? {
-            following.follow(&deployed);
-        }
+        let changed = deploys.bring_up_to_date(&output).await;
+        changed.forget.iter().for_each(|id| following.forget(id));
+        changed.follow.iter().for_each(|source| following.follow(source));
         watching.changed().await?;
     }
 }

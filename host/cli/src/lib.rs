@@ -15,6 +15,7 @@ mod run_once;
 mod run_workflow;
 mod serve;
 mod settings;
+mod testing;
 mod wiring;
 
 use std::process::ExitCode;
@@ -46,6 +47,8 @@ enum Command {
     Dev(dev::Arguments),
     /// Run a component file once, here, or a source or an action on the server
     Run(run_once::Arguments),
+    /// Run the tests beside components, `*.test.js`, in the sandbox
+    Test(testing::Arguments),
     /// Create, list, change and delete users of this server
     Users(operator::users::Arguments),
     /// List the servers that share the store: version, load, and how far their clocks are off
@@ -90,6 +93,7 @@ pub fn main() -> ExitCode {
             Command::Serve(arguments) => serve::run(arguments).await,
             Command::Dev(arguments) => Box::pin(dev::run(arguments)).await,
             Command::Run(arguments) => run_once::run(arguments).await,
+            Command::Test(arguments) => Box::pin(testing::run(arguments)).await,
             Command::Users(arguments) => operator::users::run(arguments).await,
             Command::Hosts(arguments) => operator::hosts::run(arguments).await,
             Command::Apps(arguments) => operator::apps::run(arguments).await,

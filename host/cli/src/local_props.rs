@@ -28,6 +28,11 @@ pub(crate) struct LocalProps {
 #[error("the props do not fit the component{}", listed(.0))]
 pub(crate) struct InvalidProps(Vec<Problem>);
 
+/// What keeps a component from being deployed.
+#[derive(Debug, thiserror::Error)]
+#[error("it cannot be deployed{}", listed(.0))]
+pub(crate) struct InvalidComponent(Vec<Problem>);
+
 /// A component that is not whole yet is run all the same, with the values as they are written: it says nothing of types.
 pub(crate) fn read(given: &PropArguments, exports: &Value) -> Result<LocalProps> {
     match Description::parse(exports) {
@@ -42,9 +47,36 @@ pub(crate) fn read(given: &PropArguments, exports: &Value) -> Result<LocalProps>
     }
 }
 
+/// The same for values that are JSON already, as tests give them.
+pub(crate) fn of_values(exports: &Value, given: Map<String, Value>) -> Result<LocalProps> {
+    match Description::parse(exports) {
+        Ok(description) => configure_values(&description, given),
+        Err(problems) => Err(InvalidComponent(problems).into()),
+    }
+}
+
+/// `slack={"token": "…"}`, or a file with the JSON.
+pub(crate) fn read_auth(given: &str, exports: &Value) -> Result<(String, String)> {
+    let malformed = || Misuse::of(anyhow::anyhow!("--auth {given}: write it as prop={{\"token\": \"…\"}}"));
+    let (prop, value) = given.split_once('=').ok_or_else(malformed)?;
+    let is_app = exports.pointer(&format!("/props/{prop}/type")).is_some_and(|kind| kind == "app");
+    if !is_app {
+        return Err(Misuse::of(anyhow::anyhow!("--auth {prop}: the component has no app prop of this name")).into());
+    }
+    let value = remote::run::read_event(value)?;
+    if !value.is_object() {
+        return Err(malformed().into());
+    }
+    Ok((prop.to_owned(), value.to_string()))
+}
+
 fn configure(description: &Description, arguments: &PropArguments) -> Result<LocalProps> {
     let declared: Vec<Prop> = serde_json::from_value(configurable_props(&description.props))?;
-    let mut given = arguments.read(&declared)?;
+    configure_values(description, arguments.read(&declared)?)
+}
+
+fn configure_values(description: &Description, mut given: Map<String, Value>) -> Result<LocalProps> {
+    let declared: Vec<Prop> = serde_json::from_value(configurable_props(&description.props))?;
     let credentials = take_credentials(description, &mut given).map_err(Misuse::of)?;
     require_all(declared.iter().filter(|prop| prop.kind != "app"), &given)?;
     let is_app = |definition: &&PropDefinition| definition.kind == PropType::App;

@@ -1,12 +1,13 @@
 //! The services of a component that is run from the command line: this machine's clock, and a store for one run.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use outbound::Outbound;
 use sandbox::{FetchError, FetchRequest, FetchResponse, LogLine, Reply, ServiceError, Services, Write};
+use serde_json::{Map, Value};
 
 use crate::wiring::fetching;
 
@@ -28,6 +29,31 @@ impl LocalServices {
     /// With JSON of `$auth`, by prop.
     pub(crate) fn with_credentials(self, credentials: HashMap<String, String>) -> Self {
         Self { credentials, ..self }
+    }
+
+    /// With what `db` holds.
+    pub(crate) fn with_stored(self, values: &Map<String, Value>) -> Self {
+        let stored = values.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
+        Self { stored: Mutex::new(stored), ..self }
+    }
+
+    pub(crate) fn write(&self, writes: &[Write]) {
+        if let Ok(mut stored) = self.stored.lock() {
+            for Write { key, value } in writes {
+                match value {
+                    Some(value) => stored.insert(key.clone(), value.clone()),
+                    None => stored.remove(key),
+                };
+            }
+        }
+    }
+
+    /// What `db` holds now.
+    pub(crate) fn stored(&self) -> Value {
+        let stored = self.stored.lock().map(|stored| stored.clone()).unwrap_or_default();
+        let values = stored.into_iter().map(|(key, value)| (key, serde_json::from_str(&value).unwrap_or_default()));
+        let sorted: BTreeMap<String, Value> = values.collect();
+        Value::Object(sorted.into_iter().collect())
     }
 
     pub(crate) fn take_reply(&self) -> Option<Reply> {
@@ -54,14 +80,7 @@ impl Services for LocalServices {
     }
 
     async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
-        if let Ok(mut stored) = self.stored.lock() {
-            for Write { key, value } in writes {
-                match value {
-                    Some(value) => stored.insert(key, value),
-                    None => stored.remove(&key),
-                };
-            }
-        }
+        self.write(&writes);
         Ok(Vec::new())
     }
 

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use domain::emit;
 use platform::ports::{ComponentSource, Linker};
-use sandbox::{Config, Emit, Fault, Limits, LoadError, Outcome, Program, Sandbox, Task};
+use sandbox::{Built, Config, Emit, Fault, Limits, LoadError, Outcome, Program, Sandbox, Task};
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::failure::Misuse;
 use crate::local_props;
 use crate::local_services::LocalServices;
 use crate::run_workflow;
@@ -23,6 +24,15 @@ pub(crate) struct Arguments {
     /// Keep images here, so that the next run of the same code starts sooner
     #[arg(long, value_name = "FOLDER", env = "WELLSPRING_CACHE")]
     cache: Option<PathBuf>,
+    /// What `$auth` of an app prop holds, when a file is run: `slack={"token": "…"}`, or a file that holds it. Repeatable
+    #[arg(long, value_name = "PROP=JSON|FILE")]
+    auth: Vec<String>,
+    /// What `db` holds when a file is run: JSON, or a file, which then holds what the run has left of it
+    #[arg(long, value_name = "JSON|FILE")]
+    db: Option<String>,
+    /// Run this hook of a file instead of `run`
+    #[arg(long, value_name = "HOOK", value_parser = ["deploy", "activate", "deactivate"])]
+    hook: Option<String>,
     #[command(flatten)]
     network: NetworkArguments,
     // Last, because its options go under a heading of their own.
@@ -32,6 +42,11 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     if !remote::run::is_file(&arguments.remote.target) {
+        if !arguments.auth.is_empty() || arguments.db.is_some() || arguments.hook.is_some() {
+            let problem =
+                anyhow::anyhow!("--auth, --db and --hook are for files: a server has accounts and state of its own");
+            return Err(Misuse::of(problem).into());
+        }
         return Ok(remote::run::execute(arguments.remote).await);
     }
     let component = Path::new(&arguments.remote.target);
@@ -49,28 +64,79 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     };
     let cache = arguments.cache.or_else(default_cache);
     let sandbox = Sandbox::open(Config { cache_folder: cache.clone(), ..Config::default() }).await?;
-    let program = link(collected, cache.as_deref(), &arguments.network).await?;
-    let built = match sandbox.build(Arc::new(program), Limits::default()).await {
+    let built = match build(&sandbox, collected, cache.as_deref(), &arguments.network).await {
         Ok(built) => built,
-        Err(LoadError::Threw(thrown)) => {
+        Err(error) => {
+            let Some(LoadError::Threw(thrown)) = error.downcast_ref() else { return Err(error) };
             eprintln!("error: the component does not load\n{}", thrown.stack);
             return Ok(ExitCode::FAILURE);
         }
-        Err(error) => return Err(error.into()),
     };
     for line in &built.logs {
         eprintln!("{:?}: {}", line.level, line.message);
     }
     let exports: Value = serde_json::from_str(&built.description)?;
-    let props = local_props::read(&arguments.remote.props, &exports)?;
+    let mut props = local_props::read(&arguments.remote.props, &exports)?;
+    for given in &arguments.auth {
+        let (prop, value) = local_props::read_auth(given, &exports)?;
+        props.credentials.insert(prop, value);
+    }
     let is_action = exports.get("type").is_some_and(|kind| kind == "action");
     let kind = if is_action { "action" } else { "run" };
-    let call = json!({"kind": kind, "event": event, "props": props.values}).to_string();
-    let services = Arc::new(LocalServices::new(arguments.network.open()?).with_credentials(props.credentials));
+    let call = match &arguments.hook {
+        Some(hook) => json!({"kind": "hook", "hook": hook, "props": props.values}),
+        None => json!({"kind": kind, "event": event, "props": props.values}),
+    };
+    let call = call.to_string();
+    let db = arguments.db.as_deref().map(LocalDb::read).transpose()?.unwrap_or_default();
+    let services = LocalServices::new(arguments.network.open()?).with_credentials(props.credentials);
+    let services = Arc::new(services.with_stored(&db.values));
     let task = Task { tenant: "local", call: &call, limits: Limits::default(), is_urgent: false, replay: None };
     let outcome = sandbox.run(&built.image, task, services.clone()).await?;
-    println!("{:#}", to_json(&outcome, services.take_reply()));
+    services.write(&outcome.writes);
+    db.keep(&services.stored())?;
+    println!("{:#}", outcome_to_json(&outcome, services.take_reply()));
     Ok(if outcome.fault.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Links a component with its packages, and loads it.
+pub(crate) async fn build(
+    sandbox: &Sandbox,
+    collected: remote::Collected,
+    cache: Option<&Path>,
+    network: &NetworkArguments,
+) -> Result<Built> {
+    let program = link(collected, cache, network).await?;
+    Ok(sandbox.build(Arc::new(program), Limits::default()).await?)
+}
+
+/// What `db` holds before a run, and the file that holds it afterwards.
+#[derive(Default)]
+struct LocalDb {
+    values: Map<String, Value>,
+    file: Option<PathBuf>,
+}
+
+// === impl LocalDb ===
+
+impl LocalDb {
+    /// A file that is not there yet is made by the run.
+    fn read(given: &str) -> Result<Self> {
+        let is_json = given.trim_start().starts_with('{');
+        let file = (!is_json).then(|| PathBuf::from(given));
+        if file.as_deref().is_some_and(|file| !file.exists()) {
+            return Ok(Self { values: Map::new(), file });
+        }
+        match remote::run::read_event(given)? {
+            Value::Object(values) => Ok(Self { values, file }),
+            _ => Err(Misuse::of(anyhow::anyhow!("--db is a JSON object: {{\"key\": value}}")).into()),
+        }
+    }
+
+    fn keep(&self, stored: &Value) -> Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        std::fs::write(file, format!("{stored:#}\n")).with_context(|| format!("cannot write {}", file.display()))
+    }
 }
 
 /// With its files and packages. What refers to nothing is not linked: asking npm where packages come from takes longer
@@ -95,7 +161,7 @@ fn shown(json: &RawValue) -> Value {
 }
 
 /// The outcome for people and programs alike.
-fn to_json(outcome: &Outcome, reply: Option<sandbox::Reply>) -> Value {
+pub(crate) fn outcome_to_json(outcome: &Outcome, reply: Option<sandbox::Reply>) -> Value {
     let (emits, rejected) = judge(&outcome.emits);
     let writes = outcome.writes.iter().map(|write| {
         let value = write.value.as_deref().and_then(|value| serde_json::from_str::<Value>(value).ok());
@@ -109,7 +175,7 @@ fn to_json(outcome: &Outcome, reply: Option<sandbox::Reply>) -> Value {
         "returned": outcome.returned.as_deref().map(shown),
         "emits": emits,
         "rejected": rejected,
-        "writes": writes.collect::<serde_json::Map<_, _>>(),
+        "writes": writes.collect::<Map<_, _>>(),
         "effects": effects.collect::<Vec<_>>(),
         "reply": reply.map(|reply| json!({
             "status": reply.status, "headers": reply.headers, "body": String::from_utf8_lossy(&reply.body),

@@ -10,6 +10,7 @@ mod component;
 mod connect;
 mod data_store;
 mod event;
+mod history;
 mod job;
 mod package;
 mod recording;
@@ -38,6 +39,7 @@ pub use component::Component;
 pub use connect::{Attempt, AttemptSecrets, Connect, ConnectOutcome, Device};
 pub use data_store::DataStore;
 pub use event::{Event, LogEntry, Metadata, RunRecord, StreamEntry};
+pub use history::{SourceHistory, SourceVersion};
 pub use job::{DeadLetter, Job, Tick, Timer};
 pub(crate) use package::{
     Deflated, HoldState, Modules, PACKAGE_TEXT, PackageHold, PackageRecord, PackageRef, PackageText, ProgramRecord,

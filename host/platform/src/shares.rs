@@ -26,6 +26,9 @@ pub struct Shares {
     pub emails_per_day: u64,
     /// For one tenant: records, programs among them, events and values of `db`.
     pub stored_bytes: u64,
+    /// For one source: earlier versions, and the bytes of their files.
+    pub source_versions: u64,
+    pub source_version_bytes: u64,
     /// For one tenant: deliveries and runs in the queue, and the bytes of their events.
     pub queued_jobs: u64,
     pub queued_bytes: u64,
@@ -54,6 +57,9 @@ impl Default for Shares {
             data_stores: 100,
             emails_per_day: 200,
             stored_bytes: 4 << 30,
+            source_versions: 20,
+            // Four components of the largest size.
+            source_version_bytes: 16 << 20,
             // Twice what one trigger may cause.
             queued_jobs: 200_000,
             queued_bytes: 1 << 30,

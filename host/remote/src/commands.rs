@@ -1,6 +1,7 @@
 //! The commands, one file each: its arguments and what it does.
 
 pub mod accounts;
+mod apply;
 pub mod audit;
 mod components;
 mod data_stores;
@@ -10,6 +11,7 @@ mod deliveries;
 mod deploy;
 mod describe;
 mod events;
+mod history;
 mod init;
 pub mod keys;
 mod list;
@@ -17,6 +19,7 @@ mod login;
 mod logs;
 mod publish;
 mod replay;
+mod rollback;
 pub mod run;
 mod runs;
 mod subscribe;
@@ -47,10 +50,16 @@ pub enum Command {
     Keys(keys::Arguments),
     /// Show what was changed in your account, by which key, from where, and how it ended
     Audit(audit::Arguments),
-    /// Deploy a source from a file, an address, or a saved or published component
+    /// Deploy a source from a file, an address, or a saved or published component; again, to update it
     Deploy(deploy::Arguments),
+    /// Make the server match a folder: show what would change, then deploy, update and delete
+    Apply(apply::Arguments),
     /// Change a source: its code, its name, its props, whether it is active
     Update(update::Arguments),
+    /// List the versions of a source: what it runs, and what it can be rolled back to
+    History(history::Arguments),
+    /// Go back to the code and props of an earlier version of a source
+    Rollback(rollback::Arguments),
     /// Delete sources and components
     Delete(delete::Arguments),
     /// List sources, components, subscriptions, webhooks, streams, accounts or apps
@@ -104,7 +113,10 @@ impl Command {
             Self::Keys(arguments) => arguments.connection.json,
             Self::Audit(arguments) => arguments.connection.json,
             Self::Deploy(arguments) => arguments.connection.json,
+            Self::Apply(arguments) => arguments.connection.json,
             Self::Update(arguments) => arguments.connection.json,
+            Self::History(arguments) => arguments.connection.json,
+            Self::Rollback(arguments) => arguments.connection.json,
             Self::Delete(arguments) => arguments.connection.json,
             Self::List(arguments) => arguments.connection.json,
             Self::Describe(arguments) => arguments.connection.json,
@@ -137,7 +149,10 @@ impl Command {
             Self::Keys(arguments) => keys::run(&arguments).await,
             Self::Audit(arguments) => audit::run(&arguments).await,
             Self::Deploy(arguments) => deploy::run(&arguments).await,
+            Self::Apply(arguments) => apply::run(&arguments).await,
             Self::Update(arguments) => update::run(&arguments).await,
+            Self::History(arguments) => history::run(&arguments).await,
+            Self::Rollback(arguments) => rollback::run(&arguments).await,
             Self::Delete(arguments) => delete::run(&arguments).await,
             Self::List(arguments) => list::run(&arguments).await,
             Self::Describe(arguments) => describe::run(&arguments).await,

@@ -30,6 +30,18 @@ pub enum Error {
     NotFound { noun: &'static str, wanted: String, suggestions: Vec<String> },
     #[error("`{wanted}` is the name of several {noun}s: {}", candidates.join(", "))]
     Ambiguous { noun: &'static str, wanted: String, candidates: Vec<String> },
+    #[error("several sources run {component}: {}", sources.join(", "))]
+    SeveralSources { component: String, sources: Vec<String> },
+    #[error("{source_name} runs another component: {runs}")]
+    OtherComponent { source_name: String, runs: String, wanted: String },
+    #[error("{source_name} belongs to the project {project}")]
+    OtherProject { source_name: String, project: String },
+    #[error("{}: {problem}", path.display())]
+    Project { path: PathBuf, problem: String },
+    #[error("there is no secret {name} for the prop `{prop}`: it is neither in {} nor in the environment", path.display())]
+    NoSecret { name: String, prop: String, path: PathBuf },
+    #[error("{count} of {of} components cannot be applied; nothing was changed")]
+    NotApplied { count: usize, of: usize },
     #[error("there is no profile `{name}`")]
     NoProfile { name: String, suggestions: Vec<String> },
     #[error("`{given}` is not an address")]
@@ -121,6 +133,11 @@ impl Error {
             Self::NotFound { suggestions, noun, .. } => {
                 return did_you_mean(suggestions).or_else(|| listed_by(noun));
             }
+            Self::SeveralSources { .. } => "say which with --name, or make another one with --new".to_owned(),
+            Self::OtherComponent { source_name, wanted, .. } => format!(
+                "`wellspring update {source_name} --code {wanted}` replaces its code; --new makes another source"
+            ),
+            Self::OtherProject { .. } => "give one of the two another name".to_owned(),
             Self::Ambiguous { .. } => "use the id or the slug".to_owned(),
             Self::NoProfile { suggestions, name } => {
                 return did_you_mean(suggestions).or(Some(format!("`wellspring login --profile {name}` makes it")));
@@ -154,6 +171,9 @@ impl Error {
             | Self::InvalidProp { .. }
             | Self::MissingProps { .. }
             | Self::NotConfirmed { .. }
+            | Self::SeveralSources { .. }
+            | Self::Project { .. }
+            | Self::NoSecret { .. }
             | Self::MalformedCredentials
             | Self::MalformedField { .. }
             | Self::NothingToDo { .. }

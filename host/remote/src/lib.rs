@@ -21,9 +21,11 @@ pub mod models;
 mod session;
 
 pub mod ask;
+mod examples;
 mod files;
 pub mod find;
 mod profiles;
+pub mod project;
 pub mod props;
 pub mod spans;
 mod suggest;
@@ -41,7 +43,7 @@ pub use commands::{Command, accounts, audit, keys, print_event, print_log_event,
 pub use error::{Error, exit};
 pub use files::{Collected, collect};
 pub use output::Output;
-pub use session::{Connection, DEFAULT_URL, Session};
+pub use session::{Connection, DEFAULT_URL, DEV_LOGIN, Session};
 
 /// What `--help` ends with.
 pub const EXIT_CODES: &str = "Exit codes: 0 done · 1 failed or refused · 2 wrong usage · 130 interrupted";

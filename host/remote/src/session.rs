@@ -1,6 +1,9 @@
 //! The options that every command against a server takes: the server, the key, and the output format.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
 
 use crate::client::{Client, Key};
 use crate::error::Error;
@@ -9,6 +12,11 @@ use crate::profiles::{self, Profiles};
 
 /// Where `wellspring serve` listens unless it is told otherwise.
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7717";
+
+/// In a data folder, while `wellspring dev` serves it: where it is and a key for it.
+pub const DEV_LOGIN: &str = "dev.json";
+/// The data folder, unless it is told otherwise.
+const DATA_FOLDER: &str = ".wellspring";
 
 /// The options that all commands share.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -37,6 +45,15 @@ pub struct Session {
 pub(crate) struct Environment {
     pub(crate) api_key: Option<String>,
     pub(crate) profiles: PathBuf,
+    /// The server of `dev` in this folder or above.
+    pub(crate) dev: Option<DevLogin>,
+}
+
+#[derive(Clone, Deserialize)]
+pub(crate) struct DevLogin {
+    url: String,
+    api_key: String,
+    process: u32,
 }
 
 // === impl Environment ===
@@ -44,7 +61,30 @@ pub(crate) struct Environment {
 impl Environment {
     pub(crate) fn read() -> Result<Self, Error> {
         let api_key = std::env::var("WELLSPRING_API_KEY").ok().filter(|key| !key.is_empty());
-        Ok(Self { api_key, profiles: profiles::default_path()? })
+        Ok(Self { api_key, profiles: profiles::default_path()?, dev: DevLogin::find() })
+    }
+}
+
+// === impl DevLogin ===
+
+impl DevLogin {
+    fn find() -> Option<Self> {
+        let here = std::env::current_dir().ok()?;
+        here.ancestors().find_map(|folder| Self::read(&folder.join(DATA_FOLDER).join(DEV_LOGIN)))
+    }
+
+    /// Of a process that still runs, and written by the same user: a folder may be another's.
+    fn read(path: &Path) -> Option<Self> {
+        let owner = std::fs::metadata(path).ok()?.uid();
+        let login: Self = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        let process = std::fs::metadata(format!("/proc/{}", login.process)).ok()?;
+        (process.uid() == owner && owner == std::fs::metadata("/proc/self").ok()?.uid()).then_some(login)
+    }
+}
+
+impl std::fmt::Debug for DevLogin {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("DevLogin").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
@@ -71,6 +111,10 @@ impl Connection {
         // With both given no profile is needed, not even a readable file.
         if let (Some(url), Some(key), None) = (&self.url, &given_key, &self.profile) {
             return Client::new(url, Some(key.clone()));
+        }
+        // `dev` in this folder is what is being worked with, whatever else there are logins for.
+        if let (None, None, None, Some(dev)) = (&self.url, &given_key, &self.profile, &environment.dev) {
+            return Client::new(&dev.url, Some(Key::new(&dev.api_key)));
         }
         let profiles = Profiles::read(&environment.profiles)?;
         let profile = profiles.choose(self.profile.as_deref())?.map(|(_, profile)| profile);

@@ -92,6 +92,14 @@ fn sources_routes() -> Vec<Route> {
         route(PUT, "/v1/sources/{id}", DEPLOY, sources::update).after(sources::find)
             .says("Sources", "Update a source: deactivate, replace, activate").body(&CHANGED_SOURCE).answers(One("Source")).refuses(&[404, 409, 422, 429])
             .example(json!({"name": "Every hour", "configured_props": {"timer": {"cron": "0 * * * *"}}})),
+        route(POST, "/v1/sources/{id}/preview", DEPLOY, sources::preview).unaudited().after(sources::find)
+            .says("Sources", "Say what an update would change, without making it").body(&CHANGED_SOURCE).answers(One("Preview")).refuses(&[404, 422, 429])
+            .example(json!({"configured_props": {"timer": {"cron": "0 * * * *"}}})),
+        route(GET, "/v1/sources/{id}/versions", READ, sources::versions)
+            .says("Sources", "List the versions of a source that are kept, newest first: the present one and earlier ones").answers(List("SourceVersion")).refuses(&[404]),
+        route(POST, "/v1/sources/{id}/rollback", DEPLOY, sources::rollback).after(sources::find)
+            .says("Sources", "Go back to the code and props of an earlier version, as the next version").body(&SOURCE_ROLLBACK).answers(One("Source")).refuses(&[404, 409, 422, 429])
+            .example(json!({"version": 1})),
         route(DELETE, "/v1/sources/{id}", DEPLOY, sources::delete)
             .says("Sources", "Delete a source; runs its deactivate hook").query(&[IGNORE_HOOK_ERRORS]).answers(NoContent).refuses(&[404, 409, 422]),
         route(POST, "/v1/sources/{id}/run", WRITE, sources::run).after(sources::find)

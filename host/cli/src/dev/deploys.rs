@@ -1,26 +1,32 @@
-//! The sources that `dev` has deployed, and updating them when files change.
+//! The sources and actions that `dev` has deployed, and updating them when files change.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use remote::models::Source;
+use remote::ask::{self, Ask};
+use remote::models::{Component, Source};
+use remote::project::{DEV, Entry, Project};
+use remote::props::Filler;
 use remote::{Client, Collected, Error, Output, collect};
 use serde_json::{Map, Value, json};
 
-/// More in one folder is a project; deploying all of it would take minutes.
-const COMPONENTS_MAXIMUM: usize = 50;
+use super::places::Places;
+
+/// The profile of `wellspring.toml` that `dev` uses.
+const PROFILE: &str = "dev";
 
 pub(super) struct Deploys {
     client: Client,
     path: PathBuf,
+    /// Of the command line: for every component that declares them.
     props: Map<String, Value>,
-    known: BTreeMap<PathBuf, Known>,
+    known: BTreeMap<String, Known>,
 }
 
 /// A component that was read, and the source made of it when that went well.
 struct Known {
     collected: Collected,
+    entry: Entry,
     source: Option<Deployed>,
 }
 
@@ -31,6 +37,20 @@ pub(super) struct Deployed {
     pub(super) name: String,
     /// What its hooks emitted is shown too.
     pub(super) is_new: bool,
+    pub(super) places: Places,
+}
+
+/// What became of a component.
+enum Made {
+    Source(Box<Source>, Deployed),
+    Action { name: String },
+}
+
+/// What there is to follow from now on, and no longer.
+#[derive(Default)]
+pub(super) struct Changed {
+    pub(super) follow: Vec<Deployed>,
+    pub(super) forget: Vec<String>,
 }
 
 // === impl Deploys ===
@@ -40,130 +60,194 @@ impl Deploys {
         Self { client, path, props, known: BTreeMap::new() }
     }
 
-    /// Deploys what is new or has changed since; the sources that are to be followed from now on.
-    pub(super) async fn bring_up_to_date(&mut self, output: &Output) -> Result<Vec<Deployed>> {
-        let mut to_follow = Vec::new();
-        for entry in entries(&self.path)? {
-            let collected = match collect(&entry) {
-                Ok(collected) => collected,
-                Err(error) => {
-                    complain(output, &entry, &error);
-                    continue;
-                }
-            };
-            let before = self.known.get(&entry);
-            if before.is_some_and(|known| known.collected == collected) {
-                continue;
+    /// Deploys what is new or has changed since, and deletes the sources whose files are gone.
+    pub(super) async fn bring_up_to_date(&mut self, output: &Output) -> Changed {
+        let mut changed = Changed::default();
+        let project = match Project::read(&self.path, Some(PROFILE)) {
+            Ok(project) => project,
+            // A file that is half written; the next save is waited for.
+            Err(error) => {
+                output.warn(&error.to_string());
+                return changed;
             }
-            let source = before.and_then(|known| known.source.clone());
-            let is_first = source.is_none();
-            let source = match self.deploy(&entry, &collected, source.clone()).await {
-                Ok((deployed, shown)) => {
-                    announce(output, &deployed, &shown);
-                    if is_first {
-                        to_follow.push(deployed.clone());
-                    }
-                    Some(deployed)
-                }
-                Err(error) => {
-                    complain(output, &entry, &error);
-                    source
-                }
-            };
-            self.known.insert(entry, Known { collected, source });
+        };
+        if let Some(warning) = project.secrets.warning().filter(|_| self.known.is_empty()) {
+            output.warn(&warning);
         }
-        Ok(to_follow)
+        for entry in &project.entries {
+            changed.follow.extend(self.bring_one_up_to_date(output, &project, entry).await);
+        }
+        let gone: Vec<String> = self
+            .known
+            .keys()
+            .filter(|name| !project.entries.iter().any(|entry| entry.name == **name))
+            .cloned()
+            .collect();
+        for name in gone {
+            changed.forget.extend(self.remove(output, &name).await);
+        }
+        changed
+    }
+
+    /// The source, when it is to be followed from now on.
+    async fn bring_one_up_to_date(&mut self, output: &Output, project: &Project, entry: &Entry) -> Option<Deployed> {
+        let collected = match collect(&entry.path) {
+            Ok(collected) => collected,
+            Err(error) => {
+                output.warn(&format!("{}: {error}", entry.path.display()));
+                return None;
+            }
+        };
+        let before = self.known.get(&entry.name);
+        if before.is_some_and(|known| known.collected == collected && known.entry == *entry) {
+            return None;
+        }
+        let places = Places::of(&entry.path, &collected);
+        let known = before.and_then(|known| known.source.clone());
+        let is_first = known.is_none();
+        let made = self.deploy(project, entry, &collected, known.as_ref()).await;
+        let mut to_follow = None;
+        let source = match made {
+            Ok(Made::Source(shown, deployed)) => {
+                announce(output, &deployed, &shown);
+                to_follow = is_first.then(|| deployed.clone());
+                Some(deployed)
+            }
+            Ok(Made::Action { name }) => {
+                output.say(&format!("published {}; `wellspring run {name}` runs it", entry.name));
+                None
+            }
+            Err(error) => {
+                complain(output, entry, &places, &error);
+                known
+            }
+        };
+        self.known.insert(entry.name.clone(), Known { collected, entry: entry.clone(), source });
+        to_follow
     }
 
     async fn deploy(
         &self,
-        entry: &Path,
+        project: &Project,
+        entry: &Entry,
         collected: &Collected,
-        source: Option<Deployed>,
-    ) -> Result<(Deployed, Source), Error> {
-        let name = name_of(entry);
-        let mut body = collected.to_body();
-        if let Some(fields) = body.as_object_mut() {
-            fields.insert("name".to_owned(), json!(name));
-            if !self.props.is_empty() {
-                fields.insert("configured_props".to_owned(), json!(self.props));
-            }
+        known: Option<&Deployed>,
+    ) -> Result<Made, Error> {
+        let mut body = collected.to_fields();
+        body.insert("temporary".to_owned(), json!(true));
+        let component: Component = self.client.post("components", &Value::Object(body)).await?;
+        if component.kind == "action" {
+            let published: Component = self.client.post("components", &collected.to_body()).await?;
+            let _ = self.client.delete(&format!("components/{}", component.id), &[]).await;
+            return Ok(Made::Action { name: published.key.unwrap_or(published.id) });
         }
-        let before = match source {
-            Some(source) => Some(source.id),
+        let deployed = self.deploy_source(project, entry, &component, known).await;
+        if deployed.is_err() {
+            let _ = self.client.delete(&format!("components/{}", component.id), &[]).await;
+        }
+        let (shown, is_new) = deployed?;
+        let (id, name) = (shown.id.clone(), entry.name.clone());
+        let places = Places::of(&entry.path, collected);
+        Ok(Made::Source(Box::new(shown), Deployed { id, name, is_new, places }))
+    }
+
+    async fn deploy_source(
+        &self,
+        project: &Project,
+        entry: &Entry,
+        component: &Component,
+        known: Option<&Deployed>,
+    ) -> Result<(Source, bool), Error> {
+        let name = source_name(&entry.name);
+        let existing = match known {
+            Some(known) => self.client.get(&format!("sources/{}", known.id)).await.ok(),
             None => self.find(&name).await?,
         };
-        let (shown, is_new): (Source, bool) = match before {
-            Some(id) => (self.client.put(&format!("sources/{id}"), &body).await?, false),
-            None => (self.client.post("sources", &body).await?, true),
-        };
-        Ok((Deployed { id: shown.id.clone(), name, is_new }, shown))
+        let props = self.props(project, entry, component, existing.as_ref()).await?;
+        let body = json!({
+            "component_id": component.id, "name": name, "configured_props": props, "project": DEV,
+            "active": entry.is_active,
+        });
+        match existing {
+            Some(source) => Ok((self.client.put(&format!("sources/{}", source.id), &body).await?, false)),
+            None => Ok((self.client.post("sources", &body).await?, true)),
+        }
+    }
+
+    /// What the project says, what the command line says, what the source has already, and what a person says: what is
+    /// answered once is kept with the source.
+    async fn props(
+        &self,
+        project: &Project,
+        entry: &Entry,
+        component: &Component,
+        existing: Option<&Source>,
+    ) -> Result<Map<String, Value>, Error> {
+        let declared = &component.configurable_props;
+        let is_declared = |name: &String| declared.iter().any(|prop| prop.name == *name);
+        let mut props: Map<String, Value> = existing.map(|source| source.configured_props.clone()).unwrap_or_default();
+        props.retain(|name, _| is_declared(name));
+        props.extend(entry.values(declared, &project.secrets)?);
+        props.extend(
+            self.props.iter().filter(|(name, _)| is_declared(name)).map(|(name, value)| (name.clone(), value.clone())),
+        );
+        let is_missing = declared.iter().any(|prop| prop.is_missing(&props));
+        let person = ask::person().filter(|_| is_missing);
+        let filler = Filler { client: &self.client, person: person.as_ref().map(|person| person as &dyn Ask) };
+        filler.fill(component, props).await
     }
 
     /// A source that an earlier `dev` left.
-    async fn find(&self, name: &str) -> Result<Option<String>, Error> {
+    async fn find(&self, name: &str) -> Result<Option<Source>, Error> {
         let sources: Vec<Source> = self.client.all("users/me/sources").await?;
-        Ok(sources.into_iter().find(|source| source.name == name).map(|source| source.id))
+        Ok(sources.into_iter().find(|source| source.name == name))
     }
-}
 
-/// The file itself, or the files of a folder that can be components. App files are part of components.
-fn entries(path: &Path) -> Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut entries = Vec::new();
-    for entry in std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))? {
-        let entry = entry?.path();
-        if entry.is_file() && is_component(&entry) {
-            entries.push(entry);
+    /// A file that is gone takes its source with it. The id of the source, when there was one.
+    async fn remove(&mut self, output: &Output, name: &str) -> Option<String> {
+        let source = self.known.remove(name)?.source?;
+        let query = [("ignore_hook_errors", "true")];
+        match self.client.delete(&format!("sources/{}", source.id), &query).await {
+            Ok(()) => output.say(&format!("removed {name}: its file is gone")),
+            Err(error) => output.warn(&format!("{name} was not removed: {error}")),
         }
+        Some(source.id)
     }
-    if entries.len() > COMPONENTS_MAXIMUM {
-        bail!("{} holds {} components, and {COMPONENTS_MAXIMUM} are too many", path.display(), entries.len());
-    }
-    entries.sort();
-    Ok(entries)
-}
-
-fn is_component(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let Some((stem, ending)) = name.rsplit_once('.') else {
-        return false;
-    };
-    let is_code = matches!(ending, "js" | "mjs" | "cjs" | "ts" | "mts" | "cts");
-    is_code && !name.starts_with('.') && ![".app", ".d", ".test", ".config"].iter().any(|part| stem.ends_with(part))
 }
 
 /// `dev-` tells it from what was deployed to stay.
-fn name_of(entry: &Path) -> String {
-    let stem = entry.file_stem().map_or_else(|| "component".into(), |stem| stem.to_string_lossy());
-    format!("dev-{stem}")
+fn source_name(entry: &str) -> String {
+    format!("dev-{entry}")
 }
 
 fn announce(output: &Output, deployed: &Deployed, source: &Source) {
     let verb = if deployed.is_new { "deployed" } else { "updated" };
-    output.say(&format!("{verb} {} ({})", deployed.name, deployed.id));
-    let endpoints = source.configured_props.values().filter_map(|value| value.get("endpoint_url")?.as_str());
-    for endpoint in endpoints {
-        output.say(&format!("  {endpoint}"));
+    output.say(&format!("{verb} {} as {} ({})", deployed.name, source.name_slug, deployed.id));
+    for (prop, endpoint) in source.endpoints() {
+        output.say(&format!("  {prop}: {endpoint}"));
     }
 }
 
 /// Told, and then waited for the next save.
-fn complain(output: &Output, entry: &Path, error: &Error) {
-    output.warn(&format!("{} was not deployed: {error}", entry.display()));
+fn complain(output: &Output, entry: &Entry, places: &Places, error: &Error) {
+    output.warn(&format!("{} was not deployed: {}", entry.path.display(), places.real(&error.to_string())));
     let Error::Refused { details, .. } = error else {
+        if let Some(hint) = error.hint() {
+            output.hint(&hint);
+        }
         return;
     };
     let number = |name: &str| details.get(name).and_then(Value::as_u64);
     if let (Some(file), Some(line)) = (details.get("file").and_then(Value::as_str), number("line")) {
-        output.hint(&format!("{file}:{line}:{}", number("column").unwrap_or(1)));
+        let (file, column) = (places.real(file), number("column").unwrap_or(1));
+        output.say(&format!("  {file}:{line}:{column}"));
+        if let Some(frame) = super::places::code_frame(Path::new(&file), line, column) {
+            output.say(&frame);
+        }
+        return;
     }
-    if let Some(stack) = details.get("stack").and_then(Value::as_str) {
-        output.say(stack);
+    match details.get("stack").and_then(Value::as_str) {
+        Some(stack) => output.say(&places.real(stack)),
+        None => error.hint().iter().for_each(|hint| output.hint(hint)),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -63,6 +63,8 @@ pub(crate) fn table() -> [Named; 16] {
         kept("data_stores", platform.data_stores, "data stores"),
         kept("emails_per_day", platform.emails_per_day, "recipients of e-mail in a day, by `$.send.email`"),
         kept("stored_bytes", platform.stored_bytes, "records, programs, events and values of `db` that are kept"),
+        kept("source_versions", platform.source_versions, "earlier versions of one source, to roll back to"),
+        kept("source_version_bytes", platform.source_version_bytes, "the files of those"),
         kept("queued_jobs", platform.queued_jobs, "deliveries and runs in the queue"),
         kept("queued_bytes", platform.queued_bytes, "the events of those"),
     ]
@@ -116,6 +118,8 @@ impl Shares {
             data_stores: self.each("data_stores"),
             emails_per_day: self.each("emails_per_day"),
             stored_bytes: self.each("stored_bytes"),
+            source_versions: self.each("source_versions"),
+            source_version_bytes: self.each("source_version_bytes"),
             queued_jobs: self.each("queued_jobs"),
             queued_bytes: self.each("queued_bytes"),
         }

@@ -74,7 +74,7 @@ impl Stage {
 
     async fn deploy(&self, name: &str, more: Value) -> Source {
         let code = CodeRequest { component_code: Some(component(name, more)), ..CodeRequest::default() };
-        let request = CreateSource { component: code, name: None, configured_props: Map::new() };
+        let request = CreateSource { component: code, name: None, configured_props: Map::new(), project: None };
         create(&self.caller, &self.world.platform, request).await.unwrap()
     }
 

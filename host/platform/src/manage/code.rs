@@ -23,7 +23,7 @@ mod collect;
 mod fetch;
 
 pub(super) use collect::{
-    collect, collect_at, collect_later, collect_revision, collect_revision_at, collect_unadopted, give_back,
+    Adoption, collect, collect_at, collect_later, collect_revision, collect_revision_at, collect_unadopted, give_back,
     still_there,
 };
 

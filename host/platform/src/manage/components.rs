@@ -33,6 +33,8 @@ pub struct ComponentView {
     pub id: ComponentId,
     pub code: String,
     pub code_hash: String,
+    /// The SHA-256 of the linked program, in hex: what runs, packages included.
+    pub digest: String,
     pub name: String,
     pub version: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -217,6 +219,7 @@ impl From<Component> for ComponentView {
             id: component.id,
             code: component.source.source,
             code_hash: component.code_hash,
+            digest: component.program,
             name: description.name,
             version: description.version,
             key: description.key,

@@ -10,7 +10,7 @@ use store::Tenant;
 
 use super::{first_start, recordings};
 use crate::records::table::{self, Kept};
-use crate::records::{Account, AppClient, Source, Stored, User, Webhook, WorkflowVersion, names};
+use crate::records::{Account, AppClient, Source, SourceHistory, Stored, User, Webhook, WorkflowVersion, names};
 use crate::vault::{Context, Sealed};
 use crate::{Caller, Error, Platform, sealed_props};
 
@@ -49,34 +49,40 @@ pub async fn rewrap_all(platform: &Platform) -> Result<usize, Error> {
 async fn rewrap_tenant(platform: &Platform, user: &UserId) -> Result<usize, Error> {
     let tenant = names::tenant(user);
     let accounts = rewrap_kind(platform, &tenant, |account: &mut Account| {
-        Some((SecretLocation::of(&account.id, "credentials"), &mut account.credentials))
+        vec![(SecretLocation::of(&account.id, "credentials"), &mut account.credentials)]
     });
     let grants = rewrap_kind(platform, &tenant, |account: &mut Account| {
-        Some((SecretLocation::of(&account.id, "grant"), &mut account.grant.as_mut()?.secrets))
+        let grants = account.grant.iter_mut();
+        grants.map(|grant| (SecretLocation::of(&account.id, "grant"), &mut grant.secrets)).collect()
     });
     let clients = rewrap_clients(platform, &tenant);
     let webhooks = rewrap_kind(platform, &tenant, |webhook: &mut Webhook| {
-        Some((SecretLocation::of(&webhook.id, "signing_secret"), &mut webhook.signing_secret))
-    });
-    let previous = rewrap_kind(platform, &tenant, |webhook: &mut Webhook| {
-        let secret = &mut webhook.previous_secret.as_mut()?.secret;
-        Some((SecretLocation::of(&webhook.id, "signing_secret"), secret))
+        let previous = webhook.previous_secret.as_mut().map(|previous| &mut previous.secret);
+        let secrets = [Some(&mut webhook.signing_secret), previous].into_iter().flatten();
+        secrets.map(|secret| (SecretLocation::of(&webhook.id, "signing_secret"), secret)).collect()
     });
     let sources = rewrap_kind(platform, &tenant, |source: &mut Source| {
-        Some((SecretLocation::of(&source.id, sealed_props::FIELD), source.revision.secrets.as_mut()?))
+        let secrets = source.revision.secrets.iter_mut();
+        secrets.map(|secrets| (SecretLocation::of(&source.id, sealed_props::FIELD), secrets)).collect()
+    });
+    let histories = rewrap_kind(platform, &tenant, |history: &mut SourceHistory| {
+        let secrets = history.versions.iter_mut().filter_map(|version| version.secrets.as_mut());
+        secrets.map(|secrets| (SecretLocation::of(&history.source, sealed_props::FIELD), secrets)).collect()
     });
     let workflows = rewrap_kind(platform, &tenant, |version: &mut WorkflowVersion| {
-        Some((SecretLocation::of(&version.workflow, sealed_props::FIELD), version.secrets.as_mut()?))
+        let secrets = version.secrets.iter_mut();
+        secrets.map(|secrets| (SecretLocation::of(&version.workflow, sealed_props::FIELD), secrets)).collect()
     });
     let recordings = recordings::rewrap(platform, &tenant);
     let of_accounts = accounts.await? + grants.await? + clients.await?;
-    Ok(recordings.await? + of_accounts + webhooks.await? + previous.await? + sources.await? + workflows.await?)
+    let of_code = sources.await? + histories.await? + workflows.await?;
+    Ok(recordings.await? + of_accounts + webhooks.await? + of_code)
 }
 
 /// Clients of apps: the operator's, or a tenant's own.
 async fn rewrap_clients(platform: &Platform, tenant: &Tenant) -> Result<usize, Error> {
     rewrap_kind(platform, tenant, |client: &mut AppClient| {
-        Some((SecretLocation::of(&client.app, "client_secret"), &mut client.client_secret))
+        vec![(SecretLocation::of(&client.app, "client_secret"), &mut client.client_secret)]
     })
     .await
 }
@@ -90,21 +96,24 @@ struct SecretLocation {
 async fn rewrap_kind<R: Stored + Clone + Sync>(
     platform: &Platform,
     tenant: &Tenant,
-    secret: impl Fn(&mut R) -> Option<(SecretLocation, &mut Sealed)> + Send,
+    secrets: impl Fn(&mut R) -> Vec<(SecretLocation, &mut Sealed)> + Send,
 ) -> Result<usize, Error> {
     let mut count = 0;
     for _ in 0..TRIES {
         let mut has_changed = false;
         for mut kept in table::list_all::<R>(&*platform.store, tenant).await? {
-            let Some((location, sealed)) = secret(&mut kept.record) else {
+            let mut rewrapped = 0;
+            for (location, sealed) in secrets(&mut kept.record) {
+                if let Some(anew) = platform.vault.rewrap(location.context(tenant), sealed)? {
+                    *sealed = anew;
+                    rewrapped += 1;
+                }
+            }
+            if rewrapped == 0 {
                 continue;
-            };
-            let Some(rewrapped) = platform.vault.rewrap(location.context(tenant), sealed)? else {
-                continue;
-            };
-            *sealed = rewrapped;
+            }
             match put(platform, tenant, &kept).await {
-                Ok(()) => count += 1,
+                Ok(()) => count += rewrapped,
                 Err(Error::Changed) => has_changed = true,
                 Err(error) => return Err(error),
             }

@@ -4,7 +4,9 @@ mod change;
 mod create;
 mod delete;
 pub(super) mod endpoints;
+mod history;
 mod naming;
+mod preview;
 mod recording;
 mod run;
 mod update;
@@ -26,6 +28,8 @@ use crate::{Caller, Error, Noun, Platform};
 pub(super) use create::change_ms;
 pub use create::{CreateSource, create};
 pub use delete::delete;
+pub use history::{Rollback, SourceVersionView, rollback, versions};
+pub use preview::{Preview, PreviewedChange, preview};
 pub use recording::{RunSettings, set_recording};
 pub(crate) use run::run_triggered;
 pub use run::{SourceRun, run};
@@ -39,6 +43,18 @@ pub struct SourceView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_id: Option<UserId>,
     pub component_id: ComponentId,
+    /// What its component calls itself.
+    pub component_name: String,
+    /// The key that its component declares.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub component_key: Option<String>,
+    /// The SHA-256 of the linked program it runs, in hex.
+    pub digest: String,
+    /// Counts its revisions: code or props that were replaced.
+    pub version: u32,
+    /// The folder that `apply` made it from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     pub configured_props: Map<String, Value>,
     pub active: bool,
     /// Why its runs fail before they begin: accounts that have to be connected again, or were deleted.
@@ -79,7 +95,12 @@ pub fn view(caller: &Caller, platform: &Platform, source: Source) -> SourceView 
     SourceView {
         id: source.id,
         user_id: None,
+        component_name: source.revision.description.name,
+        component_key: source.revision.description.key,
+        digest: source.revision.program,
         component_id: source.revision.component_id,
+        version: source.version,
+        project: source.project,
         configured_props,
         active: source.is_active,
         problems: Vec::new(),

@@ -9,6 +9,7 @@ mod data_stores;
 mod deleted_components;
 mod deleted_users;
 mod events;
+mod history;
 mod hooks;
 mod keys;
 mod limits;
@@ -47,6 +48,7 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 async fn deploy(world: &World, caller: &Caller, component: &str, props: Value) -> Result<Source, Error> {
-    let request = CreateSource { component: code(component), name: None, configured_props: object(props) };
+    let request =
+        CreateSource { component: code(component), name: None, configured_props: object(props), project: None };
     create(caller, &world.platform, request).await
 }

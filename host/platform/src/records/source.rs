@@ -39,6 +39,15 @@ pub struct Source {
     #[serde(default, skip_serializing_if = "Redaction::is_empty")]
     pub redaction: Redaction,
     pub phase: Phase,
+    /// Counts the revisions it has had; the earlier ones that are kept are its [`super::SourceHistory`].
+    #[serde(default = "first_version")]
+    pub version: u32,
+    /// When the revision began to run; none for the first one, and in records from before there were versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub versioned_at: Option<u64>,
+    /// The folder that `apply` made it from: what it may update and delete.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     pub revision: Revision,
     pub created_at: u64,
     pub updated_at: u64,
@@ -95,9 +104,18 @@ impl Stored for Source {
     }
 }
 
+fn first_version() -> u32 {
+    1
+}
+
 // === impl Source ===
 
 impl Source {
+    /// When its revision began to run.
+    pub fn versioned_at(&self) -> u64 {
+        self.versioned_at.unwrap_or(self.created_at)
+    }
+
     pub fn endpoint_of(&self, prop: &str) -> &EndpointKey {
         self.endpoints.get(prop).unwrap_or(&self.endpoint_key)
     }

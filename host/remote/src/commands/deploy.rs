@@ -1,12 +1,17 @@
 //! `deploy`: from a file, an address or a saved component to a running source.
+//!
+//! Deploying again updates: the source of the name that is given, or else the one source that runs the same component.
 
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+mod again;
+
 use super::{describe, update};
 use crate::ask::{self, Ask};
 use crate::error::Error;
+use crate::examples;
 use crate::files;
 use crate::find;
 use crate::models::{Component, LogLine, Source};
@@ -19,11 +24,14 @@ const HOOK_LINES: usize = 20;
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A file, an address of one, or the id, key or name of a component
+    /// A file, an address of one, `example:NAME`, or the id, key or name of a component
     component: String,
-    /// What to call the source; the component's name when absent
+    /// What to call the source; the component's name when absent. A source of this name is updated
     #[arg(long)]
     name: Option<String>,
+    /// Make another source, even if one of this component is there already
+    #[arg(long)]
+    new: bool,
     #[command(flatten)]
     props: PropArguments,
     /// Keep the tokens of its accounts out of the sandbox: the server adds them to requests to the app's own hosts
@@ -56,29 +64,64 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     }
     let component = component_to_deploy(&session, &arguments.component).await?;
     let deployed = deploy(&session, arguments, &component).await;
-    let source = keep_or_discard(&session, &arguments.component, &component, deployed).await?;
+    let (source, deployed) = keep_or_discard(&session, &arguments.component, &component, deployed).await?;
+    if deployed == Deployed::Unchanged {
+        discard(&session, &arguments.component, &component).await;
+    }
     if let Some(field) = &arguments.get {
         return session.output.line(&get_field(&describe::source_with_shortcuts(&session, &source), field)?);
     }
     if session.output.is_json {
         return session.output.json(&source);
     }
-    show_log(&session, &source).await;
-    session.output.say(&format!("deployed {}", source.name_slug));
+    tell(&session, &source, deployed).await;
     describe::print_source(&session, &source)?;
-    suggest_next(&session, &source);
+    suggest_next(&session, &source, deployed);
     Ok(())
 }
 
-async fn deploy(session: &Session, arguments: &Arguments, component: &Component) -> Result<Source, Error> {
+/// What a deploy did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deployed {
+    New,
+    Updated,
+    /// The source runs this code with these props already.
+    Unchanged,
+}
+
+async fn tell(session: &Session, source: &Source, deployed: Deployed) {
+    let (slug, version) = (&source.name_slug, source.version());
+    match deployed {
+        Deployed::New => {
+            show_log(session, source).await;
+            session.output.say(&format!("deployed {slug}"));
+        }
+        Deployed::Updated => session.output.say(&format!("updated {slug}, version {version} now")),
+        Deployed::Unchanged => session.output.say(&format!("{slug} is up to date, at version {version}")),
+    }
+    if deployed != Deployed::New && !source.active {
+        session.output.hint(&format!("it is not active; `wellspring update {slug} --activate` lets it run"));
+    }
+}
+
+async fn deploy(session: &Session, arguments: &Arguments, component: &Component) -> Result<(Source, Deployed), Error> {
     if component.kind == "action" {
         return Err(action_error());
+    }
+    let (name, auth) = (arguments.name.as_deref(), arguments.auth.as_deref());
+    let asked = again::Asked { wanted: &arguments.component, name, auth, may_ask: !arguments.no_input };
+    let existing = match arguments.new {
+        true => None,
+        false => again::existing(session, &asked, component).await?,
+    };
+    if let Some(existing) = existing {
+        return again::update(session, &asked, &arguments.props, &existing, component).await;
     }
     let given = arguments.props.read(&component.configurable_props)?;
     let person = ask::person().filter(|_| !arguments.no_input);
     let filler = Filler { client: &session.client, person: person.as_ref().map(|person| person as &dyn Ask) };
     let props = filler.fill(component, given).await?;
-    create(session, component, arguments, &props).await
+    Ok((create(session, component, arguments, &props).await?, Deployed::New))
 }
 
 /// What was done with a component; one that was saved for it alone goes when it failed. The server would find that out
@@ -89,11 +132,18 @@ pub(super) async fn keep_or_discard<T>(
     component: &Component,
     done: Result<T, Error>,
 ) -> Result<T, Error> {
-    if done.is_err() && is_code(wanted) {
-        // The first error is the one to tell; a server that refused the deploy may have removed it already.
-        let _ = session.client.delete(&format!("components/{}", component.id), &[]).await;
+    if done.is_err() {
+        discard(session, wanted, component).await;
     }
     done
+}
+
+/// Deletes a component that was saved for a deploy which did not come to use it. Not worth an error: a server that refused
+/// the deploy may have removed it already, and any other does so in a day.
+async fn discard(session: &Session, wanted: &str, component: &Component) {
+    if is_code(wanted) {
+        let _ = session.client.delete(&format!("components/{}", component.id), &[]).await;
+    }
 }
 
 async fn create(
@@ -157,6 +207,9 @@ pub(super) fn code_body(wanted: &str) -> Result<Option<Value>, Error> {
     if is_address(wanted) {
         return Ok(Some(json!({"component_url": wanted})));
     }
+    if examples::is_example(wanted) {
+        return examples::collect(wanted).map(|collected| Some(collected.to_body()));
+    }
     if is_path(wanted) {
         return files::collect(Path::new(wanted)).map(|collected| Some(collected.to_body()));
     }
@@ -165,7 +218,7 @@ pub(super) fn code_body(wanted: &str) -> Result<Option<Value>, Error> {
 
 /// Not the name of a component that is there already.
 fn is_code(wanted: &str) -> bool {
-    is_address(wanted) || is_path(wanted)
+    is_address(wanted) || is_path(wanted) || examples::is_example(wanted)
 }
 
 fn is_address(text: &str) -> bool {
@@ -189,8 +242,11 @@ fn action_error() -> Error {
     }
 }
 
-fn suggest_next(session: &Session, source: &Source) {
+fn suggest_next(session: &Session, source: &Source, deployed: Deployed) {
     let slug = &source.name_slug;
+    if deployed == Deployed::Updated {
+        session.output.hint(&format!("wellspring rollback {slug}"));
+    }
     if let Some(endpoint) = source.endpoint() {
         let body = r#"'{"hello": "world"}'"#;
         session.output.hint(&format!("curl {endpoint} -H 'content-type: application/json' -d {body}"));

@@ -6,7 +6,7 @@ use crate::session::Connection;
 
 #[derive(Debug, clap::Args)]
 pub struct PublishArguments {
-    /// A file, or an address of one
+    /// A file, an address of one, or `example:NAME`
     component: String,
     /// Publish it to all users of the server, under its key. Needs the key of an admin
     #[arg(long)]

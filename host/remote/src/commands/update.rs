@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::{deploy, describe};
+use crate::ask::Ask;
 use crate::error::Error;
 use crate::models::{Component, Difference, Shadow, Source};
 use crate::props::{Filler, PropArguments};
@@ -185,27 +186,29 @@ async fn body(
         body.insert("ignore_hook_errors".to_owned(), json!(true));
     }
     if !arguments.props.is_empty() {
-        body.insert("configured_props".to_owned(), props(session, arguments, source, component).await?);
+        let current = match component {
+            Some(component) => component.clone(),
+            None => find::component(&session.client, &source.component_id).await?,
+        };
+        let props = merged_props(session, &arguments.props, source, &current, None).await?;
+        body.insert("configured_props".to_owned(), Value::Object(props));
     }
     Ok(Value::Object(body))
 }
 
 /// The API replaces all props at once, so the current props are read first and the given ones put over them. A secret is
 /// read as stars, and the server keeps the stored value of a secret that is sent back as stars.
-async fn props(
+pub(super) async fn merged_props(
     session: &Session,
-    arguments: &Arguments,
+    given: &PropArguments,
     source: &Source,
-    component: Option<&Component>,
-) -> Result<Value, Error> {
-    let current = match component {
-        Some(component) => component.clone(),
-        None => find::component(&session.client, &source.component_id).await?,
-    };
+    current: &Component,
+    person: Option<&dyn Ask>,
+) -> Result<Map<String, Value>, Error> {
     let is_declared = |name: &String| current.configurable_props.iter().any(|prop| prop.name == *name);
     let mut props = source.configured_props.clone();
     props.retain(|name, _| is_declared(name));
-    props.extend(arguments.props.read(&current.configurable_props)?);
-    let filler = Filler { client: &session.client, person: None };
-    Ok(Value::Object(filler.fill(&current, props).await?))
+    props.extend(given.read(&current.configurable_props)?);
+    let filler = Filler { client: &session.client, person };
+    filler.fill(current, props).await
 }

@@ -2,7 +2,7 @@
 
 use crate::client::{Machine, check_snapshot};
 
-const COMMANDS: [&[&str]; 62] = [
+const COMMANDS: [&[&str]; 65] = [
     &[],
     &["init"],
     &["login"],
@@ -63,6 +63,9 @@ const COMMANDS: [&[&str]; 62] = [
     &["webhooks", "delete"],
     &["deliveries"],
     &["deliveries", "replay"],
+    &["apply"],
+    &["history"],
+    &["rollback"],
     &["completions"],
     &["man"],
 ];

@@ -25,3 +25,4 @@ mod lists;
 mod logins;
 mod person;
 mod starting;
+mod versions;

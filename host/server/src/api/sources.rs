@@ -1,7 +1,7 @@
-//! Sources: create, read, list, update, delete, run.
+//! Sources: create, read, list, update, delete, run, and their versions.
 
 use platform::Error;
-use platform::manage::sources::{self, CreateSource, UpdateSource};
+use platform::manage::sources::{self, CreateSource, Rollback, UpdateSource};
 use serde_json::{Map, Value};
 
 use super::components::code_request;
@@ -13,6 +13,7 @@ pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
         component: code_request(&context.parameters)?,
         name: context.parameters.filled_text("name")?,
         configured_props: configured_props(&context)?.unwrap_or_default(),
+        project: context.parameters.filled_text("project")?,
     };
     let source = sources::create(caller, platform, request).await?;
     Ok(Answer::data(sources::view_created(caller, platform, source)))
@@ -51,14 +52,42 @@ pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn update(context: Context) -> Result<Answer, Error> {
-    let request = UpdateSource {
+    let request = change(&context)?;
+    let source = sources::update(context.caller()?, context.platform(), context.path("id"), request).await?;
+    Ok(Answer::data(sources::view(context.caller()?, context.platform(), source)))
+}
+
+/// What the same update would change.
+pub(crate) async fn preview(context: Context) -> Result<Answer, Error> {
+    let request = change(&context)?;
+    Ok(Answer::data(sources::preview(context.caller()?, context.platform(), context.path("id"), request).await?))
+}
+
+fn change(context: &Context) -> Result<UpdateSource, Error> {
+    Ok(UpdateSource {
         component: code_request(&context.parameters)?,
         name: context.parameters.filled_text("name")?,
-        configured_props: configured_props(&context)?,
+        configured_props: configured_props(context)?,
         active: context.parameters.flag("active")?,
         ignore_hook_errors: context.parameters.flag("ignore_hook_errors")?.unwrap_or(false),
+        project: context.parameters.filled_text("project")?,
+    })
+}
+
+pub(crate) async fn versions(context: Context) -> Result<Answer, Error> {
+    Ok(Answer::data(sources::versions(context.caller()?, context.platform(), context.path("id")).await?))
+}
+
+pub(crate) async fn rollback(context: Context) -> Result<Answer, Error> {
+    let parameters = &context.parameters;
+    let version = parameters.whole_number("version")?;
+    let too_large = |_| Error::expected("version", "the number of an earlier version");
+    let wanted = Rollback {
+        version: version.map(u32::try_from).transpose().map_err(too_large)?,
+        keeps_props: parameters.flag("keep_props")?.unwrap_or(false),
+        ignore_hook_errors: parameters.flag("ignore_hook_errors")?.unwrap_or(false),
     };
-    let source = sources::update(context.caller()?, context.platform(), context.path("id"), request).await?;
+    let source = sources::rollback(context.caller()?, context.platform(), context.path("id"), wanted).await?;
     Ok(Answer::data(sources::view(context.caller()?, context.platform(), source)))
 }
 

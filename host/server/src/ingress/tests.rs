@@ -11,7 +11,7 @@ use platform::manage::components::CodeRequest;
 use platform::manage::sources::{CreateSource, create};
 use platform::ports::Reply;
 use platform::records::Source;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
 use super::{Config, Ingress};
@@ -41,7 +41,7 @@ async fn stage_of(world: World, caller: &Caller, prop: Value, config: flow::Conf
     let (handle, _) = Flow::new(world.platform.clone(), world.chores(), config);
     let component_code = Some(component("a", json!({"props": {"http": prop}})));
     let component = CodeRequest { component_code, ..CodeRequest::default() };
-    let request = CreateSource { component, name: None, configured_props: Map::new() };
+    let request = CreateSource { component, ..CreateSource::default() };
     let source = create(caller, &world.platform, request).await.unwrap();
     let config = Config { wildcard_domain: Some("hooks.example.com".into()), ..Config::default() };
     let ingress = Ingress::new(world.platform.clone(), handle, config);

@@ -116,9 +116,16 @@ pub(super) const NEW_COMPONENT: [Parameter; 5] = [
         "Save it only to deploy it: it goes with its last source, when its deploy is refused, or unused after a day",
     ),
 ];
-pub(super) const NEW_SOURCE: [Parameter; 9] =
-    [ID, CODE_TEXT, CODE_URL, FILES, FILENAME, REGISTRY_KEY, SOURCE_NAME, PROPS, AUTH];
-pub(super) const CHANGED_SOURCE: [Parameter; 11] = [
+const PROJECT: Parameter =
+    optional("project", Text, "The folder that `wellspring apply` makes it from, which may then update and delete it");
+pub(super) const NEW_SOURCE: [Parameter; 10] =
+    [ID, CODE_TEXT, CODE_URL, FILES, FILENAME, REGISTRY_KEY, SOURCE_NAME, PROPS, AUTH, PROJECT];
+pub(super) const SOURCE_ROLLBACK: [Parameter; 3] = [
+    optional("version", Integer, "The number of an earlier version; the last one when absent"),
+    optional("keep_props", Boolean, "Go back to the code alone"),
+    IGNORE_HOOK_ERRORS,
+];
+pub(super) const CHANGED_SOURCE: [Parameter; 12] = [
     ID,
     CODE_TEXT,
     CODE_URL,
@@ -130,6 +137,7 @@ pub(super) const CHANGED_SOURCE: [Parameter; 11] = [
     AUTH,
     optional("active", Boolean, "true when absent"),
     IGNORE_HOOK_ERRORS,
+    PROJECT,
 ];
 pub(super) const OPTIONS: [Parameter; 5] = [
     required("prop", Text, "The name of the prop"),

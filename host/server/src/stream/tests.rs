@@ -11,7 +11,7 @@ use platform::manage::keys::{self, KeyRequest};
 use platform::manage::sources::{CreateSource, create, delete, run};
 use platform::ports::Outcome;
 use platform::records::Source;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use admission::Share;
@@ -35,7 +35,7 @@ async fn stage(config: Config) -> Stage {
     let world = World::default();
     let caller = world.admin().await;
     let component = CodeRequest { component_code: Some(component("a", json!({}))), ..CodeRequest::default() };
-    let request = CreateSource { component, name: None, configured_props: Map::new() };
+    let request = CreateSource { component, ..CreateSource::default() };
     let source = create(&caller, &world.platform, request).await.unwrap();
     let shutdown = CancellationToken::new();
     let streams = Streams::new(world.platform.clone(), config, shutdown.clone());

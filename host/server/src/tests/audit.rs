@@ -109,6 +109,7 @@ fn every_route_that_changes_something_is_recorded() {
             "/v1/apps/{name_slug}/events",
             "/v1/runs/{id}/replay",
             "/v1/sources/{id}/shadow",
+            "/v1/sources/{id}/preview",
         ]
         .contains(&route.path);
         let is_reading = route.access == Access::Key(Scope::Read) && route.tag != "Sessions";

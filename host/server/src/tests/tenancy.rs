@@ -35,6 +35,8 @@ async fn owned(wire: &Wire) -> Owned {
     wire.put(&format!("/v1/data_stores/{}/records/k", id(&store)), json!({"value": 1})).await.data();
     let saved = wire.component(component("saved", json!({"key": "own-key"}))).await;
     let source = wire.source(component("source", json!({})), json!({})).await;
+    let next = json!({"component_code": component("next", json!({}))});
+    wire.call("PUT", &format!("/v1/sources/{}", id(&source)), &wire.admin, Some(next)).await.data();
     let webhook = wire.webhook().await;
     let subscription = json!({"emitter_id": id(&source), "listener_id": id(&webhook)});
     wire.post("/v1/subscriptions", subscription).await.data();
@@ -136,6 +138,7 @@ async fn snapshot(wire: &Wire, owner: &Caller, owned: &Owned) -> Vec<String> {
     for kind in [
         "component",
         "source",
+        "source_history",
         "webhook",
         "account",
         "app_client",

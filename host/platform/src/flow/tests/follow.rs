@@ -265,6 +265,7 @@ async fn a_stream_ends_with_its_account() {
         },
         name: None,
         configured_props: serde_json::Map::new(),
+        project: None,
     };
     let source = super::create(&user, platform, request).await.unwrap();
     let mut follower = Follower::of_source(&user, platform, source.id.as_str(), Following::default()).await.unwrap();

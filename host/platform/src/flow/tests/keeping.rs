@@ -22,7 +22,7 @@ async fn of_another(stage: &Stage) -> (Caller, Source) {
     let other = stage.world.user(&stage.caller, "other").await;
     let code = component("echo", json!({"props": {"http": {"type": "$.interface.http"}}}));
     let component = CodeRequest { component_code: Some(code), ..CodeRequest::default() };
-    let request = CreateSource { component, name: None, configured_props: Map::new() };
+    let request = CreateSource { component, name: None, configured_props: Map::new(), project: None };
     let source = create(&other, &stage.world.platform, request).await.unwrap();
     (other, source)
 }

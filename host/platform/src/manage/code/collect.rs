@@ -10,9 +10,27 @@ use crate::manage::chores::clear_emitter;
 use crate::manage::recordings;
 use crate::programs::release_at;
 use crate::records::{
-    Component, Job, Origin, ProgramRecord, RecordError, Revision, Source, Stored, WorkflowVersion, table,
+    Component, Job, Origin, ProgramRecord, RecordError, Revision, Source, SourceHistory, Stored, WorkflowVersion, table,
 };
 use crate::{Caller, Error, Noun, Platform};
+
+/// What becomes of a component that came with a source when it is used once more, by its id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::manage) enum Adoption {
+    /// A user names it: it stays until a user deletes it.
+    Stays,
+    /// Its source goes back to it: it goes with its source, as before.
+    Returns,
+}
+
+// === impl Adoption ===
+
+impl Adoption {
+    /// Whether a source goes back to code that came with it, which then takes its key again.
+    pub(in crate::manage) fn returns(self, resolved: &Resolved) -> bool {
+        self == Self::Returns && resolved.origin == Origin::Own && resolved.component.came_with_source
+    }
+}
 
 /// Queued with the batch that takes the code out of use.
 pub(in crate::manage) fn collect_later(
@@ -89,19 +107,26 @@ pub(in crate::manage) async fn still_there(
     caller: &Caller,
     platform: &Platform,
     resolved: &Resolved,
+    adoption: Adoption,
 ) -> Result<Option<Precondition>, Error> {
     match resolved {
         Resolved { unsaved: None, origin: Origin::Own, component } => {
             let id = component.id.as_str();
-            adopt(caller, platform, id).await?.map(Some).ok_or_else(|| Error::not_found(Noun::Component, id))
+            adopt(caller, platform, id, adoption).await?.map(Some).ok_or_else(|| Error::not_found(Noun::Component, id))
         }
         _ => Ok(None),
     }
 }
 
 /// Makes a component that came with a source one that stays: it is about to be used by its name. One that was saved to be
-/// deployed is only written again: either way a concurrent collection or deletion finds it changed, or has taken it.
-async fn adopt(caller: &Caller, platform: &Platform, id: &str) -> Result<Option<Precondition>, Error> {
+/// deployed, or that its source goes back to, is only written again: either way a concurrent collection or deletion finds
+/// it changed, or has taken it.
+async fn adopt(
+    caller: &Caller,
+    platform: &Platform,
+    id: &str,
+    adoption: Adoption,
+) -> Result<Option<Precondition>, Error> {
     let found = table::find::<Component>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let Some(mut kept) = found else {
         return Ok(None);
@@ -109,7 +134,7 @@ async fn adopt(caller: &Caller, platform: &Platform, id: &str) -> Result<Option<
     if !kept.record.came_with_source {
         return Ok(Some(table::unchanged(&kept)));
     }
-    kept.record.came_with_source = kept.record.is_temporary;
+    kept.record.came_with_source = kept.record.is_temporary || adoption == Adoption::Returns;
     let batch = platform.batch(&caller.tenant).require(table::unchanged(&kept)).then(table::put(&kept.record)?);
     match platform.store.commit(batch).await {
         Err(CommitError::Conflict { .. }) => Err(Error::not_found(Noun::Component, id)),
@@ -140,10 +165,13 @@ pub(in crate::manage) async fn collect(
     let sources = table::list_all::<Source>(&*platform.store, tenant).await?;
     let components = table::list_all::<Component>(&*platform.store, tenant).await?;
     let versions = table::list_all::<WorkflowVersion>(&*platform.store, tenant).await?;
+    // After the sources: an update moves code from a source to its history in one batch.
+    let histories = table::list_all::<SourceHistory>(&*platform.store, tenant).await?;
     // What was recorded can be replayed as long as it is kept.
     let is_used = sources.iter().any(|kept| kept.record.revision.program == digest)
         || components.iter().any(|kept| kept.record.program == digest)
         || versions.iter().flat_map(|kept| &kept.record.steps).any(|step| step.program == digest)
+        || histories.iter().flat_map(|kept| &kept.record.versions).any(|version| version.program == digest)
         || recordings::use_program(platform, tenant, digest).await?;
     if is_used {
         return Ok(true);
@@ -174,8 +202,11 @@ async fn collect_component(tenant: &Tenant, platform: &Platform, id: &ComponentI
     }
     let sources = table::list_all::<Source>(&*platform.store, tenant).await?;
     let versions = table::list_all::<WorkflowVersion>(&*platform.store, tenant).await?;
+    // After the sources: an update moves code from a source to its history in one batch.
+    let histories = table::list_all::<SourceHistory>(&*platform.store, tenant).await?;
     let is_used = sources.iter().any(|source| source.record.revision.component_id == *id)
-        || versions.iter().flat_map(|kept| &kept.record.steps).any(|step| step.component_id == *id);
+        || versions.iter().flat_map(|kept| &kept.record.steps).any(|step| step.component_id == *id)
+        || histories.iter().flat_map(|kept| &kept.record.versions).any(|version| version.component_id == *id);
     if is_used {
         return Ok(false);
     }

@@ -40,7 +40,7 @@ pub(super) async fn settle(
     caller: &Caller,
     platform: &Platform,
     source: &mut Source,
-    also: Option<Op>,
+    also: Vec<Op>,
 ) -> Result<(), Error> {
     source.phase = Phase::Settled;
     let mut batch = platform.batch(&caller.tenant).then(table::put(source)?);
@@ -54,5 +54,5 @@ pub(super) async fn settle(
 
 /// The source as it was, after a change that failed.
 pub(super) async fn restore(caller: &Caller, platform: &Platform, before: &Source) -> Result<(), Error> {
-    settle(caller, platform, &mut before.clone(), None).await
+    settle(caller, platform, &mut before.clone(), Vec::new()).await
 }

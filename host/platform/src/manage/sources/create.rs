@@ -12,7 +12,7 @@ use store::{Batch, CommitError, Enqueue, Op};
 
 use super::delete::forget;
 use super::{endpoints, naming};
-use crate::manage::code::{self, CodeRequest, Resolved};
+use crate::manage::code::{self, Adoption, CodeRequest, Resolved};
 use crate::manage::users::check_quota;
 use crate::manage::{configure, hooks, subscriptions};
 use crate::paging::count;
@@ -24,6 +24,8 @@ pub struct CreateSource {
     pub component: CodeRequest,
     pub name: Option<String>,
     pub configured_props: Map<String, Value>,
+    /// The folder it is applied from.
+    pub project: Option<String>,
 }
 
 pub async fn create(caller: &Caller, platform: &Platform, request: CreateSource) -> Result<Source, Error> {
@@ -47,13 +49,15 @@ async fn deploy(caller: &Caller, platform: &Platform, request: CreateSource) -> 
     if let Some(name) = &request.name {
         naming::check(name)?;
     }
+    naming::check_project(request.project.as_deref())?;
     let mut resolved = code::resolve(caller, platform, request.component).await?;
     require_source(&resolved)?;
     let id = SourceId::from_random(platform.entropy.bytes());
     let values = configure::Values { given: Some(request.configured_props), kept: Map::new() };
     let revision = configure::revision(caller, platform, &id, &resolved, values).await?;
     let name = request.name.unwrap_or_else(|| domain::slug::slugify(&resolved.component.description.name));
-    let source = put_new(caller, platform, &resolved, new_source(platform, id, name, revision)).await?;
+    let source = Source { project: request.project, ..new_source(platform, id, name, revision) };
+    let source = put_new(caller, platform, &resolved, source).await?;
     match run_hooks(caller, platform, &source).await {
         Ok(()) => settle(caller, platform, &mut resolved, source).await,
         Err(error) => {
@@ -90,6 +94,9 @@ fn new_source(platform: &Platform, id: SourceId, name: String, revision: Revisio
         retention: RunRetention::default(),
         redaction: Redaction::default(),
         phase: Phase::Deploying { until_ms },
+        version: 1,
+        versioned_at: None,
+        project: None,
         revision,
         created_at: now,
         updated_at: now,
@@ -135,7 +142,7 @@ async fn try_put(caller: &Caller, platform: &Platform, resolved: &Resolved, sour
 
 async fn creation(caller: &Caller, platform: &Platform, resolved: &Resolved, source: &Source) -> Result<Batch, Error> {
     let mut batch = platform.batch(&caller.tenant).require(table::absent(source));
-    batch.preconditions.extend(code::still_there(caller, platform, resolved).await?);
+    batch.preconditions.extend(code::still_there(caller, platform, resolved, Adoption::Stays).await?);
     if let Some(program) = &resolved.unsaved {
         let saving = code::saving(platform, &caller.tenant, &resolved.component, program).await?;
         batch.preconditions.extend(saving.preconditions);

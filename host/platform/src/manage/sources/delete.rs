@@ -3,7 +3,7 @@
 use domain::component::Hook;
 use store::{Enqueue, Op};
 
-use super::{change, endpoints, kept};
+use super::{change, endpoints, history, kept};
 use crate::manage::{code, hooks, subscriptions};
 use crate::records::{Job, Source, table};
 use crate::{Caller, Error, Platform};
@@ -36,6 +36,7 @@ pub(in crate::manage) async fn forget(
     let mut batch = platform.batch(&caller.tenant).then(table::delete(source));
     batch.operations.extend(also);
     batch.operations.extend(code::collect_revision(platform, &source.revision)?);
+    batch.operations.extend(history::forget(caller, platform, source).await?);
     batch.operations.extend(hooks::stop_timers(source));
     batch.operations.extend(subscriptions::unsubscribe_operations(&caller.tenant, platform, source.id.as_str()).await?);
     let now_ms = batch.now_ms;

@@ -7,6 +7,8 @@ use crate::records::{Source, Stored};
 use crate::{Error, ParameterError, Platform};
 
 const NAME_BYTES_MAXIMUM: usize = 256;
+/// Of a project; it is in the record of each of its sources.
+const PROJECT_BYTES_MAXIMUM: usize = 128;
 /// Numbers tried one by one, so that the first free one is found where names are few.
 const STEPS_OF_ONE: u64 = 32;
 
@@ -19,6 +21,16 @@ pub(super) fn check(name: &str) -> Result<(), Error> {
         return Err(Error::parameter("name", source));
     }
     Ok(())
+}
+
+pub(super) fn check_project(project: Option<&str>) -> Result<(), Error> {
+    match project {
+        Some(project) if project.len() > PROJECT_BYTES_MAXIMUM => {
+            let source = ParameterError::TooLong { limit_bytes: PROJECT_BYTES_MAXIMUM, size_bytes: project.len() };
+            Err(Error::parameter("project", source))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The first of `slug`, `slug-2`, `slug-3`… that is free; `own` is the source's present one, which counts as free.

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use store::{CommitError, Op, Precondition, Tenant};
 
 use super::create::{change_ms, require_source, unsaved_component};
-use super::{change, endpoints, kept, naming};
-use crate::manage::code::{self, CodeRequest, Resolved};
+use super::{change, endpoints, history, kept, naming};
+use crate::manage::code::{self, Adoption, CodeRequest, Resolved};
 use crate::manage::users::check_quota;
 use crate::manage::{components, configure, hooks};
 use crate::programs::Saving;
@@ -26,6 +26,8 @@ pub struct UpdateSource {
     /// Spec: "optional, default true".
     pub active: Option<bool>,
     pub ignore_hook_errors: bool,
+    /// The folder it is applied from; when absent it stays as it is.
+    pub project: Option<String>,
 }
 
 // === impl UpdateSource ===
@@ -40,19 +42,26 @@ impl UpdateSource {
 
 pub async fn update(caller: &Caller, platform: &Platform, id: &str, request: UpdateSource) -> Result<Source, Error> {
     let component_id = request.component.component_id.clone();
-    let updated = change(caller, platform, id, request).await;
+    let updated = change(caller, platform, id, request, Adoption::Stays).await;
     if updated.is_err() {
         code::collect_unadopted(caller, platform, component_id.as_deref()).await;
     }
     updated
 }
 
-async fn change(caller: &Caller, platform: &Platform, id: &str, request: UpdateSource) -> Result<Source, Error> {
+/// `adoption` is what becomes of a component that came with a source, when it is named by its id.
+pub(super) async fn change(
+    caller: &Caller,
+    platform: &Platform,
+    id: &str,
+    request: UpdateSource,
+    adoption: Adoption,
+) -> Result<Source, Error> {
     let before = kept(caller, platform, id).await?;
     if request.has_work(&before.record) {
         check_quota(caller, platform).await?;
     }
-    let mut replacement = replacement(caller, platform, &before.record, &request).await?;
+    let mut replacement = replacement(caller, platform, &before.record, &request, adoption).await?;
     let after = plan(caller, platform, &before.record, &request, replacement.as_ref()).await?;
     let steps = Steps::new(&before.record, &after, replacement.is_some());
     let endpoints = endpoints::Change::new(&before.record, &after);
@@ -69,7 +78,7 @@ async fn change(caller: &Caller, platform: &Platform, id: &str, request: UpdateS
     endpoints.end(platform, updated.is_ok()).await;
     let after = updated?;
     if let Some(Replacement { resolved, .. }) = &mut replacement
-        && resolved.comes_with_source()
+        && (resolved.comes_with_source() || adoption.returns(resolved))
     {
         code::take_key_if_possible(platform, &caller.tenant, &mut resolved.component).await;
     }
@@ -77,7 +86,7 @@ async fn change(caller: &Caller, platform: &Platform, id: &str, request: UpdateS
 }
 
 /// Queues code that a change has put out of use, in the batch that does so.
-fn collect_unused(due_ms: u64, unused: &Revision, used: &Revision) -> Result<Option<Op>, Error> {
+pub(super) fn collect_unused(due_ms: u64, unused: &Revision, used: &Revision) -> Result<Option<Op>, Error> {
     match unused.component_id == used.component_id {
         true => Ok(None),
         false => Ok(code::collect_revision_at(due_ms, unused)?),
@@ -85,9 +94,10 @@ fn collect_unused(due_ms: u64, unused: &Revision, used: &Revision) -> Result<Opt
 }
 
 /// New code, new values, or both.
-struct Replacement {
-    resolved: Resolved,
+pub(super) struct Replacement {
+    pub(super) resolved: Resolved,
     revision: Revision,
+    adoption: Adoption,
 }
 
 /// Which hooks an update runs.
@@ -96,11 +106,12 @@ struct Steps {
     activates: bool,
 }
 
-async fn replacement(
+pub(super) async fn replacement(
     caller: &Caller,
     platform: &Platform,
     source: &Source,
     request: &UpdateSource,
+    adoption: Adoption,
 ) -> Result<Option<Replacement>, Error> {
     if request.component.is_empty() && request.configured_props.is_none() {
         return Ok(None);
@@ -117,11 +128,11 @@ async fn replacement(
     let kept = sealed_props::open_all(platform, &caller.tenant, source.id.as_str(), &source.revision)?;
     let values = configure::Values { given: request.configured_props.clone(), kept };
     let revision = configure::revision(caller, platform, &source.id, &resolved, values).await?;
-    Ok(Some(Replacement { resolved, revision }))
+    Ok(Some(Replacement { resolved, revision, adoption }))
 }
 
 /// The source as it will be.
-async fn plan(
+pub(super) async fn plan(
     caller: &Caller,
     platform: &Platform,
     before: &Source,
@@ -138,11 +149,25 @@ async fn plan(
         after.slug = naming::free_slug(&caller.tenant, platform, &name, Some(&before.slug)).await?;
         after.name = name;
     }
+    naming::check_project(request.project.as_deref())?;
+    after.project = request.project.clone().or(after.project);
     if let Some(Replacement { revision, .. }) = replacement {
+        if !is_same(caller, platform, before, revision)? {
+            after.version = before.version.saturating_add(1);
+            after.versioned_at = Some(after.updated_at);
+        }
         after.revision = revision.clone();
         after.assign_endpoints(before, || endpoints::new_key(platform));
     }
     Ok(after)
+}
+
+/// Whether a source goes on with the same code and the same values. Sealed values are never equal, so they are opened.
+fn is_same(caller: &Caller, platform: &Platform, before: &Source, new: &Revision) -> Result<bool, Error> {
+    let old = &before.revision;
+    let opened = |revision| sealed_props::open_all(platform, &caller.tenant, before.id.as_str(), revision);
+    let is_same_code = old.program == new.program && old.description == new.description;
+    Ok(is_same_code && opened(old)? == opened(new)?)
 }
 
 /// A change that no hook has to know about: a new name, or anything while the source is inactive.
@@ -163,7 +188,7 @@ async fn change_quietly(
     let saving = saving(platform, &caller.tenant, &after, replacement).await?;
     batch.preconditions.extend(saving.preconditions);
     batch.operations = saving.operations;
-    batch.operations.extend(collect_unused(batch.now_ms, &before.record.revision, &after.revision)?);
+    batch.operations.extend(history::retire(caller, platform, &before.record, &after).await?);
     match platform.commit(batch.then(table::put(&after)?)).await {
         Err(CommitError::Conflict { .. }) => Err(busy()),
         committed => committed.map(|_| after).map_err(Error::from),
@@ -179,7 +204,7 @@ async fn still_there(
 ) -> Result<Option<Precondition>, Error> {
     match replacement {
         Some(new) if new.revision.component_id != before.revision.component_id => {
-            code::still_there(caller, platform, &new.resolved).await
+            code::still_there(caller, platform, &new.resolved, new.adoption).await
         }
         _ => Ok(None),
     }
@@ -228,8 +253,8 @@ impl Attempt<'_> {
             self.roll_back(steps, replacement).await?;
             return Err(error);
         }
-        let collection = collect_unused(platform.clock.now_ms(), &self.before.revision, &after.revision)?;
-        change::settle(caller, platform, &mut after, collection).await?;
+        let retired = history::retire(caller, platform, self.before, &after).await?;
+        change::settle(caller, platform, &mut after, retired).await?;
         Ok(after)
     }
 
@@ -255,7 +280,7 @@ impl Attempt<'_> {
         let (caller, platform) = (self.caller, self.platform);
         let mut batch = platform.batch(&caller.tenant);
         batch.operations.extend(change::mark(platform, &mut self.before.clone())?);
-        if let Some(Replacement { resolved, revision }) = replacement {
+        if let Some(Replacement { resolved, revision, .. }) = replacement {
             code::give_back(caller, platform, resolved).await?;
             batch.operations.extend(unsaved_component(resolved));
             batch.operations.extend(collect_unused(batch.now_ms, revision, &self.before.revision)?);

@@ -6,7 +6,7 @@ use serde_json::json;
 use store::{Op, Reads, Store};
 
 use super::unused_code::{collect, kept};
-use super::{code, object, world};
+use super::{code, world};
 use crate::fake::{World, component, threw};
 use crate::manage::components::{self, CodeRequest};
 use crate::manage::sources::{self, CreateSource, UpdateSource};
@@ -35,7 +35,7 @@ fn by_id(id: &str) -> CodeRequest {
 }
 
 async fn deploy_saved(world: &World, caller: &Caller, id: &str) -> Result<Source, Error> {
-    let request = CreateSource { component: by_id(id), name: None, configured_props: object(json!({})) };
+    let request = CreateSource { component: by_id(id), ..CreateSource::default() };
     sources::create(caller, &world.platform, request).await
 }
 

@@ -22,6 +22,7 @@ use crate::{Caller, Error, Secret};
 /// Every kind of record there is; a new one has to be thought of when an account is deleted.
 const KINDS: [&str; 20] = [
     "source",
+    "source_history",
     "component",
     "program",
     "package_hold",
@@ -54,6 +55,9 @@ async fn furnish(world: &World, admin: &Caller, caller: &Caller) -> crate::recor
     let props = json!({"timer": {"type": "$.interface.timer", "default": {"intervalSeconds": 60}}});
     let described = component("polls", json!({"props": props, "dedupe": "unique", "key": "polls"}));
     let source = deploy(world, caller, &described, json!({})).await.unwrap();
+    let props = Some(super::object(json!({"timer": {"intervalSeconds": 120}})));
+    let change = sources::UpdateSource { configured_props: props, ..Default::default() };
+    sources::update(caller, platform, source.id.as_str(), change).await.unwrap();
     world
         .sandbox
         .script("polls", |_| Outcome { emits: vec![emit_with(&json!(1), json!({"id": "a"}))], ..Outcome::default() });

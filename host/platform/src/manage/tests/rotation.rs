@@ -17,6 +17,9 @@ async fn after_rotation_everything_opens_with_the_new_key_alone() {
     let (world, caller) = world().await;
     let code = component("secret", json!({"props": {"token": {"type": "string", "secret": true}}}));
     let source = deploy(&world, &caller, &code, json!({"token": "s3cret"})).await.unwrap();
+    let given = Some(super::object(json!({"token": "n3w"})));
+    let change = sources::UpdateSource { configured_props: given, ..Default::default() };
+    sources::update(&caller, &world.platform, source.id.as_str(), change).await.unwrap();
     let new = NewWebhook { url: "https://example.com".into(), ..NewWebhook::default() };
     let webhook = webhooks::create(&caller, &world.platform, new).await.unwrap().webhook;
     webhooks::rotate_secret(&caller, &world.platform, webhook.id.as_str(), 60).await.unwrap();
@@ -26,7 +29,10 @@ async fn after_rotation_everything_opens_with_the_new_key_alone() {
     let again = rotation::rewrap_all(&rotating).await.unwrap();
     let rotated = with_keys(&world.platform, NEW);
 
-    assert_eq!((count, again), (4, 0), "the source, both secrets of the webhook and the check");
+    assert_eq!((count, again), (5, 0), "the source, its earlier version, both secrets of the webhook and the check");
+    sources::run(&caller, &rotated, source.id.as_str(), json!({})).await.unwrap();
+    assert_eq!(world.sandbox.calls().last().unwrap()["props"]["token"], "n3w");
+    sources::rollback(&caller, &rotated, source.id.as_str(), sources::Rollback::default()).await.unwrap();
     sources::run(&caller, &rotated, source.id.as_str(), json!({})).await.unwrap();
     assert_eq!(world.sandbox.calls().last().unwrap()["props"]["token"], "s3cret");
     first_start::start(&rotated, None).await.unwrap();

@@ -37,15 +37,16 @@ fn with_code(text: &str) -> UpdateSource {
 }
 
 #[tokio::test]
-async fn code_that_an_update_replaced_goes_and_what_runs_stays() {
-    let (world, caller) = world().await;
+async fn code_that_is_out_of_use_and_out_of_history_goes() {
+    let world = World::new(|config| config.shares.source_versions = 1);
+    let caller = world.admin().await;
     let (first, second) = (component("first", json!({})), component("second", json!({})));
     let source = deploy(&world, &caller, &first, json!({})).await.unwrap();
 
     for text in [&second, &first, &second] {
         sources::update(&caller, &world.platform, source.id.as_str(), with_code(text)).await.unwrap();
         collect(&world).await;
-        assert_eq!(kept(&world, &caller).await, (1, 1));
+        assert_eq!(kept(&world, &caller).await, (2, 2), "what runs, and one step back");
     }
 
     sources::run(&caller, &world.platform, source.id.as_str(), json!({})).await.unwrap();
@@ -89,14 +90,19 @@ async fn code_that_was_saved_named_or_deployed_by_its_id_stays() {
 
 #[tokio::test]
 async fn a_key_that_moves_on_leaves_its_former_component_to_be_collected() {
-    let (world, caller) = world().await;
+    let world = World::new(|config| config.shares.source_versions = 1);
+    let caller = world.admin().await;
     let text = |version: &str| component("keyed", json!({"key": "keyed", "version": version}));
     let source = deploy(&world, &caller, &text("0.0.1"), json!({})).await.unwrap();
     sources::update(&caller, &world.platform, source.id.as_str(), with_code(&text("0.0.2"))).await.unwrap();
 
     collect(&world).await;
+    assert_eq!(kept(&world, &caller).await, (2, 2), "it can be rolled back to");
+    let third = with_code(&component("other", json!({})));
+    sources::update(&caller, &world.platform, source.id.as_str(), third).await.unwrap();
+    collect(&world).await;
 
-    assert_eq!(kept(&world, &caller).await, (1, 1));
+    assert_eq!(kept(&world, &caller).await, (2, 2));
     assert_eq!(components::find(&caller, &world.platform, "keyed").await.unwrap().0.description.version, "0.0.2");
 }
 

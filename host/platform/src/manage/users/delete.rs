@@ -17,7 +17,7 @@ use crate::manage::sources::{change_ms, endpoints};
 use crate::manage::workflows;
 use crate::records::{
     Acceptance, Account, ApiKey, AppClient, AutoSubscription, Component, Connect, DataStore, DeadLetter, Job,
-    ProgramRecord, Session, Source, Stored, Subscription, User, Webhook, WebhookHealth, Workflow, WorkflowRun,
+    ProgramRecord, Session, Source, SourceHistory, Stored, Subscription, User, Webhook, WebhookHealth, Workflow, WorkflowRun,
     WorkflowVersion, decode, names, table,
 };
 use crate::{Caller, Error, Noun, Platform, data_stores, programs};
@@ -26,7 +26,8 @@ use crate::{Caller, Error, Noun, Platform, data_stores, programs};
 const AT_ONCE: u32 = 100;
 
 /// What an account may have besides sources and keys, which leave more behind than their record.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
+    SourceHistory::KIND,
     Component::KIND,
     ProgramRecord::KIND,
     Webhook::KIND,

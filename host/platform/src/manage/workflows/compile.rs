@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use store::{Op, Precondition};
 
 use super::generate;
-use crate::manage::code::{self, Resolved};
+use crate::manage::code::{self, Adoption, Resolved};
 use crate::manage::users::check_quota;
 use crate::manage::{components, configure, registry};
 use crate::ports::{ComponentSource, LinkError, Program};
@@ -106,7 +106,8 @@ impl Compiler<'_> {
         given: &Map<String, Value>,
         variables: &[&str],
     ) -> Result<(), Error> {
-        self.compiled.preconditions.extend(code::still_there(self.caller, self.platform, &resolved).await?);
+        let still_there = code::still_there(self.caller, self.platform, &resolved, Adoption::Stays).await?;
+        self.compiled.preconditions.extend(still_there);
         let Resolved { component, origin, .. } = resolved;
         if component.description.kind != Kind::Action {
             return Err(Error::WrongKind { is: "a source", needs: "an action" });

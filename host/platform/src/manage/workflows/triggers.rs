@@ -208,7 +208,9 @@ async fn deploy(
             Err(error) => return Err(error),
         },
     };
-    Ok(sources::create(caller, platform, CreateSource { component, name: None, configured_props }).await?.id)
+    Ok(sources::create(caller, platform, CreateSource { component, name: None, configured_props, project: None })
+        .await?
+        .id)
 }
 
 fn at(index: usize, error: Error) -> Error {

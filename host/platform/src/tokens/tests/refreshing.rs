@@ -57,7 +57,7 @@ impl Scene {
         let props = json!({"acme": {"authProvisionId": self.account.id}});
         let Value::Object(configured_props) = props else { unreachable!() };
         let code = CodeRequest { component_code: Some(described), ..CodeRequest::default() };
-        let request = CreateSource { component: code, name: None, configured_props };
+        let request = CreateSource { component: code, configured_props, ..CreateSource::default() };
         sources::create(&self.admin, &self.world.platform, request).await.unwrap()
     }
 }

@@ -1,0 +1,114 @@
+//! `apply`: makes the server match a folder. First a plan, then the changes, in the order of their names.
+//!
+//! A source is found again by its name. What a folder made has the folder's project on it, and only that is ever deleted.
+
+mod plan;
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::ask;
+use crate::error::Error;
+use crate::models::{Component, Source};
+use crate::project::Project;
+use crate::session::{Connection, Session};
+
+use plan::{Action, Plan, Step};
+
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// A folder of components, with or without a `wellspring.toml`
+    #[arg(default_value = ".")]
+    folder: PathBuf,
+    /// Apply the plan without asking
+    #[arg(long, short = 'y')]
+    yes: bool,
+    /// Show the plan and change nothing
+    #[arg(long, conflicts_with = "yes")]
+    plan: bool,
+    /// Delete the sources of this project that are no longer in the folder, with their events
+    #[arg(long)]
+    prune: bool,
+    /// Go on when a deactivate hook fails
+    #[arg(long)]
+    ignore_hook_errors: bool,
+    #[command(flatten)]
+    pub(super) connection: Connection,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
+    let project = Project::read(&arguments.folder, arguments.connection.profile.as_deref())?;
+    let session = arguments.connection.open()?;
+    if let Some(warning) = project.secrets.warning() {
+        session.output.warn(&warning);
+    }
+    let plan = plan::make(&session, &project, arguments.prune).await?;
+    let applied = decide_and_apply(&session, arguments, &project, &plan).await;
+    // What was linked for the plan and not deployed goes; the server would find that out by itself, in a day.
+    let is_applied = matches!(applied, Ok(true));
+    for component in plan.components().filter(|(action, _)| !is_applied || **action == Action::Unchanged) {
+        let _ = session.client.delete(&format!("components/{}", component.1.id), &[]).await;
+    }
+    if session.output.is_json && applied.is_ok() {
+        let steps: Vec<Value> = plan.steps.iter().map(Step::to_json).collect();
+        session.output.json(&json!({"project": project.name, "applied": is_applied, "steps": steps}))?;
+    }
+    applied.map(drop)
+}
+
+/// Whether the plan was applied.
+async fn decide_and_apply(
+    session: &Session,
+    arguments: &Arguments,
+    project: &Project,
+    plan: &Plan,
+) -> Result<bool, Error> {
+    plan.print(&session.output)?;
+    if plan.has_problems() {
+        return Err(Error::NotApplied { count: plan.problems(), of: project.entries.len() });
+    }
+    if plan.is_empty() || arguments.plan {
+        return Ok(false);
+    }
+    if !arguments.yes {
+        ask::confirm(&format!("Apply this to {}: {}?", session.client.url(), plan.counted(false)))?;
+    }
+    for step in plan.steps.iter().filter(|step| step.action != Action::Unchanged) {
+        apply(session, arguments, project, step).await?;
+    }
+    session.output.say(&format!("applied: {}", plan.counted(true)));
+    Ok(true)
+}
+
+async fn apply(session: &Session, arguments: &Arguments, project: &Project, step: &Step) -> Result<(), Error> {
+    let _progress = session.output.progress(&format!("{} {}", step.action.doing(), step.name));
+    match (&step.action, &step.component, &step.source) {
+        (Action::Create, Some(component), _) => {
+            let body = json!({
+                "component_id": component.id, "name": step.name, "configured_props": step.props, "project": project.name,
+            });
+            let made: Source = session.client.post("sources", &body).await?;
+            if !step.is_active {
+                session.client.put::<Source>(&format!("sources/{}", made.id), &json!({"active": false})).await?;
+            }
+        }
+        (Action::Update, Some(_), Some(source)) => {
+            let mut body = step.body(project);
+            if let (true, Some(fields)) = (arguments.ignore_hook_errors, body.as_object_mut()) {
+                fields.insert("ignore_hook_errors".to_owned(), json!(true));
+            }
+            session.client.put::<Source>(&format!("sources/{}", source.id), &body).await?;
+        }
+        (Action::Publish, Some(_), _) => {
+            session.client.post::<Component>("components", &step.code).await?;
+        }
+        (Action::Delete, _, Some(source)) => {
+            let query: &[(&str, &str)] =
+                if arguments.ignore_hook_errors { &[("ignore_hook_errors", "true")] } else { &[] };
+            session.client.delete(&format!("sources/{}", source.id), query).await?;
+        }
+        _ => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,304 @@
+//! What has to happen so that the server matches a folder.
+
+use console::Style;
+use serde_json::{Map, Value, json};
+
+use crate::error::Error;
+use crate::files;
+use crate::models::{Component, Preview, PreviewedChange, Source};
+use crate::output::Output;
+use crate::project::{Entry, Project};
+use crate::props::Filler;
+use crate::session::Session;
+
+/// In the order in which it is done.
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    /// Sources of the project that are no longer in the folder, and stay.
+    left: Vec<String>,
+}
+
+/// What happens to one source or action.
+pub(super) struct Step {
+    pub(super) name: String,
+    pub(super) action: Action,
+    /// As the code is sent.
+    pub(super) code: Value,
+    pub(super) component: Option<Component>,
+    pub(super) source: Option<Source>,
+    pub(super) props: Map<String, Value>,
+    pub(super) is_active: bool,
+    changes: Vec<PreviewedChange>,
+    problem: Option<Error>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Create,
+    Update,
+    /// An action: its key names the newest code.
+    Publish,
+    Delete,
+    Unchanged,
+}
+
+/// Links every component and asks the server what each update would change. Nothing of what runs is touched.
+pub(super) async fn make(session: &Session, project: &Project, prune: bool) -> Result<Plan, Error> {
+    let sources: Vec<Source> = session.client.all("users/me/sources").await?;
+    let mut steps = Vec::new();
+    for entry in &project.entries {
+        let mut step = Step::new(entry);
+        let planned = step.plan(session, project, entry, &sources).await;
+        match planned {
+            Ok(()) => {}
+            // Of one component; the others are looked at all the same.
+            Err(error @ (Error::NotLoggedIn { .. } | Error::WrongKey { .. } | Error::Unreachable { .. })) => {
+                return Err(error);
+            }
+            Err(error) => step.problem = Some(error),
+        }
+        steps.push(step);
+    }
+    let is_gone = |source: &&Source| {
+        source.project() == Some(&project.name) && !project.entries.iter().any(|entry| entry.name == source.name)
+    };
+    let gone: Vec<&Source> = sources.iter().filter(is_gone).collect();
+    let mut left = Vec::new();
+    match prune {
+        true => steps.extend(gone.into_iter().map(Step::delete)),
+        false => left.extend(gone.into_iter().map(|source| source.name_slug.clone())),
+    }
+    Ok(Plan { steps, left })
+}
+
+// === impl Plan ===
+
+impl Plan {
+    pub(super) fn is_empty(&self) -> bool {
+        self.steps.iter().all(|step| step.action == Action::Unchanged)
+    }
+
+    pub(super) fn has_problems(&self) -> bool {
+        self.problems() > 0
+    }
+
+    pub(super) fn problems(&self) -> usize {
+        self.steps.iter().filter(|step| step.problem.is_some()).count()
+    }
+
+    /// What was linked to make the plan.
+    pub(super) fn components(&self) -> impl Iterator<Item = (&Action, &Component)> {
+        self.steps.iter().filter_map(|step| Some((&step.action, step.component.as_ref()?)))
+    }
+
+    /// `1 to create, 2 to update`, or `1 created, 2 updated` when it is done.
+    pub(super) fn counted(&self, is_done: bool) -> String {
+        let actions = [Action::Create, Action::Update, Action::Publish, Action::Delete];
+        let counted = actions.iter().filter_map(|action| {
+            let count = self.steps.iter().filter(|step| step.action == *action).count();
+            let text =
+                if is_done { format!("{count} {}", action.done()) } else { format!("{count} to {}", action.verb()) };
+            (count > 0).then_some(text)
+        });
+        let counted: Vec<String> = counted.collect();
+        if counted.is_empty() { "no changes".to_owned() } else { counted.join(", ") }
+    }
+
+    pub(super) fn print(&self, output: &Output) -> Result<(), Error> {
+        for step in &self.steps {
+            step.print(output)?;
+        }
+        if !self.left.is_empty() {
+            let names = self.left.join(", ");
+            output.hint(&format!("no longer in the folder: {names}; --prune deletes them"));
+        }
+        if self.is_empty() && !self.has_problems() {
+            output.say("everything is up to date");
+        }
+        Ok(())
+    }
+}
+
+// === impl Step ===
+
+impl Step {
+    fn new(entry: &Entry) -> Self {
+        Self {
+            name: entry.name.clone(),
+            action: Action::Unchanged,
+            code: Value::Null,
+            component: None,
+            source: None,
+            props: Map::new(),
+            is_active: entry.is_active,
+            changes: Vec::new(),
+            problem: None,
+        }
+    }
+
+    fn delete(source: &Source) -> Self {
+        Self {
+            name: source.name.clone(),
+            action: Action::Delete,
+            code: Value::Null,
+            component: None,
+            source: Some(source.clone()),
+            props: Map::new(),
+            is_active: source.active,
+            changes: Vec::new(),
+            problem: None,
+        }
+    }
+
+    async fn plan(
+        &mut self,
+        session: &Session,
+        project: &Project,
+        entry: &Entry,
+        sources: &[Source],
+    ) -> Result<(), Error> {
+        self.code = files::collect(&entry.path)?.to_body();
+        let mut temporary = self.code.clone();
+        if let Some(fields) = temporary.as_object_mut() {
+            fields.insert("temporary".to_owned(), json!(true));
+        }
+        let progress = session.output.progress(&format!("linking {}", entry.path.display()));
+        let component: Component = session.client.post("components", &temporary).await?;
+        drop(progress);
+        self.component = Some(component.clone());
+        if component.kind == "action" {
+            return self.plan_action(session, &component).await;
+        }
+        let source = sources.iter().find(|source| source.name == entry.name);
+        if let Some((source, other)) = source.and_then(|source| Some((source, source.project()?)))
+            && other != project.name
+        {
+            let source_name = source.name.clone();
+            return Err(Error::OtherProject { source_name, project: other.to_owned() });
+        }
+        let mut given = entry.values(&component.configurable_props, &project.secrets)?;
+        given.extend(kept_secrets(&component, source, &given));
+        let filler = Filler { client: &session.client, person: None };
+        self.props = filler.fill(&component, given).await?;
+        let Some(source) = source else {
+            self.action = Action::Create;
+            return Ok(());
+        };
+        self.source = Some(source.clone());
+        let path = format!("sources/{}/preview", source.id);
+        let preview: Preview = session.client.post(&path, &self.body(project)).await?;
+        self.changes = preview.changes;
+        self.action = if self.changes.is_empty() { Action::Unchanged } else { Action::Update };
+        Ok(())
+    }
+
+    /// An action is found again by its key.
+    async fn plan_action(&mut self, session: &Session, component: &Component) -> Result<(), Error> {
+        let Some(key) = &component.key else {
+            let problem = "an action needs a `key` to be applied: without one it cannot be found again".to_owned();
+            return Err(Error::Project { path: self.name.clone().into(), problem });
+        };
+        let digest = |component: &Component| component.rest.get("digest").cloned();
+        self.action = match session.client.get::<Component>(&format!("components/{key}")).await {
+            Ok(published) if digest(&published) == digest(component) => Action::Unchanged,
+            Ok(_) | Err(Error::Refused { status: 404, .. }) => Action::Publish,
+            Err(error) => return Err(error),
+        };
+        Ok(())
+    }
+
+    /// What an update sends.
+    pub(super) fn body(&self, project: &Project) -> Value {
+        json!({
+            "component_id": self.component.as_ref().map(|component| &component.id),
+            "configured_props": self.props,
+            "active": self.is_active,
+            "project": project.name,
+        })
+    }
+
+    fn print(&self, output: &Output) -> Result<(), Error> {
+        if let Some(error) = &self.problem {
+            output.warn(&format!("{}: {error}", self.name));
+            if let Some(hint) = error.hint() {
+                output.hint(&hint);
+            }
+            return Ok(());
+        }
+        if output.is_json {
+            return Ok(());
+        }
+        let line = format!("{} {}", self.action.sign(), self.name);
+        output.line(&output.paint(&self.action.style(), &line))?;
+        let changes = self.changes.iter();
+        changes.into_iter().try_for_each(|PreviewedChange { what, before, after }| {
+            output.line(&format!("    {what}: {before} -> {after}"))
+        })
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let source = self.source.as_ref().map(|source| &source.id);
+        json!({"name": self.name, "action": self.action.verb(), "source_id": source, "changes": self.changes})
+    }
+}
+
+/// Secret values that the project does not give stay: they were given by hand, and must not be written down.
+fn kept_secrets(component: &Component, source: Option<&Source>, given: &Map<String, Value>) -> Map<String, Value> {
+    let Some(source) = source else { return Map::new() };
+    let secret = component.configurable_props.iter().filter(|prop| prop.secret && !given.contains_key(&prop.name));
+    // The server keeps the stored value of a secret that is sent back as the stars it is shown as.
+    let kept = secret.filter_map(|prop| Some((prop.name.clone(), source.configured_props.get(&prop.name)?.clone())));
+    kept.collect()
+}
+
+// === impl Action ===
+
+impl Action {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Publish => "publish",
+            Self::Delete => "delete",
+            Self::Unchanged => "keep",
+        }
+    }
+
+    pub(super) fn doing(self) -> &'static str {
+        match self {
+            Self::Create => "creating",
+            Self::Update => "updating",
+            Self::Publish => "publishing",
+            Self::Delete => "deleting",
+            Self::Unchanged => "keeping",
+        }
+    }
+
+    fn done(self) -> &'static str {
+        match self {
+            Self::Create => "created",
+            Self::Update => "updated",
+            Self::Publish => "published",
+            Self::Delete => "deleted",
+            Self::Unchanged => "kept",
+        }
+    }
+
+    fn sign(self) -> char {
+        match self {
+            Self::Create | Self::Publish => '+',
+            Self::Update => '~',
+            Self::Delete => '-',
+            Self::Unchanged => '=',
+        }
+    }
+
+    fn style(self) -> Style {
+        match self {
+            Self::Create | Self::Publish => Style::new().green(),
+            Self::Update => Style::new().yellow(),
+            Self::Delete => Style::new().red(),
+            Self::Unchanged => Style::new().dim(),
+        }
+    }
+}
