@@ -53,7 +53,7 @@ impl Examples {
     }
 
     /// Runs a workflow by hand to its end.
-    fn run(&self, name: &str, event: Value) -> Value {
+    fn run(&self, name: &str, event: &Value) -> Value {
         self.developer.json(&["workflows", "run", name, "--event", &event.to_string()])
     }
 
@@ -127,49 +127,49 @@ async fn the_example_workflows_do_what_they_say() {
 
     let issue = json!({"number": 7, "title": "Crash with data loss", "body": ""});
     let event = json!({"body": {"action": "opened", "issue": issue, "repository": {"full_name": "a/b"}}});
-    assert_eq!(examples.run("triage-issues", event)["state"], "success");
+    assert_eq!(examples.run("triage-issues", &event)["state"], "success");
     examples.wait_for_call("api.github.com", "/repos/a/b/issues/7/labels", "bug").await;
     examples.wait_for_call("hooks.slack.com", "/services/T/B/x", "Urgent: Crash with data loss (#7)").await;
-    let closed = examples.run("triage-issues", json!({"body": {"action": "closed"}}));
+    let closed = examples.run("triage-issues", &json!({"body": {"action": "closed"}}));
     assert_eq!(closed["exit_reason"], "filter opened", "{closed}");
 
     let object = json!({"receipt_email": "ada@example.com", "amount": 1250, "currency": "eur"});
     let payment = json!({"body": {"id": "evt_1", "type": "payment_intent.succeeded", "data": {"object": object}}});
-    let first = examples.run("payment-receipts", payment.clone());
+    let first = examples.run("payment-receipts", &payment);
     assert_eq!(returned(&first, "kind"), "Thank you for your payment of 12.50 EUR.", "{first}");
     examples.wait_for_call("api.sendgrid.com", "/v3/mail/send", "ada@example.com").await;
-    assert_eq!(examples.run("payment-receipts", payment)["exit_reason"], "evt_1 was seen before");
-    let other = examples.run("payment-receipts", json!({"body": {"id": "evt_2", "type": "charge.updated"}}));
+    assert_eq!(examples.run("payment-receipts", &payment)["exit_reason"], "evt_1 was seen before");
+    let other = examples.run("payment-receipts", &json!({"body": {"id": "evt_2", "type": "charge.updated"}}));
     assert_eq!(other["exit_reason"], "not a payment");
 
-    let posted = examples.run("feed-to-chat", json!({}));
+    let posted = examples.run("feed-to-chat", &json!({}));
     assert_eq!(returned(&posted, "each"), &json!(["First: https://b/1", "Second: https://b/2"]), "{posted}");
-    assert_eq!(returned(&examples.run("feed-to-chat", json!({})), "each"), &json!([]));
+    assert_eq!(returned(&examples.run("feed-to-chat", &json!({})), "each"), &json!([]));
 
     for (item, payment, expected) in [("pen", "p1", json!("shipped")), ("ink", "p1", json!("refunded"))] {
-        let ran = examples.run("order-fulfilment", json!({"body": {"item": item, "payment": payment}}));
+        let ran = examples.run("order-fulfilment", &json!({"body": {"item": item, "payment": payment}}));
         assert_eq!(returned(&ran, "decide"), &expected, "{ran}");
     }
-    let unpaid = examples.run("order-fulfilment", json!({"body": {"item": "pen", "payment": "p2"}}));
+    let unpaid = examples.run("order-fulfilment", &json!({"body": {"item": "pen", "payment": "p2"}}));
     assert_eq!(unpaid["exit_reason"], "not paid", "{unpaid}");
     examples.wait_for_call("pay.example.com", "/refunds", "p1").await;
 
-    let report = examples.run("daily-report", json!({}));
+    let report = examples.run("daily-report", &json!({}));
     assert_eq!(returned(&report, "report"), &json!(["south: 10", "north: 3"]), "{report}");
 
-    let down = examples.run("uptime", json!({}));
+    let down = examples.run("uptime", &json!({}));
     assert_eq!(returned(&down, "changes"), &json!(["https://status.example.com/down is down"]), "{down}");
-    assert_eq!(examples.run("uptime", json!({}))["exit_reason"], "nothing changed");
+    assert_eq!(examples.run("uptime", &json!({}))["exit_reason"], "nothing changed");
 
     let alert = json!({"body": {"severity": "critical", "service": "api", "message": "slow"}});
-    let alerted = examples.run("alert-routing", alert);
+    let alerted = examples.run("alert-routing", &alert);
     let channels = &alerted["exports"]["channels"];
     assert_eq!(
         (&channels["page"]["$return_value"], &channels["ticket"]["$return_value"]),
         (&json!("paged"), &json!("OPS-1")),
         "{alerted}"
     );
-    let info = examples.run("alert-routing", json!({"body": {"service": "api", "message": "fine"}}));
+    let info = examples.run("alert-routing", &json!({"body": {"service": "api", "message": "fine"}}));
     assert_eq!(info["exports"]["channels"], json!({"chat": {"$return_value": "chat"}}));
 }
 
@@ -181,9 +181,9 @@ async fn the_example_workflows_that_wait_and_answer_do_what_they_say() {
     examples.deploy("wait-for-export");
     let answers = examples.deploy("lead-enrichment");
 
-    let paid = examples.run("expense-approval", json!({"body": {"employee": "ada", "amount": 20}}));
+    let paid = examples.run("expense-approval", &json!({"body": {"employee": "ada", "amount": 20}}));
     assert_eq!(returned(&paid, "pay"), "transfer-1", "{paid}");
-    let waits = examples.run("expense-approval", json!({"body": {"employee": "bob", "amount": 500}}));
+    let waits = examples.run("expense-approval", &json!({"body": {"employee": "bob", "amount": 500}}));
     assert_eq!(waits["state"], "paused", "{waits}");
     let asked = examples.wait_for_call("chat.example.com", "/api/ask", "bob spent 500").await;
     let url = text(&asked["approve"]);

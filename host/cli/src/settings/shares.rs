@@ -31,7 +31,7 @@ pub(crate) enum Bound {
 }
 
 /// All of them. `docs/operations.md` shows this table.
-pub(crate) fn table() -> [Named; 16] {
+pub(crate) fn table() -> [Named; 18] {
     let (platform, sandbox) = (platform::Shares::default(), sandbox::Config::default());
     let (outbound, streams) = (outbound::Config::default(), server::stream::Config::default());
     let named = |name, default, says| Named { name, default: Bound::Shared(default), says };

@@ -45,7 +45,7 @@ async fn an_email_goes_to_the_owner_of_the_account_and_again_when_the_relay_is_b
     stage.work().await;
 
     let [(to, message)] = relays.emails().try_into().unwrap();
-    assert_eq!(to, [stage.caller.user.email.clone()]);
+    assert_eq!(to, std::slice::from_ref(&stage.caller.user.email));
     assert!(message.contains("Subject: hello\r\n") && message.contains("dGhlcmU="), "{message}");
     stage.world.clock.advance(100_000_000);
     stage.work().await;

@@ -20,7 +20,7 @@ use crate::records::{AuthType, DataStore, Job, User, names, table};
 use crate::{Caller, Error, Secret};
 
 /// Every kind of record there is; a new one has to be thought of when an account is deleted.
-const KINDS: [&str; 20] = [
+const KINDS: [&str; 21] = [
     "source",
     "source_history",
     "component",

@@ -17,8 +17,8 @@ use crate::manage::sources::{change_ms, endpoints};
 use crate::manage::workflows;
 use crate::records::{
     Acceptance, Account, ApiKey, AppClient, AutoSubscription, Component, Connect, DataStore, DeadLetter, Job,
-    ProgramRecord, Session, Source, SourceHistory, Stored, Subscription, User, Webhook, WebhookHealth, Workflow, WorkflowRun,
-    WorkflowVersion, decode, names, table,
+    ProgramRecord, Session, Source, SourceHistory, Stored, Subscription, User, Webhook, WebhookHealth, Workflow,
+    WorkflowRun, WorkflowVersion, decode, names, table,
 };
 use crate::{Caller, Error, Noun, Platform, data_stores, programs};
 
