@@ -65,8 +65,12 @@ impl Relays {
             let root = self.folder.path().join(bucket);
             let mut found = Vec::new();
             walk(&root.join(prefix), &mut found);
-            // Beside each object lie its digest and its properties.
-            let is_object = |path: &&PathBuf| path.to_string_lossy().ends_with("._S3rver_object");
+            // Beside each object lie its digest, which is written when the object is there in full, and its properties.
+            let is_object = |path: &&PathBuf| {
+                let name = path.to_string_lossy();
+                let digest = std::fs::read(format!("{name}.md5")).unwrap_or_default();
+                name.ends_with("._S3rver_object") && !digest.is_empty()
+            };
             if found.iter().filter(is_object).count() >= count {
                 let objects = found.iter().filter(is_object);
                 let name = |path: &PathBuf| {

@@ -55,7 +55,8 @@ const dataStore = (db, given) => {
       for (const key of page.keys) if (!written.has(key)) found.add(key);
       after = page.after;
     }
-    for (const [key, isSet] of written) if (isSet) found.add(key);
+    // The host leaves out what it has that is over; of what the run set itself only the run knows.
+    for (const [key, isSet] of written) if (isSet && read(key) !== undefined) found.add(key);
     return [...found].sort();
   };
   const pairs = () => list().map((key) => [key, read(key)?.v]).filter(([, value]) => value !== undefined);

@@ -227,6 +227,7 @@ async fn a_preview_names_what_would_change_and_changes_nothing() {
 
     let source = sources::find(&caller, &world.platform, &id).await.unwrap();
     assert_eq!((source.version, source.name.as_str(), source.project), (1, "hello", None));
-    let wrong = UpdateSource { configured_props: Some(object(json!({"word": 1}))), ..UpdateSource::default() };
+    let wrong =
+        UpdateSource { configured_props: Some(object(json!({"word": {"not": "text"}}))), ..UpdateSource::default() };
     assert!(matches!(preview(&caller, &world.platform, &id, wrong).await, Err(Error::Props(_))));
 }

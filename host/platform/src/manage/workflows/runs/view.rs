@@ -2,6 +2,7 @@
 
 use domain::ids::RunId;
 use domain::runs::{RunError, Trigger};
+use domain::workflow::Ended;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -52,7 +53,10 @@ impl WorkflowRunView {
             started_at_ms: run.started_at_ms,
             ended_at_ms: None,
             error: None,
-            exit_reason: None,
+            exit_reason: version.and_then(|version| match run.position.ended(&version.document) {
+                Some(Some(Ended::Exited { reason })) => reason.clone(),
+                _ => None,
+            }),
             resumes_at_ms: version.and_then(|version| run.position.due_ms(&version.document)),
             event: None,
             steps: None,
