@@ -24,7 +24,7 @@ use crate::wiring::assembly::store_file;
 pub(crate) enum Ending {
     /// At once: its user is waiting.
     Now,
-    /// After those who send it requests have noticed.
+    /// After its clients have noticed.
     Drain,
 }
 

@@ -31,7 +31,7 @@ pub struct Way {
     /// A value that the app needs, with --device: `subdomain=acme`
     #[arg(long = "field", value_name = "NAME=VALUE")]
     fields: Vec<String>,
-    /// Print the link and do not wait for its end: for handing it to somebody
+    /// Print the link and do not wait for its end: to hand it on
     #[arg(long, conflicts_with = "device")]
     no_wait: bool,
 }
