@@ -108,10 +108,9 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     }
     let telemetry = recording.clone().map(|recording| recording as Arc<dyn Telemetry>);
     let (platform, sandbox) = open_platform(settings, &options.secrets, &options.network, (&url, telemetry)).await?;
-    // Before the others are told of this host: a start that is refused here leaves nothing behind.
+    hosting::join(&platform, settings, &url).await?;
     hosting::check_durability(&platform, settings).await?;
     hosting::check_not_left_behind(&platform, settings).await?;
-    hosting::join(&platform, settings, &url).await?;
     let chosen_key = options.api_key.clone().map(Secret::new);
     let started = first_start::start(&platform, chosen_key.as_ref())
         .await
@@ -152,9 +151,8 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     });
     let socket = socket::open(&settings.data).await;
     let link = sign_in_link(&platform, &started, &url).await;
-    let (listener, drain) = (starting.end().await?, settings.drain());
-    // From here on what connects waits to be served: nothing is told to try again that the banner has invited.
     banner::print(&url, &started, options.api_key.is_some(), shows_example, &link);
+    let (listener, drain) = (starting.end().await?, settings.drain());
     let hosting = Hosting { handle: hosting, drain, settings: settings.clone() };
     Ok(Server { platform, listener, socket, app, worker, hosting, exporter, memory, stop, _folder_lock: folder_lock })
 }
