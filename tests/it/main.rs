@@ -23,7 +23,6 @@ mod flow;
 mod fuzz;
 mod generated;
 mod hostile;
-mod hosts;
 mod isolated;
 mod isolation;
 mod limits;

@@ -6,7 +6,7 @@
 mod finding;
 mod machine;
 mod network;
-pub(crate) mod redis;
+mod redis;
 mod sandboxed;
 mod stored;
 

@@ -18,7 +18,6 @@
     )
 )]
 
-pub mod hosts;
 pub mod paging;
 pub mod ports;
 pub mod secret;
