@@ -23,6 +23,7 @@ mod flow;
 mod fuzz;
 mod generated;
 mod hostile;
+mod hosts;
 mod isolated;
 mod isolation;
 mod limits;

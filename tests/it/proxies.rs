@@ -71,7 +71,7 @@ async fn check(name: &str, config: impl Fn(&str, u16, &Path) -> String) {
     assert!(wrong.is_empty(), "{} of {ANSWERS} answers, such as {:?}", wrong.len(), wrong.first());
 }
 
-fn start(program: &str, config: &Path, folder: &Path) -> Child {
+pub(crate) fn start(program: &str, config: &Path, folder: &Path) -> Child {
     let mut command = Command::new(program);
     match program {
         "nginx" => command.arg("-c").arg(config).arg("-p").arg(folder).args(["-e", "stderr"]),
@@ -81,7 +81,7 @@ fn start(program: &str, config: &Path, folder: &Path) -> Child {
     command.spawn().unwrap_or_else(|error| panic!("{program} is needed, which tests/run.sh installs: {error}"))
 }
 
-async fn wait_for(client: &Client, port: u16) {
+pub(crate) async fn wait_for(client: &Client, port: u16) {
     let ready = async {
         while !client.get(&format!("http://127.0.0.1:{port}/healthz")).await.is_ok_and(|reply| reply.status == 200) {
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -35,6 +35,13 @@ impl Redis {
         assert_eq!(done.stdout.trim_ascii(), b"OK", "{name}");
     }
 
+    /// Sends it a signal: `STOP` lets it hang, `CONT` lets it go on.
+    pub fn signal(&self, signal: &str) {
+        let pid = std::fs::read_to_string(self.folder.path().join("pid")).unwrap();
+        let done = Command::new("kill").args([&format!("-{signal}"), pid.trim()]).status().unwrap();
+        assert!(done.success(), "{signal}");
+    }
+
     /// `kill -9`, and a new start from what is on disk.
     pub fn kill_and_restart(&mut self) {
         self.end("KILL");
@@ -49,6 +56,8 @@ impl Redis {
             .args(["--save", "", "--appendonly", "yes", "--appendfsync", "always", "--databases", "1000"])
             .arg("--dir")
             .arg(self.folder.path())
+            .arg("--pidfile")
+            .arg(self.folder.path().join("pid"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

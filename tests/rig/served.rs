@@ -107,7 +107,11 @@ impl DataFolder {
         if let Some(store) = &self.store {
             command.arg("--store").arg(store);
         }
-        command.args(options).env("WELLSPRING_API_KEY", KEY).current_dir(self.folder.path());
+        command
+            .args(options)
+            .env("WELLSPRING_API_KEY", KEY)
+            .env("WELLSPRING_DRAIN_SECONDS", "0")
+            .current_dir(self.folder.path());
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         command.spawn().expect("the server starts")

@@ -56,7 +56,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         // Both are cancel-safe: a deploy that is cut off is finished by the server or was never begun.
         tokio::select! {
             ended = serve::asked_to_stop(stop.clone()) => ended,
-            ended = developing => ended,
+            ended = developing => ended.map(|()| serve::Ending::Now),
         }
     };
     Box::pin(server.serve_until(ended)).await?;

@@ -6,7 +6,7 @@
 mod finding;
 mod machine;
 mod network;
-mod redis;
+pub(crate) mod redis;
 mod sandboxed;
 mod stored;
 

@@ -51,6 +51,8 @@ enum Command {
     Test(testing::Arguments),
     /// Create, list, change and delete users of this server
     Users(operator::users::Arguments),
+    /// List the servers that share the store: version, load, and how far their clocks are off
+    Hosts(operator::hosts::Arguments),
     /// Register the apps that accounts can be connected to
     Apps(operator::apps::Arguments),
     /// Connect accounts of apps, and list and delete them
@@ -59,6 +61,8 @@ enum Command {
     Backup(operator::backup::Arguments),
     /// Put a copy of the store back
     Restore(operator::restore::Arguments),
+    /// Move everything from a data folder to Redis, or back, while no server runs
+    Migrate(operator::migrate::Arguments),
     RotateKey(operator::rotate_key::Arguments),
     /// Check what would keep a server from working here, and say what to do
     Doctor(doctor::Arguments),
@@ -91,10 +95,12 @@ pub fn main() -> ExitCode {
             Command::Run(arguments) => run_once::run(arguments).await,
             Command::Test(arguments) => Box::pin(testing::run(arguments)).await,
             Command::Users(arguments) => operator::users::run(arguments).await,
+            Command::Hosts(arguments) => operator::hosts::run(arguments).await,
             Command::Apps(arguments) => operator::apps::run(arguments).await,
             Command::Accounts(arguments) => operator::accounts::run(arguments).await,
             Command::Backup(arguments) => operator::backup::run(arguments).await,
             Command::Restore(arguments) => operator::restore::run(arguments).await,
+            Command::Migrate(arguments) => operator::migrate::run(arguments).await,
             Command::RotateKey(arguments) => operator::rotate_key::run(arguments).await,
             Command::Doctor(arguments) => doctor::run(arguments).await,
             Command::Remote(command) => Ok(remote::execute(*command, Arguments::command()).await),

@@ -7,6 +7,8 @@
 pub(crate) mod accounts;
 pub(crate) mod apps;
 pub(crate) mod backup;
+pub(crate) mod hosts;
+pub(crate) mod migrate;
 pub(crate) mod restore;
 pub(crate) mod rotate_key;
 pub(crate) mod users;

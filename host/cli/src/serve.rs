@@ -1,6 +1,7 @@
 //! `wellspring serve`: the whole platform in one process.
 
 mod banner;
+mod hosting;
 mod memory;
 mod process;
 mod socket;
@@ -26,6 +27,7 @@ use server::{ApiLimits, App, Metrics, operator_socket};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
+use self::hosting::{Hosting, Starting};
 use self::memory::MemoryWatch;
 use crate::failure::Misuse;
 use crate::logging;
@@ -34,6 +36,7 @@ use crate::wiring::assembly::{Secrets, lock_folder, make_private_folder, open_pl
 use crate::wiring::exporting::{self, Exporter};
 use crate::wiring::network::NetworkArguments;
 
+pub(crate) use hosting::{Ending, asked_to_stop};
 pub(crate) use socket::socket_of;
 
 #[derive(clap::Args)]
@@ -68,6 +71,7 @@ pub(crate) struct Server {
     socket: Option<(UnixListener, PathBuf)>,
     app: Arc<App>,
     worker: Worker,
+    hosting: Hosting,
     exporter: Option<Exporter>,
     memory: MemoryWatch,
     stop: CancellationToken,
@@ -95,13 +99,19 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     make_private_folder(&settings.data)?;
     let folder_lock = lock_folder(&settings.data)?;
     let listener = listen(settings).await?;
-    let url = settings.public_url.clone().unwrap_or(format!("http://{}", listener.local_addr()?));
+    let address = listener.local_addr()?;
+    let url = settings.public_url.clone().unwrap_or(format!("http://{address}"));
+    let starting = Starting::answer(listener);
     let (recording, exporter) = settings.otlp_endpoint.as_deref().map(exporting::open).transpose()?.unzip();
     if let Some(recording) = &recording {
         exporting::own_log::export_to(recording);
     }
     let telemetry = recording.clone().map(|recording| recording as Arc<dyn Telemetry>);
     let (platform, sandbox) = open_platform(settings, &options.secrets, &options.network, (&url, telemetry)).await?;
+    // Before the others are told of this host: a start that is refused here leaves nothing behind.
+    hosting::check_durability(&platform, settings).await?;
+    hosting::check_not_left_behind(&platform, settings).await?;
+    hosting::join(&platform, settings, &url).await?;
     let chosen_key = options.api_key.clone().map(Secret::new);
     let started = first_start::start(&platform, chosen_key.as_ref())
         .await
@@ -109,7 +119,7 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     if first_start::has_unfinished_rotation(&platform).await? {
         logging::warn("a rotation of the encryption key is unfinished\nhint: wellspring rotate-key --resume");
     }
-    let flow = flow::Config { grace_ms: settings.accept_after_ms, ..flow::Config::default() };
+    let flow = flow::Config { grace_ms: settings.accept_after_ms, ..hosting::flow_config(settings) };
     let (handle, worker) = Flow::new(platform.clone(), Arc::new(ChoreRunner(platform.clone())), flow);
     let wildcard_domain = settings.wildcard_domain.clone();
     let ingress =
@@ -121,7 +131,7 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
         stop.clone(),
     ));
     let metrics = Arc::<Metrics>::default();
-    let (of_flow, of_streams) = (handle.clone(), streams.clone());
+    let (of_flow, of_streams, hosting) = (handle.clone(), streams.clone(), handle.clone());
     let memory = MemoryWatch::new(settings.budget(), platform.clone(), sandbox.clone());
     let of_memory = memory.clone();
     metrics.show(move || of_memory.families());
@@ -142,8 +152,11 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     });
     let socket = socket::open(&settings.data).await;
     let link = sign_in_link(&platform, &started, &url).await;
+    let (listener, drain) = (starting.end().await?, settings.drain());
+    // From here on what connects waits to be served: nothing is told to try again that the banner has invited.
     banner::print(&url, &started, options.api_key.is_some(), shows_example, &link);
-    Ok(Server { platform, listener, socket, app, worker, exporter, memory, stop, _folder_lock: folder_lock })
+    let hosting = Hosting { handle: hosting, drain, settings: settings.clone() };
+    Ok(Server { platform, listener, socket, app, worker, hosting, exporter, memory, stop, _folder_lock: folder_lock })
 }
 
 /// Where the console is: on the first start with a token that signs in, once. It is in the fragment of the address,
@@ -172,19 +185,6 @@ async fn convert(platform: Platform, stop: CancellationToken) {
     }
 }
 
-/// Waits for Ctrl-C or SIGTERM.
-pub(crate) async fn asked_to_stop(stop: CancellationToken) -> Result<()> {
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    // Any is enough; all are cancel-safe.
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-        () = stop.cancelled() => {}
-    }
-    logging::say("shutting down; finishing in-flight work");
-    Ok(())
-}
-
 // === impl Options ===
 
 impl Options {
@@ -211,18 +211,25 @@ impl Server {
 
     /// Stops when `end` comes: first the front, so that nothing new comes in, then the worker.
     #[expect(clippy::disallowed_methods, reason = "awaited by `stop`, in the order of a shutdown")]
-    pub(crate) async fn serve_until(self, end: impl Future<Output = Result<()>>) -> Result<()> {
-        let Self { platform, listener, socket, app, worker, exporter, memory, stop, _folder_lock } = self;
+    pub(crate) async fn serve_until(self, end: impl Future<Output = Result<Ending>>) -> Result<()> {
+        let Self { platform, listener, socket, app, worker, hosting, exporter, memory, stop, _folder_lock } = self;
         let (work_stop, export_stop) = (CancellationToken::new(), CancellationToken::new());
         let exporting = exporter.map(|exporter| tokio::spawn(exporter.run(export_stop.clone())));
         let working = tokio::spawn(worker.run(work_stop.clone()));
         let converting = tokio::spawn(convert(platform.clone(), work_stop.clone()));
         let watching = tokio::spawn(memory.run(work_stop.clone()));
         let recording = tokio::spawn(run_record_uses(platform.clone(), work_stop.clone()));
+        let beating_stop = CancellationToken::new();
+        let beating = tokio::spawn(hosting.clone().beat(platform.clone(), beating_stop.clone()));
+        let watching_store = tokio::spawn(hosting.clone().watch_store(platform.clone(), work_stop.clone()));
         let ended = async {
             let ended = end.await;
+            app.drain();
+            if let Ok(Ending::Drain) = ended {
+                hosting::wait_to_drain(hosting.drain).await;
+            }
             stop.cancel();
-            ended
+            ended.map(drop)
         };
         let operator = async {
             if let Some((listener, path)) = socket {
@@ -234,6 +241,10 @@ impl Server {
         let (served, ended, ()) = tokio::join!(front, ended, operator);
         work_stop.cancel();
         working.await.context("the worker ended with a panic")?;
+        // After the worker: until then other hosts count on this one.
+        beating_stop.cancel();
+        beating.await.context("the heartbeat ended with a panic")?;
+        watching_store.await.context("the watch over the store ended with a panic")?;
         watching.await.context("the watch over memory ended with a panic")?;
         recording.await.context("recording the uses of keys ended with a panic")?;
         converting.await.context("converting stored programs ended with a panic")?;

@@ -6,6 +6,7 @@
 
 mod memory;
 mod shares;
+mod sharing;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ use crate::logging::LogFormat;
 
 pub(crate) use memory::Budget;
 pub(crate) use shares::Shares;
+use sharing::{Durability, HostFlags, StoreFlags};
 
 /// Where everything is kept: what every command of the operator asks for.
 #[derive(clap::Args, Serialize, Clone, Debug, Default)]
@@ -34,9 +36,13 @@ pub(crate) struct DataSettings {
     /// The folder everything is kept in [default: .wellspring]
     #[arg(long, value_name = "FOLDER", env = "WELLSPRING_DATA", global = true)]
     data: Option<PathBuf>,
-    /// Keep what tenants own in Redis instead: `redis://host:port/db`, or `redis+cluster://host:port,host:port`
+    /// Keep what tenants own in Redis instead: `redis://host:port/db`, `redis+sentinel://host:port,host:port/service` or
+    /// `redis+cluster://host:port,host:port`; `rediss` in place of `redis` is with TLS
     #[arg(long, value_name = "URL", env = "WELLSPRING_STORE", hide_env_values = true, global = true)]
     store: Option<String>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    sharing: StoreFlags,
 }
 
 /// How the server behaves. Absent means: the file's, or else the default.
@@ -75,6 +81,9 @@ pub(crate) struct Tuning {
     /// A request whose run takes longer is made durable and answered, and its run goes on [default: 5]
     #[arg(long, value_name = "MS", env = "WELLSPRING_ACCEPT_AFTER_MS")]
     accept_after_ms: Option<u64>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    host: HostFlags,
     /// What stands between tenants beside WebAssembly: `none`, or worker processes without files, network and privileges
     /// [default: none]
     #[arg(long, value_name = "HOW", env = "WELLSPRING_ISOLATE", value_enum, hide_possible_values = true)]
@@ -254,6 +263,15 @@ const MAXIMA: [(&str, usize); 4] = [
 pub(crate) struct Settings {
     pub(crate) data: PathBuf,
     pub(crate) store: Option<String>,
+    pub(crate) store_prefix: String,
+    store_ca: Option<PathBuf>,
+    store_cert: Option<PathBuf>,
+    store_key: Option<PathBuf>,
+    durability: Durability,
+    pub(crate) require_durable: bool,
+    store_timeout_ms: u64,
+    drain_seconds: Option<u64>,
+    takeover_seconds: u64,
     pub(crate) listen: SocketAddr,
     pub(crate) public_url: Option<String>,
     pub(crate) wildcard_domain: Option<String>,
@@ -408,6 +426,15 @@ impl Default for Settings {
         Self {
             data: ".wellspring".into(),
             store: None,
+            store_prefix: sharing::PREFIX.to_owned(),
+            store_ca: None,
+            store_cert: None,
+            store_key: None,
+            durability: Durability::Disk,
+            require_durable: false,
+            store_timeout_ms: sharing::STORE_TIMEOUT_MS,
+            drain_seconds: None,
+            takeover_seconds: sharing::TAKEOVER_SECONDS,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 7717)),
             public_url: None,
             wildcard_domain: None,
@@ -484,8 +511,14 @@ fn decided(mut table: Table) -> Result<Settings> {
     if table.get("memory").and_then(Value::as_integer).is_some_and(|bytes| bytes < memory::LEAST_BYTES as i64) {
         bail!("`memory` must be at least {}", memory::LEAST_BYTES);
     }
-    let may_be_zero =
-        |name: &str| name.ends_with("_quota") || ["keep_runs", "keep_runs_seconds", "keep_recordings"].contains(&name);
+    let takeover = table.get("takeover_seconds").and_then(Value::as_integer);
+    if takeover.is_some_and(|seconds| seconds < sharing::TAKEOVER_SECONDS_LEAST as i64) {
+        bail!("`takeover_seconds` must be at least {}", sharing::TAKEOVER_SECONDS_LEAST);
+    }
+    let may_be_zero = |name: &str| {
+        name.ends_with("_quota")
+            || ["keep_runs", "keep_runs_seconds", "keep_recordings", "drain_seconds"].contains(&name)
+    };
     for (name, value) in &table {
         if value.as_integer().is_some_and(|number| number < 1 && !(number == 0 && may_be_zero(name))) {
             bail!("`{name}` must be at least {}", if may_be_zero(name) { 0 } else { 1 });

@@ -34,6 +34,9 @@ pub struct PageInfo {
     /// Null on an empty page: clients loop until then.
     pub start_cursor: Option<String>,
     pub end_cursor: Option<String>,
+    /// Ids of items that belong here and are left out, because a newer version wrote them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -136,6 +139,7 @@ impl PageInfo {
             count: cursors.len(),
             start_cursor: cursors.first().cloned(),
             end_cursor: cursors.last().cloned(),
+            unreadable: Vec::new(),
         }
     }
 }

@@ -18,6 +18,7 @@
     )
 )]
 
+pub mod hosts;
 pub mod paging;
 pub mod ports;
 pub mod secret;

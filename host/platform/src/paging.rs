@@ -3,7 +3,7 @@
 use domain::paging::{Cursor, PageInfo, PageQuery, PagingError};
 use store::{Page, Tenant};
 
-use crate::records::{Kept, Stored, table};
+use crate::records::{Stored, table};
 use crate::{Error, Platform};
 
 /// A page as the API shows it.
@@ -18,11 +18,11 @@ pub async fn page<R: Stored>(tenant: &Tenant, platform: &Platform, query: &PageQ
     let after = query.after.as_ref().map(position).transpose().map_err(|error| Error::parameter("after", error))?;
     let before = query.before.as_ref().map(position).transpose().map_err(|error| Error::parameter("before", error))?;
     let limit = u32::try_from(query.limit.get()).unwrap_or(store::MAX_PAGE);
-    let listed = table::list::<R>(&*platform.store, tenant, Page { after, before, limit }).await?;
-    let cursors: Vec<String> = listed.items.iter().map(cursor).collect();
+    let listed = table::list_readable::<R>(&*platform.store, tenant, Page { after, before, limit }).await?;
+    let cursors: Vec<String> = listed.places.iter().map(cursor).collect();
     let total = usize::try_from(listed.total).unwrap_or(usize::MAX);
-    let items = listed.items.into_iter().map(|kept| kept.record).collect();
-    Ok(PageOf { items, info: PageInfo::new(total, &cursors) })
+    let info = PageInfo { unreadable: listed.unreadable, ..PageInfo::new(total, &cursors) };
+    Ok(PageOf { items: listed.items, info })
 }
 
 /// How many records of a kind there are.
@@ -40,8 +40,8 @@ impl<Item> PageOf<Item> {
 }
 
 /// The id, and the place in the list: with the place a cursor outlives its record.
-fn cursor<R: Stored>(kept: &Kept<R>) -> String {
-    Cursor::of(format!("{} {}", kept.record.id(), kept.position)).encode()
+fn cursor((id, position): &(String, u64)) -> String {
+    Cursor::of(format!("{id} {position}")).encode()
 }
 
 fn position(cursor: &Cursor) -> Result<u64, PagingError> {

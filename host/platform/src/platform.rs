@@ -8,6 +8,7 @@ use domain::limits::Limits;
 use domain::users::Quotas;
 use store::{Batch, Store, Tenant};
 
+use crate::hosts::Hosts;
 use crate::invoke::workflow::Versions;
 use crate::invoke::{Channels, KeyQueues, Listeners};
 use crate::keeping::Keeping;
@@ -47,6 +48,7 @@ pub struct Core {
     refusals: Refusals,
     keeping: Keeping,
     refreshes: Refreshes,
+    hosts: Hosts,
 }
 
 /// What a platform is made from.
@@ -103,6 +105,7 @@ impl Platform {
             refusals: Refusals::default(),
             keeping: Keeping::default(),
             refreshes: Refreshes::default(),
+            hosts: Hosts::new(clock.now_ms()),
             numbers: Numbers::default(),
             store,
             sandbox,
@@ -183,6 +186,11 @@ impl Platform {
     /// Waits for refreshes of tokens: an answer that is not stored would be lost. For the end of a shutdown.
     pub async fn finish_refreshes(&self) {
         self.0.refreshes.finish().await;
+    }
+
+    /// The hosts that share the store.
+    pub fn hosts(&self) -> &Hosts {
+        &self.0.hosts
     }
 
     /// When API keys were used last, as far as it is not stored yet.

@@ -25,4 +25,4 @@ pub use sandbox::{
 };
 pub use services::{Carrying, Denied, Outgoing, Passage, Reply, RunServices, ServiceError};
 pub use telemetry::{Attribute, LogRecord, Span, SpanKind, Telemetry};
-pub use time::{Clock, Entropy, SystemClock, SystemEntropy};
+pub use time::{Clock, Entropy, StoreClock, SystemClock, SystemEntropy};

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use domain::trace::TraceContext;
 use futures_util::future::BoxFuture;
 use hyper::header::{
-    AUTHORIZATION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::{HeaderName, request};
 use hyper::{HeaderMap, Method, Request, Response, StatusCode};
@@ -107,6 +108,12 @@ impl App {
         })
     }
 
+    /// From now on the server is not ready, and connections end after their next answer: what is sent elsewhere by then
+    /// is not refused when it stops.
+    pub fn drain(&self) {
+        self.is_draining.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn platform(&self) -> &Platform {
         &self.parts.platform
     }
@@ -140,6 +147,9 @@ impl App {
         response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if route == docs::ROUTE {
             response.headers_mut().insert(CONTENT_SECURITY_POLICY, self.docs_policy.clone());
+        }
+        if self.is_draining.load(Ordering::Relaxed) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let status = response.status().as_u16();
         let method = known_method(&method);
@@ -379,7 +389,7 @@ impl App {
     /// Why no new work should be sent here.
     pub(crate) async fn why_unready(&self) -> Option<String> {
         /// A load balancer asks every few seconds.
-        const PATIENCE: Duration = Duration::from_secs(2);
+        const PATIENCE: Duration = Duration::from_millis(1900);
         if self.is_draining.load(Ordering::Relaxed) {
             return Some("the server is about to stop".to_owned());
         }

@@ -9,22 +9,22 @@
 //!         └ app     route, key, body (limits and timeout), use case
 //! ```
 //!
-//! Shutdown: stop accepting, say so at `/readyz`, finish what is under way, then wait for the use cases.
+//! Shutdown: say so at `/readyz` and close connections after their answer ([`App::drain`]), so that balancers go elsewhere;
+//! then stop accepting, finish what is under way, and wait for the use cases.
 
 use std::any::Any;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper::header::HeaderValue;
+use hyper::header::{HeaderValue, RETRY_AFTER};
 use hyper::http::HeaderName;
 use hyper::server::conn::http1;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
@@ -40,7 +40,7 @@ use tower_http::trace::TraceLayer;
 use tracing::Span;
 
 use crate::app::{App, broken};
-use crate::body::{Body, Peer};
+use crate::body::{Body, Peer, full};
 use crate::stall::Stalling;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -86,7 +86,7 @@ pub async fn serve(
         connections.spawn(async move { abandoned.run_until_cancelled(serving).await });
     }
     drop(listener);
-    app.is_draining.store(true, Ordering::Relaxed);
+    app.drain();
     connections.close();
     app.tasks.close();
     let drained = tokio::time::timeout(config.drain_timeout, async {
@@ -100,6 +100,58 @@ pub async fn serve(
         connections.wait().await;
     }
     Ok(())
+}
+
+/// Answers while the server is not ready yet: that it is alive, and that it cannot be sent work. Returns the listener when
+/// `ready` is cancelled; what connects in between waits in the kernel's queue.
+pub async fn answer_while_starting(listener: TcpListener, ready: CancellationToken) -> TcpListener {
+    /// A balancer and a few impatient clients.
+    const CONNECTIONS: usize = 64;
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let connections = TaskTracker::new();
+    // Cancel safe: a permit or a connection that was not taken is not lost.
+    while let Some((stream, _, place)) = tokio::select! {
+        () = ready.cancelled() => None,
+        accepted = accept(&listener, &places) => Some(accepted),
+    } {
+        let ready = ready.clone();
+        connections.spawn(async move {
+            // A connection that sends nothing does not hold up the start.
+            ready.run_until_cancelled(say_not_yet(stream)).await;
+            drop(place);
+        });
+    }
+    connections.close();
+    connections.wait().await;
+    listener
+}
+
+/// One request, and its answer.
+async fn say_not_yet(stream: TcpStream) {
+    const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+    let service = hyper::service::service_fn(|request: Request<Incoming>| {
+        let answer = not_yet(request.uri().path());
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = connection.await {
+        // The client's doing: a head that is none, a connection that broke off.
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+fn not_yet(path: &str) -> Response<Body> {
+    if path == "/healthz" {
+        return Response::new(full("ok\n"));
+    }
+    let mut response = Response::new(full("not ready: the server is starting\n"));
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
 }
 
 /// The next connection, when there is a place for it.

@@ -418,6 +418,8 @@ fn operator_routes() -> Vec<Route> {
             .example(json!({"name": "laptop"})),
         route(GET, "/v1/admin/audit", ADMIN, audit::list_all)
             .says("Operator", "List the audit log of all accounts, or of one").query(&AUDIT).answers(Page("AuditEntry")).refuses(&[404]),
+        route(GET, "/v1/admin/hosts", ADMIN, admin::list_hosts)
+            .says("Operator", "List the hosts that share the store: version, load, and how far their clocks are off").answers(List("Host")),
         route(POST, "/v1/admin/apps", ADMIN, admin::put_app)
             .says("Operator", "Register an app, or change it").body(&APP).answers(One("App")).refuses(&[422])
             .example(json!({"name_slug": "slack", "name": "Slack", "auth_type": "oauth"})),

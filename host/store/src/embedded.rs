@@ -122,6 +122,11 @@ impl Embedded {
     }
 }
 
+/// A connection past the writer, for a store that no process has open.
+pub(crate) fn connect(path: &Path) -> Result<rusqlite::Connection, Error> {
+    schema::open_plain(path)
+}
+
 impl Drop for Embedded {
     fn drop(&mut self) {
         // Readers close first: the last connection to close checkpoints the log, and a reader may not write.
@@ -332,16 +337,25 @@ fn size_bytes(path: &Path) -> u64 {
     [path.as_os_str(), &log].iter().filter_map(|file| std::fs::metadata(file).ok()).map(|found| found.len()).sum()
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a process that is being started shares the lock until it runs its own program"
+)]
 fn lock(path: &Path) -> Result<File, Error> {
+    const TRIES: u32 = 20;
+    const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let folder = |source| Error::Folder { path: path.into(), source };
     let file = File::options().create(true).truncate(false).write(true).open(name).map_err(folder)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::InUse { path: path.into() }),
-        Err(TryLockError::Error(source)) => Err(folder(source)),
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(source)) => return Err(folder(source)),
+        }
     }
+    Err(Error::InUse { path: path.into() })
 }
 
 #[cfg(test)]

@@ -52,8 +52,21 @@ pub enum Error {
     Corrupt(#[source] rusqlite::Error),
     #[error("the database failed")]
     Sqlite(#[source] rusqlite::Error),
-    #[error("not a redis:// or redis+cluster:// address")]
+    #[error(
+        "not an address of Redis: redis://host:port/db, redis+sentinel://host:port,host:port/service or \
+         redis+cluster://host:port,host:port; with TLS they begin with rediss"
+    )]
     Address(#[source] Option<redis::RedisError>),
+    #[error("certificates are given, and the address is one without TLS: it must begin with rediss")]
+    PlainAddress,
+    #[error("a key prefix has 1 to 64 letters, digits, dots, dashes or underscores")]
+    Prefix,
+    #[error("Redis has data already: a move goes into an empty one, or one with another prefix")]
+    NotEmpty,
+    #[error("{what} are not the same on both sides: did a host run meanwhile? Stop all, and begin anew")]
+    MovedOtherwise { what: &'static str },
+    #[error("Redis does not answer")]
+    NotAnswering,
     #[error("Redis failed")]
     Redis(#[from] redis::RedisError),
     #[error("Redis answered something this version does not understand")]
@@ -70,6 +83,7 @@ impl Error {
         match self {
             Self::Redis(error) => Self::Redis(error.clone()),
             Self::Answer(error) => Self::Answer(error.clone()),
+            Self::NotAnswering => Self::NotAnswering,
             _ => Self::Closed,
         }
     }

@@ -15,6 +15,8 @@ mod directory;
 mod entry_id;
 mod error;
 mod feed;
+mod keeping;
+mod members;
 mod numbers;
 mod pulse;
 mod reads;
@@ -30,6 +32,7 @@ pub mod embedded;
 #[cfg(any(test, feature = "testing"))]
 pub mod fake;
 pub mod redis;
+pub mod transfer;
 
 #[cfg(test)]
 mod contract;
@@ -42,15 +45,18 @@ pub use crate::directory::{Directory, DirectoryWrite};
 pub use crate::entry_id::{EntryId, ParseEntryIdError};
 pub use crate::error::{At, CommitError, Error};
 pub use crate::feed::{Live, LiveEntry, Taken};
+pub use crate::keeping::Keeping;
+pub use crate::members::{Beat, Heartbeat, Member};
 pub use crate::numbers::Load;
-pub use crate::pulse::Pulse;
+pub use crate::pulse::{Origin, Pulse, Wake, Wakes};
 pub use crate::reads::{
     Entry, EntryQuery, KeyInfo, Keys, Lookup, MAX_PAGE, Order, Page, Reads, Record, Records, StreamInfo, Values,
 };
-pub use crate::store::Store;
+pub use crate::store::{Sharing, Store};
 pub use crate::tenant::{InvalidTenant, PARTITIONS, Partition, Tenant};
 pub use crate::work::{
-    Head, Job, JobId, JobLease, Lease, LeaseRequest, Leased, MAX_LEASES, Shares, Tick, TimerLease, Work,
+    Head, Job, JobId, JobLease, Lease, LeaseRequest, Leased, LeasedWork, Looked, MAX_LEASES, Next, Shares, Tick,
+    TimerLease, Work,
 };
 
 /// For maps that every request looks things up in: seeded, and several times as fast as the standard hasher.

@@ -26,26 +26,37 @@
 //! | `ws:{p3}:done:<client>:<call>` | number and answers of its last group of commits, for two minutes |
 //! | `ws:{p3}:live:t:emitter` | there while a host has readers of the emitter, and the channel they are told on (`live.lua`) |
 //! | `ws:{p3}:live` | there while any emitter has readers; on one server only that of the first partition |
-//! | `ws:pulse` | channel: who sends it, `:w`: there is work |
+//! | `ws:{hosts}:seen`, `:about`, `:version` | hosts by when they were seen, what they say, changes with each that comes or goes |
+//! | `ws:moving`, `ws:{p3}:transfer` | there while a move from another store is unfinished: how many rows are in |
+//! | `ws:pulse` | channel: who sends it, whether it is busy, and which partitions have work from when on |
 //!
 //! # How durable
 //!
 //! As durable as the server is told to be: `appendonly yes` with `appendfsync always` survives a
 //! power cut, `everysec` may lose the last second. `maxmemory-policy` must be `noeviction`. A
-//! fail-over to a replica loses what was not yet replicated; `min-replicas-to-write 1` bounds that,
-//! `WAIT` would only measure it, so it is not used.
+//! fail-over to a replica loses what was not yet replicated, unless [`Durability::Replica`] has commits wait for one.
+//! Which of these a server does is asked by `keeping.rs`.
 //!
 //! A group of commits is numbered by the client and its answers are kept for two minutes, longer than
 //! a client retries: a retry after a lost connection gets the old answers and changes nothing. `SCRIPT
 //! FLUSH` costs one round trip, `FUNCTION FLUSH` two.
 
 mod address;
+mod breaker;
+mod cluster;
 mod decode;
 mod encode;
 mod group;
+mod keeping;
+mod leases;
 mod link;
 mod live;
+mod members;
+mod node;
+mod options;
 mod scripts;
+mod sentinel;
+pub(crate) mod transfer;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,15 +71,18 @@ use self::address::Address;
 use self::decode::Row;
 use self::encode::{Arguments, escape};
 use self::group::{Groups, Member};
+use self::leases::{Extensions, Held, Wanted};
 use self::link::Link;
 use self::live::Lives;
-use crate::batch::MAX_MS;
 use crate::numbers::Numbers;
 use crate::{
-    Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Head, Job, KeyInfo,
-    Keys, Lease, LeaseRequest, Leased, Live, Load, Lookup, MAX_LEASES, MAX_PAGE, Order, PARTITIONS, Page, Partition,
-    Pulse, Reads, Record, Records, Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
+    Batch, Beat, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Head, Heartbeat,
+    Job, JobId, Keeping, KeyInfo, Keys, Lease, LeaseRequest, Leased, LeasedWork, Live, Load, Lookup, MAX_LEASES,
+    MAX_PAGE, Order, Origin, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records, Shares, Sharing, Store,
+    StreamInfo, Tenant, Tick, Values, Work,
 };
+
+pub use self::options::{Durability, Options, Tls};
 
 /// The namespace of an installation that has the server to itself.
 pub const NAMESPACE: &str = "ws";
@@ -83,32 +97,39 @@ pub struct Redis {
     partitions: u16,
     pulse: Pulse,
     lives: Lives,
+    extensions: Extensions,
     /// Where the next round over the partitions begins, so that none is always last.
     rounds: AtomicU64,
     numbers: Arc<Numbers>,
 }
 
 impl Redis {
-    /// `redis://host:port/db` or `redis+cluster://host:port,host:port`. Installations that share a
-    /// server have different namespaces.
+    /// With the options of an installation whose keys begin with `namespace`.
     pub async fn connect(address: &str, namespace: &str) -> Result<Self, Error> {
+        Self::open(address, Options { prefix: namespace.to_owned(), ..Options::default() }).await
+    }
+
+    /// The forms of an address are in `address.rs`. Installations that share a server have different prefixes.
+    pub async fn open(address: &str, options: Options) -> Result<Self, Error> {
+        options.check()?;
+        let namespace = options.prefix.clone();
         let (pulse, channel) = (Pulse::new(), format!("{namespace}:pulse"));
         let client = format!("{:016x}", getrandom::u64()?);
         let ears = (pulse.clone(), client.clone());
         let hear = move |message: PushInfo| hear(&ears.0, &ears.1, message);
-        let address = Address::parse(address)?;
-        let link = Link::open(address.clone(), hear).await?;
+        let address = Address::parse(address, &options.tls)?;
+        let link = Link::open_patiently(address.clone(), &options, hear).await?;
         link.subscribe(&channel).await?;
         let key = format!("{namespace}:partitions");
         let _: bool = link.ask(cmd("SETNX").arg(&key).arg(PARTITIONS)).await?;
         let partitions = link.ask(cmd("GET").arg(&key)).await?;
         let lines = Partition::all(if link.is_cluster() { partitions } else { 1 });
-        let homes: Vec<String> = lines.into_iter().map(|line| prefix(namespace, line)).collect();
+        let homes: Vec<String> = lines.into_iter().map(|line| prefix(&namespace, line)).collect();
         let numbers = Arc::<Numbers>::default();
         let groups = Groups::new((link.clone(), numbers.clone()), pulse.clone(), (client, channel), &homes);
-        let lives = Lives::new(address, link.clone());
-        let (namespace, rounds) = (namespace.to_owned(), AtomicU64::new(0));
-        Ok(Self { link, groups, namespace, partitions, pulse, lives, rounds, numbers })
+        let lives = Lives::new((address, options), link.clone());
+        let (extensions, rounds) = (Extensions::new(link.clone()), AtomicU64::new(0));
+        Ok(Self { link, groups, namespace, partitions, pulse, lives, extensions, rounds, numbers })
     }
 
     fn prefix_of(&self, tenant: &Tenant) -> String {
@@ -134,35 +155,10 @@ impl Redis {
         Ok(used.and_then(|used| used.trim().parse().ok()))
     }
 
-    /// Each partition once, beginning with another one each time, until `max` are leased.
-    async fn lease<Item>(
-        &self,
-        (script, more): (&scripts::Source, &Arguments),
-        partitions: &[Partition],
-        request: LeaseRequest,
-        decode: impl Fn(Row) -> Result<Item, Error>,
-    ) -> Result<Leased<Item>, Error> {
-        let mut leased = Leased { items: Vec::new(), next_due_ms: None };
-        let mut left = request.max.min(MAX_LEASES);
-        let count = u64::try_from(partitions.len()).unwrap_or(u64::MAX).max(1);
-        let first = usize::try_from(self.rounds.fetch_add(1, Ordering::Relaxed) % count).unwrap_or_default();
-        for partition in partitions.iter().cycle().skip(first).take(partitions.len()) {
-            if left == 0 && !leased.items.is_empty() {
-                // The others were not asked: there may be more right now.
-                leased.next_due_ms = Some(request.now_ms);
-                break;
-            }
-            let mut arguments = Arguments::default();
-            arguments.number(request.now_ms).number(request.until_ms()).number(left).append(more);
-            let mut answer: Row = self.link.run(script, &[&prefix(&self.namespace, *partition)], &arguments).await?;
-            for row in answer.take::<Vec<Row>>()? {
-                leased.items.push(decode(row)?);
-                left = left.saturating_sub(1);
-            }
-            let next_due_ms: Option<f64> = answer.take()?;
-            leased.next_due_ms = leased.next_due_ms.into_iter().chain(next_due_ms.map(whole)).min();
-        }
-        Ok(leased)
+    /// Begins with another partition each time.
+    fn next_first(&self, partitions: usize) -> usize {
+        let count = u64::try_from(partitions).unwrap_or(u64::MAX).max(1);
+        usize::try_from(self.rounds.fetch_add(1, Ordering::Relaxed) % count).unwrap_or_default()
     }
 }
 
@@ -173,7 +169,8 @@ impl Store for Redis {
         batch.check()?;
         let begun = Instant::now();
         let partition = batch.tenant.partition(self.partitions);
-        let answer = self.groups.commit(partition, Member::new(prefix(&self.namespace, partition), &batch)).await;
+        let answer =
+            self.groups.commit(partition, Member::new(prefix(&self.namespace, partition), &batch, partition)).await;
         self.numbers.committed(begun.elapsed(), answer.is_err());
         decode::committed(&answer?, &batch.operations)
     }
@@ -186,6 +183,26 @@ impl Store for Redis {
 
     fn partitions(&self) -> u16 {
         self.partitions
+    }
+
+    fn sharing(&self) -> Sharing {
+        if self.link.is_cluster() { Sharing::Cluster } else { Sharing::Server }
+    }
+
+    async fn beat(&self, beat: Beat<'_>) -> Result<Option<Heartbeat>, Error> {
+        self.say(beat).await.map(Some)
+    }
+
+    async fn leave(&self, host: &str) -> Result<(), Error> {
+        self.say_goodbye(host).await
+    }
+
+    async fn members(&self, within_ms: u64) -> Result<Vec<crate::Member>, Error> {
+        self.list_members(within_ms).await
+    }
+
+    async fn keeping(&self) -> Result<Vec<(String, Keeping)>, Error> {
+        self.ask_keeping().await
     }
 
     fn families(&self) -> Vec<Family> {
@@ -317,34 +334,53 @@ impl Work for Redis {
         request: LeaseRequest,
         shares: Shares,
     ) -> Result<Leased<Job>, Error> {
-        self.lease((&scripts::LEASE_JOBS, &encode::shares(&shares)), partitions, request, Row::job).await
+        let wanted = Wanted { jobs: Some(MAX_LEASES), ticks: None, ticks_first: false };
+        Ok(leases::jobs(self.lease_of(partitions, request, (wanted, shares)).await?, request.now_ms))
     }
 
     async fn lease_timers(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Tick>, Error> {
-        self.lease((&scripts::LEASE_TIMERS, &Arguments::default()), partitions, request, Row::tick).await
+        let wanted = Wanted { jobs: None, ticks: Some(MAX_LEASES), ticks_first: true };
+        let leased = self.lease_of(partitions, request, (wanted, Shares::default())).await?;
+        Ok(Leased { next_due_ms: leases::next_due_ms(&leased, request.now_ms), items: leased.ticks })
+    }
+
+    /// Ticks and jobs come first in turn, and the first take no more than half: neither waits for the other.
+    async fn lease(
+        &self,
+        partitions: &[Partition],
+        request: LeaseRequest,
+        shares: Shares,
+    ) -> Result<LeasedWork, Error> {
+        let ticks_first = self.rounds.load(Ordering::Relaxed).is_multiple_of(2);
+        let half = request.max.div_ceil(2);
+        let (jobs, ticks) = if ticks_first { (MAX_LEASES, half) } else { (half, MAX_LEASES) };
+        let wanted = Wanted { jobs: Some(jobs), ticks: Some(ticks), ticks_first };
+        self.lease_of(partitions, request, (wanted, shares)).await
     }
 
     async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError> {
-        let (kind, id, token) = match lease {
-            Lease::Job(lease) => ("job", encode::job(lease.job), lease.token),
-            Lease::Timer(lease) => ("timer", lease.timer.clone(), lease.token),
-        };
-        let mut arguments = Arguments::default();
-        arguments.text(kind).text(tenant.as_str()).text(&id).number(token).number(until_ms.min(MAX_MS));
-        let is_held: bool = self.link.run(&scripts::EXTEND, &[&self.prefix_of(tenant)], &arguments).await?;
-        if is_held { Ok(()) } else { Err(CommitError::LeaseLost) }
+        self.extensions.extend(self.prefix_of(tenant), tenant, Held::Lease(lease), until_ms).await
+    }
+
+    async fn extend_hold(&self, tenant: &Tenant, job: JobId, until_ms: u64) -> Result<(), CommitError> {
+        self.extensions.extend(self.prefix_of(tenant), tenant, Held::Hold(job), until_ms).await
     }
 
     async fn load(&self, now_ms: u64) -> Result<Load, Error> {
         let mut load = Load { size_bytes: self.used_bytes().await?, ..Load::default() };
-        for partition in Partition::all(self.partitions) {
-            let mut arguments = Arguments::default();
-            arguments.number(now_ms).number(TENANTS_LOOKED_AT);
-            let prefix = prefix(&self.namespace, partition);
-            let mut answer: Row = self.link.run(&scripts::LOAD, &[&prefix], &arguments).await?;
-            let (jobs, oldest_job_ms) = (answer.take()?, answer.take()?);
-            let (timers, oldest_tick_ms) = (answer.take()?, answer.take()?);
-            load = load.plus(Load { jobs, oldest_job_ms, timers, oldest_tick_ms, size_bytes: None });
+        let mut arguments = Arguments::default();
+        arguments.number(now_ms).number(TENANTS_LOOKED_AT);
+        let all = Partition::all(self.partitions);
+        // One call where one server has them all.
+        for together in all.chunks(if self.link.is_cluster() { 1 } else { all.len().max(1) }) {
+            let prefixes: Vec<String> = together.iter().map(|one| prefix(&self.namespace, *one)).collect();
+            let keys: Vec<&str> = prefixes.iter().map(String::as_str).collect();
+            let rows: Vec<Row> = self.link.run(&scripts::LOAD, &keys, &arguments).await?;
+            for mut row in rows {
+                let (jobs, oldest_job_ms) = (row.take()?, row.take()?);
+                let (timers, oldest_tick_ms) = (row.take()?, row.take()?);
+                load = load.plus(Load { jobs, oldest_job_ms, timers, oldest_tick_ms, size_bytes: None });
+            }
         }
         Ok(load)
     }
@@ -394,19 +430,26 @@ fn prefix(namespace: &str, partition: Partition) -> String {
     format!("{namespace}:{{p{}}}", partition.index())
 }
 
-/// A message of another host: wakes the workers of this one. This client's own commits have done so already.
+/// A message of another host: wakes the workers of this one. This client's own commits have done so already. Messages may
+/// have been missed while there was no connection, so then there may be work anywhere.
 fn hear(pulse: &Pulse, client: &str, message: PushInfo) {
-    if message.kind != PushKind::Message {
-        return;
+    match message.kind {
+        PushKind::Disconnection => return pulse.work_is_there(),
+        PushKind::Message => {}
+        _ => return,
     }
     let payload = message.data.into_iter().nth(1).and_then(|value| from_redis_value::<String>(value).ok());
     let payload = payload.unwrap_or_default();
-    let mut parts = payload.split(':');
-    if parts.next() == Some(client) {
+    let mut parts = payload.splitn(3, ':');
+    let (Some(sender), Some(is_busy), Some(work)) = (parts.next(), parts.next(), parts.next()) else { return };
+    if sender == client {
         return;
     }
-    if parts.next() == Some("w") {
-        pulse.work_is_there();
+    let origin = if is_busy == "1" { Origin::Busy } else { Origin::There };
+    for (partition, due_ms) in work.split(',').filter_map(|part| part.split_once('=')) {
+        if let (Ok(index), Ok(due_ms)) = (partition.parse(), due_ms.parse()) {
+            pulse.work_in(Partition::at(index), due_ms, origin);
+        }
     }
 }
 

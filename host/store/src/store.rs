@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 use metrics::Family;
 
-use crate::{Batch, CommitError, Committed, Directory, Error, Live, Reads, Tenant, Work};
+use crate::{
+    Batch, Beat, CommitError, Committed, Directory, Error, Heartbeat, Keeping, Live, Member, Reads, Tenant, Work,
+};
 
 /// Obligations: a commit that was answered survives a crash of the process, and of the machine as
 /// far as the engine is configured for it; a batch is applied at most once, also when the
@@ -20,8 +22,44 @@ pub trait Store: Reads + Work + Directory {
     /// How many partitions there are, fixed when the store was created.
     fn partitions(&self) -> u16;
 
+    /// Whether other hosts use the store as well.
+    fn sharing(&self) -> Sharing {
+        Sharing::Alone
+    }
+
+    /// Says that a host is there. `None` where only one process has the store.
+    async fn beat(&self, _beat: Beat<'_>) -> Result<Option<Heartbeat>, Error> {
+        Ok(None)
+    }
+
+    /// A host stops: others need not wait until it is missed.
+    async fn leave(&self, _host: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The hosts that were heard of within this time, and what they last said of themselves.
+    async fn members(&self, _within_ms: u64) -> Result<Vec<Member>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// How each server keeps the data, with its place. Nothing where the engine itself does.
+    async fn keeping(&self) -> Result<Vec<(String, Keeping)>, Error> {
+        Ok(Vec::new())
+    }
+
     /// What was counted since the start.
     fn families(&self) -> Vec<Family> {
         Vec::new()
     }
+}
+
+/// Which hosts use a store, and what asking all its partitions for work costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// One process has it.
+    Alone,
+    /// Hosts share a server: one round trip asks all partitions.
+    Server,
+    /// Hosts share several servers: each partition is a round trip.
+    Cluster,
 }

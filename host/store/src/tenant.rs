@@ -67,6 +67,11 @@ impl Partition {
         self.0
     }
 
+    /// As another host names it.
+    pub(crate) fn at(index: u16) -> Self {
+        Self(index)
+    }
+
     /// Every partition of a store that has `count` of them.
     pub fn all(count: u16) -> Vec<Self> {
         (0..count).map(Self).collect()

@@ -33,8 +33,30 @@ pub trait Work: Send + Sync {
     /// Due ticks, the most overdue first.
     async fn lease_timers(&self, partitions: &[Partition], request: LeaseRequest) -> Result<Leased<Tick>, Error>;
 
+    /// Due ticks and jobs together, in as few round trips as the engine needs. What cannot be asked is said of its
+    /// partition and holds up no other.
+    async fn lease(
+        &self,
+        partitions: &[Partition],
+        request: LeaseRequest,
+        shares: Shares,
+    ) -> Result<LeasedWork, Error> {
+        let ticks = self.lease_timers(partitions, LeaseRequest { max: request.max.div_ceil(2), ..request }).await?;
+        let left = request.max.saturating_sub(u32::try_from(ticks.items.len()).unwrap_or(u32::MAX));
+        let jobs = self.lease_jobs(partitions, LeaseRequest { max: left, ..request }, shares).await?;
+        let next = Next::Due(ticks.next_due_ms.into_iter().chain(jobs.next_due_ms).min());
+        let looked = partitions.iter().map(|partition| Looked { partition: *partition, next }).collect();
+        Ok(LeasedWork { jobs: jobs.items, ticks: ticks.items, looked })
+    }
+
     /// Moves the end of a lease: later while working, to now for giving it back early.
     async fn extend(&self, tenant: &Tenant, lease: &Lease, until_ms: u64) -> Result<(), CommitError>;
+
+    /// Moves the end of the hold of a job that was enqueued for this host and not leased. Where only one process has the
+    /// store, a hold ends with it, and is not moved.
+    async fn extend_hold(&self, _tenant: &Tenant, _job: JobId, _until_ms: u64) -> Result<(), CommitError> {
+        Ok(())
+    }
 
     /// What waits in all partitions, for the operator. A look at it: it does not count every job, and no writer waits for
     /// it for long.
@@ -71,6 +93,31 @@ pub struct Shares {
 pub struct Leased<Item> {
     pub items: Vec<Item>,
     pub next_due_ms: Option<u64>,
+}
+
+/// Jobs and ticks that were leased together, and when to ask each partition again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LeasedWork {
+    pub jobs: Vec<Job>,
+    pub ticks: Vec<Tick>,
+    pub looked: Vec<Looked>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Looked {
+    pub partition: Partition,
+    pub next: Next,
+}
+
+/// When there is work of a partition again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Unless a pulse comes first. A time that has passed means that there is more right now.
+    Due(Option<u64>),
+    /// All that could be leased was leased before the partition's turn.
+    NotAsked,
+    /// Its server did not answer.
+    Failed,
 }
 
 /// Unique among the jobs of a partition.

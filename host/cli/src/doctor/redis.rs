@@ -1,73 +1,57 @@
 //! Checks the settings of Redis: durability on disk, and that nothing is evicted when memory runs short.
 
-use std::collections::HashMap;
-use std::time::Duration;
+use platform::Platform;
+use platform::manage::health;
+use store::Keeping;
 
-use ::redis::{AsyncConnectionConfig, Client, InfoDict, RedisError};
+use super::{Finding, Level};
+use crate::settings::Settings;
 
-use super::Finding;
-use crate::settings::without_password;
-
-const TIMEOUT: Duration = Duration::from_secs(3);
-
-/// What one Redis says of itself. What it does not tell is absent: services that run Redis for others hide settings.
-#[derive(Clone, Debug, Default)]
-struct RedisSettings {
-    appends: Option<bool>,
-    /// `always`, `everysec` or `no`.
-    syncs: Option<String>,
-    can_write: bool,
-    maximum_bytes: Option<u64>,
-    eviction: Option<String>,
-}
-
-pub(super) async fn check(url: &str) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for node in nodes(url) {
-        findings.extend(match ask(&node).await {
-            Ok(keeping) => judge(&keeping),
-            Err(error) => {
-                let says = format!("{} does not tell how it keeps data: {error}", without_password(&node));
-                vec![Finding::warn("redis", says, "let its user run INFO")]
-            }
-        });
-    }
+/// Of every server that holds data.
+pub(crate) async fn check(platform: &Platform, settings: &Settings) -> Vec<Finding> {
+    let mut findings = match health::keeping(platform).await {
+        Ok(servers) => {
+            let needs_replica = settings.needs_replica();
+            servers.iter().flat_map(|(_, keeping)| judge(keeping, needs_replica)).collect()
+        }
+        Err(error) => {
+            let says = format!("Redis does not tell how it keeps data: {error}");
+            vec![Finding::warn("redis", says, "let its user run INFO")]
+        }
+    };
     // The nodes of a cluster are mostly set up alike.
     findings.dedup();
     findings
 }
 
-/// `redis://host:port/db`, or every node of `redis+cluster://user:password@host:port,host:port`.
-fn nodes(url: &str) -> Vec<String> {
-    let Some(rest) = url.strip_prefix("redis+cluster://") else {
-        return vec![url.to_owned()];
-    };
-    let (credentials, places) = rest.rsplit_once('@').map_or(("", rest), |(before, places)| (before, places));
-    let at = if credentials.is_empty() { "" } else { "@" };
-    places.trim_end_matches('/').split(',').map(|place| format!("redis://{credentials}{at}{place}")).collect()
+/// What is wrong, for people.
+pub(crate) fn problems(findings: &[Finding]) -> Vec<String> {
+    let bad = findings.iter().filter(|finding| finding.level != Level::Ok);
+    bad.map(|finding| format!("{}; {}", finding.says, finding.advice.as_deref().unwrap_or_default())).collect()
 }
 
-async fn ask(url: &str) -> Result<RedisSettings, RedisError> {
-    let config = AsyncConnectionConfig::new().set_connection_timeout(Some(TIMEOUT)).set_response_timeout(Some(TIMEOUT));
-    let mut redis = Client::open(url)?.get_multiplexed_async_connection_with_config(&config).await?;
-    let info: InfoDict = ::redis::cmd("INFO").query_async(&mut redis).await?;
-    let setting: Result<HashMap<String, String>, _> =
-        ::redis::cmd("CONFIG").arg("GET").arg("appendfsync").query_async(&mut redis).await;
-    let is_well = |name: &str| info.get::<String>(name).is_none_or(|status| status == "ok");
-    Ok(RedisSettings {
-        appends: info.get::<u64>("aof_enabled").map(|flag| flag == 1),
-        syncs: setting.ok().and_then(|mut settings| settings.remove("appendfsync")),
-        can_write: is_well("aof_last_write_status") && is_well("rdb_last_bgsave_status"),
-        maximum_bytes: info.get("maxmemory"),
-        eviction: info.get("maxmemory_policy"),
-    })
+fn judge(keeping: &Keeping, needs_replica: bool) -> Vec<Finding> {
+    let mut findings = vec![judge_disk(keeping), judge_memory(keeping)];
+    if needs_replica {
+        findings.push(judge_replicas(keeping));
+    }
+    findings
 }
 
-fn judge(keeping: &RedisSettings) -> Vec<Finding> {
-    vec![judge_disk(keeping), judge_memory(keeping)]
+fn judge_replicas(keeping: &Keeping) -> Finding {
+    const ABOUT: &str = "redis replica";
+    match keeping.replicas {
+        Some(0) => Finding::fail(
+            ABOUT,
+            "no replica is connected, and commits wait for one",
+            "start a replica (replicaof), or serve with --durability disk",
+        ),
+        Some(_) => Finding::ok(ABOUT, "a replica is connected"),
+        None => Finding::warn(ABOUT, "it does not tell whether it has replicas", "see that one is connected"),
+    }
 }
 
-fn judge_disk(keeping: &RedisSettings) -> Finding {
+fn judge_disk(keeping: &Keeping) -> Finding {
     const ABOUT: &str = "redis disk";
     let warn = |says: &str, advice: &str| Finding::warn(ABOUT, says, advice);
     if !keeping.can_write {
@@ -86,7 +70,7 @@ fn judge_disk(keeping: &RedisSettings) -> Finding {
     }
 }
 
-fn judge_memory(keeping: &RedisSettings) -> Finding {
+fn judge_memory(keeping: &Keeping) -> Finding {
     const ABOUT: &str = "redis memory";
     match (keeping.maximum_bytes, keeping.eviction.as_deref()) {
         (_, Some("noeviction")) | (Some(0), _) => Finding::ok(ABOUT, "nothing is evicted"),

@@ -60,7 +60,7 @@ async fn check_redis(settings: &Settings, secrets: &Secrets, url: &str) -> Vec<F
         Ok(platform) => {
             let says = format!("{} answers within {} ms", without_password(url), begun.elapsed().as_millis());
             let mut findings = vec![Finding::ok("store", says), check_key(&platform).await];
-            findings.extend(redis::check(url).await);
+            findings.extend(redis::check(&platform, settings).await);
             findings
         }
         Err(error) => {

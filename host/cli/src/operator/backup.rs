@@ -1,12 +1,15 @@
-//! `wellspring backup`: a copy of the store as of one moment, while the server goes on.
+//! `wellspring backup`: a copy of the store as of one moment; of a data folder while the server goes on, of Redis while no
+//! server runs. Either way it is a file like that of a data folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
 use super::Common;
+use super::migrate::copy_to_file;
+use crate::settings::Settings;
 use crate::wiring::assembly::{key_file, store_file};
 
 #[derive(clap::Args)]
@@ -17,27 +20,15 @@ pub(crate) struct Arguments {
     common: Common,
 }
 
-/// What to do where Redis keeps the data: its own snapshots are consistent, which a copy through its API would not be.
-pub(super) const REDIS: &str = "what tenants own is in Redis, which makes its own copies: \
-    `redis-cli --rdb copy.rdb` writes one as of one moment (of each node, in a cluster), and `appendonly yes` with \
-    `appendfsync always` keeps what was answered. To go back, stop every server, put the copy in Redis' folder as \
-    dump.rdb, start Redis, start the servers";
-
 pub(crate) async fn run(Arguments { file, common }: Arguments) -> Result<ExitCode> {
     let (settings, output) = (common.settings()?, common.output());
-    if settings.store.is_some() {
-        bail!("{REDIS}");
-    }
-    let store = store_file(&settings);
-    if !store.is_file() {
-        bail!("there is no store {}: give its folder with --data", store.display());
-    }
     if file.exists() {
         bail!("{} exists already", file.display());
     }
-    let target = file.clone();
-    let copying = tokio::task::spawn_blocking(move || store::embedded::back_up(&store, &target));
-    copying.await?.with_context(|| format!("no copy was written to {}", file.display()))?;
+    match &settings.store {
+        Some(url) => drop(copy_to_file(&settings, url, &file).await?),
+        None => copy_folder(&settings, &file).await?,
+    }
     let size_bytes = std::fs::metadata(&file)?.len();
     if output.is_json {
         output.json(&json!({"file": file, "size_bytes": size_bytes}))?;
@@ -49,4 +40,14 @@ pub(crate) async fn run(Arguments { file, common }: Arguments) -> Result<ExitCod
         output.hint(&format!("credentials in it open with {} only: keep a copy of that elsewhere", key.display()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn copy_folder(settings: &Settings, file: &Path) -> Result<()> {
+    let store = store_file(settings);
+    if !store.is_file() {
+        bail!("there is no store {}: give its folder with --data", store.display());
+    }
+    let target = file.to_owned();
+    let copying = tokio::task::spawn_blocking(move || store::embedded::back_up(&store, &target));
+    copying.await?.with_context(|| format!("no copy was written to {}", file.display()))
 }

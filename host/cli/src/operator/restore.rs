@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail};
 use platform::manage::first_start;
 
-use super::backup::REDIS;
+use super::migrate::{copy_from_file, summary};
 use super::{Common, confirm};
 use crate::settings::Settings;
 use crate::wiring::assembly::{make_private_folder, open_idle_platform, store_file};
@@ -26,10 +26,12 @@ pub(crate) struct Arguments {
 
 pub(crate) async fn run(Arguments { file, yes, common }: Arguments) -> Result<ExitCode> {
     let (settings, output) = (common.settings()?, common.output());
-    if settings.store.is_some() {
-        bail!("{REDIS}");
-    }
     store::embedded::verify(&file).with_context(|| format!("{} cannot be put back", file.display()))?;
+    if let Some(url) = &settings.store {
+        let moved = copy_from_file(&settings, &file, url).await?;
+        output.say(&format!("{} is in Redis now: {}", file.display(), summary(&moved)));
+        return warn_of_keys(&settings, &common, &output).await;
+    }
     make_private_folder(&settings.data)?;
     let store = store_file(&settings);
     let mut before = None;

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-use platform::ports::{Entropy, NoRelays, SystemClock, SystemEntropy, Telemetry};
+use anyhow::{Context, Result, bail};
+use platform::ports::{Clock, Entropy, NoRelays, StoreClock, SystemClock, SystemEntropy, Telemetry};
 use platform::vault::{KeyRing, Vault};
 use platform::{Platform, Programs};
 use sandbox::Sandbox;
-use store::Store;
+use store::{Sharing, Store};
 
 use super::idle::NoSandbox;
 use super::linking::Linking;
@@ -40,6 +40,7 @@ pub(crate) async fn open_platform(
     let relays = Arc::new(OwnRelays::open(settings, secrets)?);
     // The store first: what is wrong with it is told at once, and not after the engine was compiled.
     let store = open_store(settings).await?;
+    let clock = clock_of(&*store);
     let cache = settings.data.join("cache");
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let vault = open_vault(settings, secrets, entropy.clone())?;
@@ -62,7 +63,7 @@ pub(crate) async fn open_platform(
         linker: Arc::new(Linking::new(&cache, network.clone(), settings.credentials()?).within(budget)),
         outbound: Arc::new(Sending(outbound)),
         relays,
-        clock: Arc::new(SystemClock),
+        clock,
         vault,
         entropy,
         telemetry,
@@ -75,13 +76,14 @@ pub(crate) async fn open_platform(
 /// The store and the keys alone: what an operator's command needs while no server runs.
 pub(crate) async fn open_idle_platform(settings: &Settings, secrets: &Secrets) -> Result<Platform> {
     let (entropy, network): (Arc<dyn Entropy>, _) = (Arc::new(SystemEntropy), NetworkArguments::default());
+    let store = open_store(settings).await?;
     Ok(Platform::new(platform::Parts {
-        store: open_store(settings).await?,
+        clock: clock_of(&*store),
+        store,
         sandbox: Arc::new(NoSandbox),
         linker: Arc::new(Linking::new(&settings.data.join("cache"), network.clone(), Vec::new())),
         outbound: Arc::new(Sending(network.open()?)),
         relays: Arc::new(NoRelays),
-        clock: Arc::new(SystemClock),
         vault: open_vault(settings, secrets, entropy.clone())?,
         entropy,
         telemetry: None,
@@ -92,8 +94,12 @@ pub(crate) async fn open_idle_platform(settings: &Settings, secrets: &Secrets) -
 
 pub(crate) async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>> {
     if let Some(url) = &settings.store {
-        let redis = store::redis::Redis::connect(url, "wellspring").await;
-        return Ok(Arc::new(redis.with_context(|| format!("cannot use the store at {}", without_password(url)))?));
+        let redis = store::redis::Redis::open(url, settings.store_options()?).await;
+        let redis = redis.with_context(|| format!("cannot use the store at {}", without_password(url)))?;
+        if redis.is_moving().await? {
+            bail!("a move into this store is unfinished: run `wellspring migrate` or `restore` again first");
+        }
+        return Ok(Arc::new(redis));
     }
     let path = store_file(settings);
     // It reads and perhaps recovers a log, which may take its time.
@@ -101,6 +107,14 @@ pub(crate) async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>> {
         store::embedded::Embedded::open(&path).with_context(|| format!("cannot use the store {}", path.display()))
     });
     Ok(Arc::new(opening.await??))
+}
+
+/// Hosts that share a store share its clock; the first heartbeat sets it.
+fn clock_of(store: &dyn Store) -> Arc<dyn Clock> {
+    match store.sharing() {
+        Sharing::Alone => Arc::new(SystemClock),
+        Sharing::Server | Sharing::Cluster => Arc::new(StoreClock::new()),
+    }
 }
 
 pub(crate) fn store_file(settings: &Settings) -> PathBuf {
@@ -141,7 +155,7 @@ pub(crate) fn lock_folder(path: &Path) -> Result<std::fs::File> {
     match lock.try_lock() {
         Ok(()) => Ok(lock),
         Err(std::fs::TryLockError::WouldBlock) => {
-            anyhow::bail!("another server uses the folder {}; give this one its own with --data", path.display())
+            bail!("another server uses the folder {}; give this one its own with --data", path.display())
         }
         Err(std::fs::TryLockError::Error(error)) => {
             Err(error).with_context(|| format!("cannot lock {}", file.display()))

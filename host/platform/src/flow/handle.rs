@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use admission::Turns;
 use metrics::Family;
-use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 
 use super::admit::{Gate, Quota, Sources};
@@ -55,8 +54,6 @@ pub struct Flow {
     /// By source: its queued runs may all wait for one value of its state, and must not take all that its tenant has.
     pub(crate) source_gate: Arc<Gate>,
     pub(crate) destination_gate: Arc<Gate>,
-    /// Work went back into the queue and may be due before what the worker waits for.
-    pub(crate) released: watch::Sender<()>,
     /// Runs that outlive the request that began them.
     pub(crate) tasks: TaskTracker,
 }
@@ -77,7 +74,6 @@ impl Flow {
             tenant_gate: Gate::new(config.work_per_tenant),
             source_gate: Gate::new(config.work_per_tenant / SOURCES_AT_ONCE),
             destination_gate: Gate::new(config.work_per_destination),
-            released: watch::Sender::new(()),
             tasks: TaskTracker::new(),
             config,
         });
@@ -86,6 +82,11 @@ impl Flow {
 }
 
 impl Handle {
+    /// Requests and jobs that this host works on.
+    pub fn in_flight(&self) -> u64 {
+        self.tasks.len() as u64
+    }
+
     /// What the data plane can tell of itself besides what the platform does.
     pub fn families(&self) -> Vec<Family> {
         let mut families = self.sources.families();

@@ -25,7 +25,7 @@ impl Flow {
     pub(crate) async fn perform_tick(&self, tick: &Tick, admission: Result<Permit, u64>) {
         let lease = Lease::from(tick.lease.clone());
         let work = self.renewing_lease(&tick.tenant, &lease, self.run_tick(tick));
-        let ended = self.admitted(admission, watch(TIMER, Box::pin(work))).await;
+        let ended = self.admitted(&tick.tenant, admission, watch(TIMER, Box::pin(work))).await;
         self.complete(&tick.tenant, &lease, ended).await;
     }
 

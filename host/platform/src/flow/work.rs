@@ -1,5 +1,6 @@
 //! Work of the queue: leased, performed, and completed in a batch of its own.
 
+mod agenda;
 mod perform;
 mod worker;
 

@@ -46,6 +46,13 @@ pub async fn start(platform: &Platform, chosen_key: Option<&Secret<String>>) -> 
     Ok(Started::First(key))
 }
 
+/// Whether nothing was ever kept in the store.
+pub async fn is_empty(platform: &Platform) -> Result<bool, Error> {
+    let operator = names::operator();
+    let found = table::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
+    Ok(found.is_none())
+}
+
 /// A one-time link to the console for the account that the first start made.
 pub async fn link(platform: &Platform, key: &NewKey) -> Result<Secret<String>, Error> {
     sessions::create_link(platform, &first_user(platform).await?, &key.record).await

@@ -1,6 +1,6 @@
 //! Readiness: whether the store can be read and written.
 
-use store::Op;
+use store::{Keeping, Op};
 
 use crate::records::names;
 use crate::{Error, Platform};
@@ -19,6 +19,11 @@ pub async fn check_store(platform: &Platform) -> Result<(), Error> {
     let expires_ms = Some(platform.clock.now_ms().saturating_add(KEPT_MS));
     platform.store.commit(platform.batch(&operator).then(Op::Count { counter, amount: 1, expires_ms })).await?;
     Ok(())
+}
+
+/// How each server of the store keeps the data, with its place.
+pub async fn keeping(platform: &Platform) -> Result<Vec<(String, Keeping)>, Error> {
+    Ok(platform.store.keeping().await?)
 }
 
 #[cfg(test)]

@@ -28,6 +28,16 @@ pub struct Listed<R> {
     pub total: u64,
 }
 
+/// One page of a list, newest first, without what a newer version wrote.
+pub struct Readable<R> {
+    pub items: Vec<R>,
+    /// The ids and places of all, also of those that were left out.
+    pub places: Vec<(String, u64)>,
+    /// The ids of those that were left out.
+    pub unreadable: Vec<String>,
+    pub total: u64,
+}
+
 // === impl Kept ===
 
 impl<R> Kept<R> {
@@ -59,6 +69,26 @@ pub async fn list<R: Stored>(
     };
     let items = found.items.into_iter().map(kept).collect::<Result<Vec<_>, RecordError>>()?;
     Ok(Listed { items, total: found.total })
+}
+
+/// For looking at: while hosts are upgraded one by one, a record of a newer one is left out, and the rest is shown. What
+/// decides about work uses [`list`], which fails instead: the host that can read it does the work.
+pub async fn list_readable<R: Stored>(
+    store: &(impl Reads + ?Sized),
+    tenant: &Tenant,
+    page: Page,
+) -> Result<Readable<R>, TableError> {
+    let found = store.records(tenant, R::KIND, page).await?;
+    let places = found.items.iter().map(|found| (found.id.clone(), found.position)).collect();
+    let (mut items, mut unreadable) = (Vec::with_capacity(found.items.len()), Vec::new());
+    for found in found.items {
+        match decode(&found.value) {
+            Ok(record) => items.push(record),
+            Err(RecordError::Newer { .. }) => unreadable.push(found.id),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(Readable { items, places, unreadable, total: found.total })
 }
 
 /// The whole list, newest first. For kinds whose number per tenant is bounded.

@@ -18,6 +18,11 @@ use super::{Answer, Context, Parameters};
 /// A billing period whose end is not given.
 const MONTH_MS: i64 = 30 * 24 * 3600 * 1000;
 
+/// The hosts that share the store.
+pub(crate) async fn list_hosts(context: Context) -> Result<Answer, Error> {
+    Ok(Answer::data(platform::hosts::list(context.caller()?, context.platform()).await?))
+}
+
 pub(crate) async fn list_users(context: Context) -> Result<Answer, Error> {
     let page = users::list(context.caller()?, context.platform(), &context.parameters.page()?).await?;
     Ok(Answer::page(&page.map(UserView::from)))

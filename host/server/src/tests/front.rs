@@ -221,6 +221,44 @@ async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
 }
 
 #[tokio::test]
+async fn a_server_that_drains_is_not_ready_and_ends_connections_after_their_answer() {
+    let wire = wire().await;
+
+    wire.app.drain();
+
+    let ready = wire.send("GET", "/readyz", "", b"").await;
+    assert_eq!((ready.status, ready.header("connection").as_deref()), (503, Some("close")));
+    let other = wire.send("GET", "/healthz", "", b"").await;
+    assert_eq!((other.status, other.header("connection").as_deref()), (200, Some("close")), "it still serves");
+}
+
+#[tokio::test]
+async fn while_it_starts_a_server_is_alive_and_not_ready_and_then_takes_the_same_connections() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let ready = tokio_util::sync::CancellationToken::new();
+    let starting = tokio::spawn(crate::front::answer_while_starting(listener, ready.clone()));
+    let get = async |path: &str| {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    };
+    // One that never says anything does not hold up the start.
+    let _silent = TcpStream::connect(address).await.unwrap();
+
+    let (alive, not_ready) = (get("/healthz").await, get("/readyz").await);
+    ready.cancel();
+    let listener = starting.await.unwrap();
+
+    assert!(alive.starts_with("HTTP/1.1 200"), "{alive}");
+    assert!(not_ready.starts_with("HTTP/1.1 503") && not_ready.contains("the server is starting"), "{not_ready}");
+    let _late = TcpStream::connect(address).await.unwrap();
+    listener.accept().await.unwrap();
+}
+
+#[tokio::test]
 async fn the_reference_page_runs_no_scripts_and_is_framed_by_nothing() {
     let wire = wire().await;
 

@@ -19,6 +19,7 @@ pub(super) struct Wire {
     pub(super) world: World,
     pub(super) admin: Caller,
     pub(super) address: SocketAddr,
+    pub(super) app: Arc<App>,
     pub(super) shutdown: CancellationToken,
     pub(super) serving: JoinHandle<std::io::Result<()>>,
 }
@@ -49,8 +50,9 @@ impl Wire {
             trusted_proxies: vec!["127.0.0.1".parse().unwrap()],
         };
         let shutdown = CancellationToken::new();
-        let serving = tokio::spawn(front::serve(listener, App::new(parts), config, shutdown.clone()));
-        Self { world, admin, address, shutdown, serving }
+        let app = App::new(parts);
+        let serving = tokio::spawn(front::serve(listener, app.clone(), config, shutdown.clone()));
+        Self { world, admin, address, app, shutdown, serving }
     }
 
     pub(super) async fn get(&self, path: &str) -> Reply {

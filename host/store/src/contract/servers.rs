@@ -55,15 +55,20 @@ pub(crate) fn server() -> &'static Server {
 
 pub(crate) fn cluster_address() -> String {
     static NODES: OnceLock<[Server; 3]> = OnceLock::new();
-    let nodes = NODES.get_or_init(start_cluster);
+    address_of(NODES.get_or_init(start_cluster))
+}
+
+pub(crate) fn address_of(nodes: &[Server]) -> String {
     let places: Vec<String> = nodes.iter().map(Server::place).collect();
     format!("redis+cluster://{}", places.join(","))
 }
 
-fn start_cluster() -> [Server; 3] {
+/// Its shards fail one by one, as an operator would set it up.
+pub(crate) fn start_cluster() -> [Server; 3] {
     let nodes = [(); 3].map(|()| {
         let bus = free_port().to_string();
-        Server::start(free_port(), &["--cluster-enabled", "yes", "--cluster-port", &bus])
+        let partial = ["--cluster-require-full-coverage", "no"];
+        Server::start(free_port(), &[&["--cluster-enabled", "yes", "--cluster-port", &bus][..], &partial].concat())
     });
     let create = Command::new("redis-cli")
         .args(["--cluster", "create"])
@@ -77,30 +82,76 @@ fn start_cluster() -> [Server; 3] {
 
 pub(crate) struct Server {
     port: u16,
+    pid: u32,
     shell: Child,
     _folder: TempDir,
 }
 
 impl Server {
     pub(crate) fn start(port: u16, more: &[&str]) -> Self {
+        let keep_nothing = ["--save", "", "--appendonly", "no"];
+        Self::launch(port, &[&keep_nothing, more].concat(), "Ready to accept connections")
+    }
+
+    /// A Sentinel with this configuration, which it writes to.
+    pub(crate) fn sentinel(port: u16, config: &std::path::Path) -> Self {
+        Self::launch(port, &[config.to_str().unwrap(), "--sentinel"], "+monitor")
+    }
+
+    fn launch(port: u16, more: &[&str], ready: &str) -> Self {
         assert!(Command::new("redis-server").arg("--version").output().is_ok(), "{MISSING}");
         let folder = tempfile::tempdir().unwrap();
+        let (own, more) = match more.split_first() {
+            // A file of settings comes first of all.
+            Some((file, more)) if file.starts_with('/') => (vec![*file], more),
+            _ => (Vec::new(), more),
+        };
         let mut shell = Command::new("sh")
-            .args(["-c", "redis-server \"$@\" & read _; kill $!; wait", "sh"])
-            .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+            // One that a test has stopped must go on to end.
+            .args(["-c", "redis-server \"$@\" & read _; kill $!; kill -CONT $!; wait", "sh"])
+            .args(own)
+            .args(["--bind", "127.0.0.1"])
             .args(["--port", &port.to_string()])
             .arg("--dir")
             .arg(folder.path())
+            .arg("--pidfile")
+            .arg(folder.path().join("pid"))
             .args(more)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines();
-        let is_ready = lines.any(|line| line.is_ok_and(|line| line.contains("Ready to accept connections")));
+        let is_ready = lines.any(|line| line.is_ok_and(|line| line.contains(ready)));
         assert!(is_ready, "redis-server did not start on port {port}");
         std::thread::spawn(move || lines.for_each(drop));
-        Self { port, shell, _folder: folder }
+        let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap().trim().parse().unwrap();
+        Self { port, pid, shell, _folder: folder }
+    }
+
+    /// Sends it a signal: `STOP` lets it hang, `CONT` lets it go on, `KILL` ends it at once.
+    pub(crate) fn signal(&self, signal: &str) {
+        let kill = format!("kill -{signal} {}", self.pid);
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success(), "{kill}");
+    }
+
+    /// How often a command was called, by clients and by scripts.
+    pub(crate) fn calls(&self, command: &str) -> u64 {
+        let stats = self.command(&["INFO", "commandstats"]);
+        let prefix = format!("cmdstat_{command}:calls=");
+        let calls = stats.lines().find_map(|line| line.strip_prefix(&prefix)?.split(',').next()?.parse().ok());
+        calls.unwrap_or_default()
+    }
+
+    /// What `redis-cli` prints.
+    pub(crate) fn command(&self, words: &[&str]) -> String {
+        let port = self.port.to_string();
+        let output = Command::new("redis-cli").args(["-p", &port]).args(words).output().expect(MISSING);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     pub(crate) fn address(&self) -> String {

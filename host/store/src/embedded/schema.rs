@@ -42,6 +42,14 @@ pub(super) fn open_writer(path: &Path) -> Result<(Connection, Opened), Error> {
     Ok((connection, opened))
 }
 
+/// For a file of this version or an older one that nothing else has open.
+pub(super) fn open_plain(path: &Path) -> Result<Connection, Error> {
+    let connection = Connection::open(path)?;
+    steps_taken(&connection)?;
+    keep_statements(&connection)?;
+    Ok(connection)
+}
+
 pub(super) fn open_reader(path: &Path) -> Result<Connection, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;

@@ -1,37 +1,52 @@
 -- A group of commits, each judged and applied on what the ones before it left; a refused one changes nothing.
 --
 -- KEYS: where the last group of this call is remembered; then for each batch the prefix of its partition.
--- ARGV: number of the group, channel, who sends it, LIVE; then for each batch: how many arguments it has (this one
--- included), tenant, now, count of preconditions, count of operations, 'w' if it makes work, who owns its
--- locks; then each precondition and operation: its name, its arguments.
+-- ARGV: number of the group, channel, who sends it, LIVE, '1' if its host has no room for more work; then for each batch:
+-- how many arguments it has (this one included), tenant, now, count of preconditions, count of operations, number of its
+-- partition, who owns its locks; then each precondition and operation: its name, its arguments.
 -- Answers one line for each batch.
+
+-- A host works on what it commits itself, so other hosts are told only of what is due later than this, and of
+-- everything when it has no room. What a host leaves behind that dies, others find when they look for themselves.
+local LATER_MS = 1000
 
 local function commit(at)
   tenant, now, lock_owner, news = ARGV[at + 1], ARGV[at + 2], ARGV[at + 6], {}
   local operations = tonumber(ARGV[at + 4])
   local refusal, first = judge(at + 7, tonumber(ARGV[at + 3]), operations)
   if refusal then return refusal end
-  local answer = apply(first, operations)
+  local answer, due = apply(first, operations)
   publish_news()
-  return answer, true
+  return answer, due
 end
 
--- Answers the lines, and whether there is work.
+-- Tells other hosts which partitions have work, and from when on.
+local function publish_work(work)
+  local parts = {}
+  for partition, due in pairs(work) do parts[#parts + 1] = partition .. '=' .. digits(due) end
+  if #parts > 0 then call('PUBLISH', ARGV[2], ARGV[3] .. ':' .. ARGV[5] .. ':' .. table.concat(parts, ',')) end
+end
+
+-- Answers the lines.
 local function commit_each()
-  local answers, has_work, at = {}, false, 5
+  local answers, work, at = {}, {}, 6
   has_readers, followed = nil, {}
   told, gone, is_gone, heads_added, heads_removed = {}, {}, {}, {}, {}
   for index = 1, #KEYS - 1 do
     P = KEYS[index + 1]
-    local is_whole, answer, is_applied = pcall(commit, at)
+    local is_whole, answer, due = pcall(commit, at)
     -- Our mistake, and only this batch's.
     if not is_whole then answer = 'failed ' .. string.gsub(answer.err or tostring(answer), '%s', ' ') end
-    if is_whole and is_applied and ARGV[at + 5] ~= '' then has_work = true end
+    if is_whole and due and (ARGV[5] == '1' or due > tonumber(ARGV[at + 2]) + LATER_MS) then
+      local partition = ARGV[at + 5]
+      work[partition] = math.min(work[partition] or due, due)
+    end
     answers[index] = answer
     at = at + tonumber(ARGV[at])
   end
   finish_group()
-  return table.concat(answers, '\n'), has_work
+  publish_work(work)
+  return table.concat(answers, '\n')
 end
 
 -- Remembered for twice as long as a client tries.
@@ -50,8 +65,7 @@ local function commit_group(keys, arguments)
       return number == ARGV[1] and string.sub(last, split + 1) or 'late'
     end
   end
-  local answer, has_work = commit_each()
-  if has_work then call('PUBLISH', ARGV[2], ARGV[3] .. ':w') end
+  local answer = commit_each()
   remember(ARGV[1] .. '\n' .. answer)
   return answer
 end

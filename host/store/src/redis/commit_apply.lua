@@ -2,8 +2,8 @@
 local COUNTER_END = 9007199254740991
 local LAST_SEQUENCE = 1048575
 local versions, entries, counters, jobs, removed
--- When the earliest of the heads that the batch made is due: told once, at the end.
-local earliest
+-- When the earliest of the heads that the batch made is due: told once, at the end. The same of its timers.
+local earliest, earliest_timer
 -- What the batch adds to the queue of its tenant, and takes from it.
 local queued_jobs, queued_bytes
 -- The same, as it was told for tenants of the group so far.
@@ -83,6 +83,7 @@ local function leave_lane(job)
 end
 
 local function set_timer(timer, due, schedule)
+  earliest_timer = math.min(earliest_timer or tonumber(due), tonumber(due))
   call('HSET', timer_key(timer), 'due', due, 'schedule', schedule)
   call('HDEL', timer_key(timer), 'token')
   call('ZADD', P .. ':timers', due, tenant .. ':' .. timer)
@@ -252,9 +253,10 @@ end
 
 local function list(items) return table.concat(items, ',') end
 
--- Answers 'ok' and a list each of versions, entries, counters, jobs and how many were removed.
+-- Answers 'ok', a list each of versions, entries, counters, jobs and how many were removed, and when the earliest of the
+-- work that it made is due, or nothing; and that time as a number.
 local function apply(at, operations)
-  versions, entries, counters, jobs, removed, earliest = {}, {}, {}, {}, {}, nil
+  versions, entries, counters, jobs, removed, earliest, earliest_timer = {}, {}, {}, {}, {}, nil, nil
   queued_jobs, queued_bytes = 0, 0
   for _ = 1, operations do
     local name = ARGV[at]
@@ -267,5 +269,8 @@ local function apply(at, operations)
     told[tenant] = earliest
     wait_until(tenant, digits(earliest))
   end
-  return table.concat({'ok', list(versions), list(entries), list(counters), list(jobs), list(removed)}, ' ')
+  local due = earliest or earliest_timer
+  if earliest_timer and earliest_timer < due then due = earliest_timer end
+  local told_due = due and digits(due) or ''
+  return table.concat({'ok', list(versions), list(entries), list(counters), list(jobs), list(removed), told_due}, ' '), due
 end

@@ -3,7 +3,9 @@
 use ::redis::{ErrorKind, FromRedisValue, RedisError, Value, from_redis_value};
 use bytes::Bytes;
 
-use crate::{At, CommitError, Committed, Error, Head, Job, JobId, JobLease, Op, Record, Tenant, Tick, TimerLease};
+use crate::{
+    At, CommitError, Committed, Error, Head, Job, JobId, JobLease, Member, Op, Record, Tenant, Tick, TimerLease,
+};
 
 const FAILED: &str = "a step of the commit failed";
 
@@ -59,13 +61,18 @@ impl Row {
         Ok(Tick { tenant, lease, due_ms: self.take()?, schedule: self.bytes()? })
     }
 
+    pub(super) fn member(mut self) -> Result<Member, Error> {
+        Ok(Member { host: self.take()?, seen_ms: self.take()?, about: self.bytes()? })
+    }
+
     fn tenant(&mut self) -> Result<Tenant, Error> {
         Tenant::parse(&self.take::<String>()?).map_err(|_| unexpected())
     }
 }
 
-pub(super) fn is_applied(answer: &str) -> bool {
-    answer.starts_with("ok ")
+/// When the earliest of the work that a batch made is due, if it was applied and made any.
+pub(super) fn due_ms(answer: &str) -> Option<u64> {
+    answer.strip_prefix("ok ")?.rsplit_once(' ')?.1.parse().ok()
 }
 
 /// The commit script's answer to one batch; `operations` tell what an over-full scope was allowed.

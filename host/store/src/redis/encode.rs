@@ -6,8 +6,7 @@ use std::io::Write as _;
 use ::redis::{RedisWrite, ToRedisArgs};
 
 use crate::batch::counter_range;
-use crate::pulse::makes_work;
-use crate::{Batch, Enqueue, EntryId, EntryRef, JobId, LanePosition, Lease, Op, Precondition, Shares};
+use crate::{Batch, Enqueue, EntryId, EntryRef, JobId, LanePosition, Lease, Op, Partition, Precondition, Shares};
 
 /// Arguments of a script, one after the other in one piece of memory.
 #[derive(Default)]
@@ -17,11 +16,11 @@ pub(super) struct Arguments {
 }
 
 /// See the head of `commit.lua` for the layout; the group puts the number of arguments before them.
-pub(super) fn batch(batch: &Batch) -> Arguments {
+pub(super) fn batch(batch: &Batch, partition: Partition) -> Arguments {
     let mut arguments = Arguments::default();
     arguments.text(batch.tenant.as_str()).number(batch.now_ms);
     arguments.number(batch.preconditions.len()).number(batch.operations.len());
-    arguments.text(if makes_work(batch) { "w" } else { "" });
+    arguments.number(partition.index());
     arguments.text(batch.lock_owner.as_deref().unwrap_or_default());
     for precondition in &batch.preconditions {
         push_precondition(&mut arguments, batch, precondition);
@@ -83,7 +82,7 @@ impl Arguments {
         self
     }
 
-    fn optional(&mut self, number: Option<u64>) -> &mut Self {
+    pub(super) fn optional(&mut self, number: Option<u64>) -> &mut Self {
         match number {
             Some(number) => self.number(number),
             None => self.text(""),

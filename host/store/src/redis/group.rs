@@ -21,8 +21,7 @@ use super::encode::Arguments;
 use super::link::Link;
 use super::{decode, encode, scripts};
 use crate::numbers::Numbers;
-use crate::pulse::makes_work;
-use crate::{Batch, Error, Partition, Pulse, Tenant};
+use crate::{Batch, Error, Origin, Partition, Pulse, Tenant};
 
 /// A group ends before the next batch would exceed one of these: the script of a full one takes a few milliseconds, in
 /// which the server does nothing else. A batch that is larger than that goes alone.
@@ -47,8 +46,8 @@ pub(super) struct Member {
     tenant: Tenant,
     /// Of the keys of its partition.
     prefix: String,
+    partition: Partition,
     arguments: Arguments,
-    makes_work: bool,
 }
 
 struct Shared {
@@ -60,11 +59,12 @@ struct Shared {
     groups: AtomicU64,
     /// One per partition of a cluster, otherwise one.
     lines: Vec<Line>,
-    room: Semaphore,
 }
 
 struct Line {
     queue: Mutex<Queue>,
+    /// Each queue has its own, because servers fail one by one.
+    room: Semaphore,
     /// The keys that hold number and answers of the last group of each call.
     done: [String; CALLS],
     /// The key that exists while an emitter of the queue has readers, on any host.
@@ -81,9 +81,9 @@ type Reply = oneshot::Sender<Result<String, Error>>;
 // === impl Member ===
 
 impl Member {
-    pub(super) fn new(prefix: String, batch: &Batch) -> Self {
+    pub(super) fn new(prefix: String, batch: &Batch, partition: Partition) -> Self {
         let tenant = batch.tenant.clone();
-        Self { tenant, prefix, arguments: encode::batch(batch), makes_work: makes_work(batch) }
+        Self { tenant, prefix, partition, arguments: encode::batch(batch, partition) }
     }
 }
 
@@ -100,19 +100,19 @@ impl Groups {
         let line = |home: &String| {
             let queue = Mutex::new(Queue { waiting: VecDeque::new(), spare_calls: (0..CALLS).collect() });
             let done = std::array::from_fn(|call| format!("{home}:done:{client}:{call}"));
-            Line { queue, done, live: format!("{home}:live") }
+            Line { queue, room: Semaphore::new(WAITING_BATCHES), done, live: format!("{home}:live") }
         };
         let lines = homes.iter().map(line).collect();
-        let room = Semaphore::new(WAITING_BATCHES);
         let groups = AtomicU64::new(1);
-        Self { shared: Arc::new(Shared { link, numbers, pulse, channel, client, groups, lines, room }) }
+        Self { shared: Arc::new(Shared { link, numbers, pulse, channel, client, groups, lines }) }
     }
 
     /// The script's answer to this batch.
     #[expect(clippy::disallowed_methods, reason = "ends when no commit waits any more")]
     pub(super) async fn commit(&self, partition: Partition, member: Member) -> Result<String, Error> {
         let line = self.shared.line_of(partition);
-        let _room = self.shared.room.acquire().await.map_err(|_| Error::Closed)?;
+        let room = self.shared.lines.get(line).ok_or(Error::Closed)?.room.acquire();
+        let _room = room.await.map_err(|_| Error::Closed)?;
         let (reply, answer) = oneshot::channel();
         if let Some(call) = self.shared.queue(line, member, reply) {
             tokio::spawn(call_while_waited_for(Arc::clone(&self.shared), line, call));
@@ -190,6 +190,7 @@ impl Shared {
     async fn send(&self, (done, live): (&str, &str), number: u64, group: &[Member]) -> Result<Vec<String>, Error> {
         let mut arguments = Arguments::default();
         arguments.number(number).text(&self.channel).text(&self.client).text(live);
+        arguments.number(u8::from(self.pulse.is_busy()));
         for member in group {
             arguments.number(member.arguments.len() + 1).append(&member.arguments);
         }
@@ -205,8 +206,8 @@ impl Shared {
                 Ok(answers) => answers.next().ok_or_else(decode::unexpected),
                 Err(error) => Err(error.same_again()),
             };
-            if member.makes_work && answer.as_ref().is_ok_and(|answer| decode::is_applied(answer)) {
-                self.pulse.work_is_there();
+            if let Some(due_ms) = answer.as_ref().ok().and_then(|answer| decode::due_ms(answer)) {
+                self.pulse.work_in(member.partition, due_ms, Origin::Here);
             }
             // A caller that went away is not a problem of its group.
             let _ = reply.send(answer);

@@ -19,6 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::MissedTickBehavior;
 
 use self::chain::{Chain, Heard, Piece};
+use super::Options;
 use super::address::Address;
 use super::decode;
 use super::encode::escape;
@@ -63,6 +64,7 @@ struct Names {
 struct Keeper {
     link: Link,
     address: Address,
+    options: Options,
     /// Opened for the first reader.
     listening: Option<Link>,
     followed: Arc<Followed>,
@@ -79,11 +81,11 @@ struct Followed {
 
 impl Lives {
     #[expect(clippy::disallowed_methods, reason = "ends with the store; back-off between attempts")]
-    pub(super) fn new(address: Address, link: Link) -> Self {
+    pub(super) fn new((address, options): (Address, Options), link: Link) -> Self {
         let feed = Feed::new(Bounds::default());
         let followed = Arc::new(Followed { feed: feed.clone(), chains: Mutex::default() });
         let (requests, receiver) = mpsc::channel(WAITING);
-        let keeper = Keeper { link, address, listening: None, followed, requests: receiver };
+        let keeper = Keeper { link, address, options, listening: None, followed, requests: receiver };
         // Ends when the store is dropped, and with it the sender of requests.
         tokio::spawn(keeper.run());
         Self { feed, requests }
@@ -173,7 +175,8 @@ impl Keeper {
             Some(link) => link.clone(),
             None => {
                 let followed = self.followed.clone();
-                let link = Link::open(self.address.clone(), move |message| followed.hear(message)).await?;
+                let hear = move |message| followed.hear(message);
+                let link = Link::open(self.address.clone(), &self.options, hear).await?;
                 self.listening.insert(link).clone()
             }
         };

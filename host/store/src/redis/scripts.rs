@@ -25,10 +25,11 @@ pub(super) static COMMIT: LazyLock<Library> = LazyLock::new(|| {
         include_str!("commit.lua"),
     ))
 });
-script!(LEASE_JOBS, "script.lua", "queue.lua", "lease_jobs.lua");
-script!(LEASE_TIMERS, "script.lua", "queue.lua", "lease_timers.lua");
+script!(LEASE, "script.lua", "queue.lua", "lease.lua");
 script!(HEADS, "script.lua", "queue.lua", "heads.lua");
 script!(EXTEND, "script.lua", "queue.lua", "extend.lua");
+script!(IMPORT, "script.lua", "queue.lua", "import.lua");
+script!(BEAT, "beat.lua");
 script!(RECORDS, "records.lua");
 script!(STREAMS, "streams.lua");
 script!(LOAD, "load.lua");

@@ -1,5 +1,9 @@
 //! What only Redis needs: scripts that vanish, answers that are lost, servers that restart, other hosts.
 
+mod availability;
+mod hosts;
+mod places;
+
 use std::sync::Arc;
 
 use ::redis::cmd;
@@ -8,7 +12,7 @@ use super::group::Member;
 use super::{Redis, decode};
 use crate::contract::servers::{Server, cluster_address, connect, free_port, namespace, server};
 use crate::contract::{World, job, leases, payloads};
-use crate::{Batch, CommitError, Op, Reads, Store, Taken, Tenant, Work};
+use crate::{Batch, CommitError, Op, Origin, Reads, Store, Taken, Tenant, Wake, Work};
 
 fn count() -> Op {
     Op::Count { counter: "runs".into(), amount: 1, expires_ms: None }
@@ -28,7 +32,14 @@ async fn shared() -> Redis {
 
 async fn run(store: &Redis, batch: &Batch, name: &str) -> Result<crate::Committed, CommitError> {
     let prefix = store.prefix_of(&batch.tenant);
-    let answers = store.groups.send(&format!("{prefix}:done:{name}"), 1, &[Member::new(prefix, batch)]).await?;
+    let answers = store
+        .groups
+        .send(
+            &format!("{prefix}:done:{name}"),
+            1,
+            &[Member::new(prefix, batch, batch.tenant.partition(store.partitions))],
+        )
+        .await?;
     decode::committed(&answers.concat(), &batch.operations)
 }
 
@@ -126,13 +137,25 @@ async fn check_pulse(address: &str) {
     let there = connect(address, &namespace).await;
     let (mut work, mut live) = (there.pulse().work(), there.follow(&tenant(), "e").await.unwrap());
     work.mark_unchanged();
+    let partition = tenant().partition(here.partitions);
 
-    let committed = here.commit(Batch::new(&tenant(), 1).then(append()).then(job(None, 0, "a"))).await.unwrap();
+    // The host that committed it works on the first, and is told itself; the second is for whichever host looks then.
+    here.commit(Batch::new(&tenant(), 1).then(job(None, 0, "now"))).await.unwrap();
+    let later = here.commit(Batch::new(&tenant(), 1).then(append()).then(job(None, 60_000, "later"))).await.unwrap();
 
     work.changed().await.unwrap();
+    let wake = |due_ms, origin| Wake { partition, due_ms, origin };
+    assert_eq!(there.pulse().take().partitions, [wake(60_000, Origin::There)]);
+    assert_eq!(here.pulse().take().partitions, [wake(0, Origin::Here)]);
     live.ready().await;
     let Some(Taken::Entry(entry)) = live.take() else { panic!("the entry") };
-    assert_eq!((Some(&entry.id), &entry.value[..]), (committed.entries.first(), &b"x"[..]));
+    assert_eq!((Some(&entry.id), &entry.value[..]), (later.entries.first(), &b"x"[..]));
+
+    here.pulse().set_busy(true);
+    work.mark_unchanged();
+    here.commit(Batch::new(&tenant(), 1).then(job(None, 0, "now"))).await.unwrap();
+    work.changed().await.unwrap();
+    assert_eq!(there.pulse().take().partitions, [wake(0, Origin::Busy)]);
 }
 
 #[tokio::test]
@@ -192,7 +215,7 @@ async fn a_replica_that_takes_over_goes_on_where_the_first_server_ended() {
     let held = world.lease(1, 1).await;
     let mut replicas = 0;
     while replicas == 0 {
-        replicas = store.link.ask(cmd("WAIT").arg(1).arg(1000)).await.unwrap();
+        replicas = store.link.ask(cmd("WAIT").arg(1).arg(200)).await.unwrap();
     }
 
     drop(first);
@@ -202,7 +225,16 @@ async fn a_replica_that_takes_over_goes_on_where_the_first_server_ended() {
     // It takes over the address as well, as a name or a proxy would lead there.
     let () = cmd("CONFIG").arg("SET").arg("port").arg(port).query_async(&mut promoted).await.unwrap();
 
-    let committed = store.commit(Batch::new(&tenant(), 2).then(count()).then(append())).await.unwrap();
+    let committing = async {
+        loop {
+            // Until the address leads to it, and the breaker lets a call through.
+            match store.commit(Batch::new(&tenant(), 2).then(count()).then(append())).await {
+                Ok(committed) => return committed,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        }
+    };
+    let committed = tokio::time::timeout(std::time::Duration::from_secs(20), committing).await.unwrap();
     assert_eq!(committed.counters, [2]);
     assert_eq!(store.streams(&tenant(), "e").await.unwrap().first().map(|stream| stream.count), Some(2));
     assert_eq!(payloads(&world.lease(2, 9).await), ["waiting"], "what was leased stays leased");

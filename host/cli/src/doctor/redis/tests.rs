@@ -1,21 +1,24 @@
 //! Tests of what is said about a Redis.
 
-use super::{RedisSettings, judge_disk, judge_memory, nodes};
+use store::Keeping;
+
+use super::{judge, judge_disk, judge_memory, judge_replicas};
 use crate::doctor::Level;
 
-fn durable() -> RedisSettings {
-    RedisSettings {
+fn durable() -> Keeping {
+    Keeping {
         appends: Some(true),
         syncs: Some("always".into()),
         can_write: true,
         maximum_bytes: Some(1 << 30),
         eviction: Some("noeviction".into()),
+        replicas: Some(1),
     }
 }
 
 #[test]
 fn a_redis_that_may_lose_what_it_accepted_is_told_with_the_command_that_mends_it() {
-    let check = |change: fn(&mut RedisSettings), level: Level, advice: Option<&str>| {
+    let check = |change: fn(&mut Keeping), level: Level, advice: Option<&str>| {
         let mut keeping = durable();
         change(&mut keeping);
         let found = judge_disk(&keeping);
@@ -35,7 +38,7 @@ fn a_redis_that_may_lose_what_it_accepted_is_told_with_the_command_that_mends_it
 #[test]
 fn a_redis_that_evicts_data_fails_unless_it_has_no_limit() {
     let level = |maximum_bytes: Option<u64>, eviction: Option<&str>| {
-        judge_memory(&RedisSettings { maximum_bytes, eviction: eviction.map(str::to_owned), ..durable() }).level
+        judge_memory(&Keeping { maximum_bytes, eviction: eviction.map(str::to_owned), ..durable() }).level
     };
 
     assert_eq!(level(Some(1 << 30), Some("noeviction")), Level::Ok);
@@ -46,8 +49,9 @@ fn a_redis_that_evicts_data_fails_unless_it_has_no_limit() {
 }
 
 #[test]
-fn every_node_of_a_cluster_is_asked_with_the_same_password() {
-    assert_eq!(nodes("redis://:p@a:1/3"), ["redis://:p@a:1/3"]);
-    assert_eq!(nodes("redis+cluster://u:p@a:1,b:2/"), ["redis://u:p@a:1", "redis://u:p@b:2"]);
-    assert_eq!(nodes("redis+cluster://a:1"), ["redis://a:1"]);
+fn a_replica_is_looked_for_when_commits_wait_for_one() {
+    let level = |replicas: Option<u64>| judge_replicas(&Keeping { replicas, ..durable() }).level;
+
+    assert_eq!((level(Some(0)), level(Some(1)), level(None)), (Level::Fail, Level::Ok, Level::Warn));
+    assert_eq!(judge(&durable(), false).len() + 1, judge(&durable(), true).len());
 }

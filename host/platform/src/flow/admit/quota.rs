@@ -15,6 +15,8 @@ use crate::records::{User, names, table};
 use crate::{Error, Noun, Platform};
 
 const FRESH_MS: u64 = 1000;
+/// How long a plan is relied on while it cannot be read.
+const KNOWN_MS: u64 = 600_000;
 /// Tenants held at once; what is dropped is read again.
 const TENANTS_HELD: usize = 4096;
 /// Counters of a day outlive it by one, for a clock that steps back.
@@ -57,7 +59,15 @@ impl Quota {
             platform.check_room(tenant).await?;
             return Ok(held.plan);
         }
-        let CachedQuota { plan, usage, .. } = self.read(platform, tenant).await?;
+        let read = match (self.read(platform, tenant).await, held) {
+            // Plans are kept with the operator, whose shard may be away while the tenant's is not.
+            (Err(Error::Store(error)), Some(held)) if now_ms.saturating_sub(held.read_at_ms) < KNOWN_MS => {
+                tracing::debug!(%error, "a quota is judged by what was known of it");
+                held
+            }
+            (read, _) => read?,
+        };
+        let CachedQuota { plan, usage, .. } = read;
         usage.check(&plan, instant_ms).inspect_err(|quota| platform.numbers.refused(quota.into()))?;
         platform.check_room(tenant).await?;
         Ok(plan)

@@ -15,7 +15,7 @@ use domain::trace::TraceContext;
 use domain::users::{Plan, QuotaError};
 use futures_util::FutureExt;
 use serde_json::Value;
-use store::{Precondition, Tenant};
+use store::{JobId, Precondition, Sharing, Tenant};
 use tokio::sync::oneshot;
 
 use super::lookup::Found;
@@ -93,7 +93,8 @@ pub enum Refusal {
 
 /// Whether a request can be answered before its run has ended.
 enum Early {
-    Accepted(Acceptance),
+    /// With the job whose hold is renewed while the run goes on.
+    Accepted(Acceptance, Option<JobId>),
     /// Not without waiting for another run.
     Later,
     /// What the component responded rests on values that have changed.
@@ -295,9 +296,10 @@ impl Flow {
                 () = self.is_slow(invocation) => {}
             }
             match self.accept(request).await? {
-                Early::Accepted(acceptance) => {
+                Early::Accepted(acceptance, hold) => {
                     send(waiting, request.answer().ok_or_else(|| request.unanswered(None)));
-                    return Ok((running.await?, Some(acceptance)));
+                    let executed = self.holding(invocation.owner.tenant, hold, running).await?;
+                    return Ok((executed, Some(acceptance)));
                 }
                 Early::Later => return Ok((running.await?, None)),
                 Early::Stale => {}
@@ -356,16 +358,18 @@ impl Flow {
         };
         // This host runs it: until its deadline is over, or its process has ended, no other host does.
         let (due_ms, deadline_ms) = (platform.clock.now_ms(), platform.config.limits.http_deadline_ms);
-        let held_until_ms = due_ms.saturating_add(deadline_ms).saturating_add(REDO_AFTER_MS);
-        let operations = acceptance.accept(due_ms, Some(held_until_ms))?.to_vec();
+        let is_renewed = invocation.reply.is_none() && platform.store.sharing() != Sharing::Alone;
+        let held_ms = if is_renewed { self.config.lease_ms } else { deadline_ms.saturating_add(REDO_AFTER_MS) };
+        let operations = acceptance.accept(due_ms, Some(due_ms.saturating_add(held_ms)))?.to_vec();
         if invocation.reply.is_none() {
             let mut batch = platform.batch(invocation.owner.tenant);
             batch.operations = operations;
-            platform.store.commit(batch).await?;
-            return Ok(Early::Accepted(acceptance));
+            let committed = platform.store.commit(batch).await?;
+            let hold = committed.jobs.first().copied().filter(|_| is_renewed);
+            return Ok(Early::Accepted(acceptance, hold));
         }
         match transaction.before_early_answer(operations).await {
-            Ok(true) => Ok(Early::Accepted(acceptance)),
+            Ok(true) => Ok(Early::Accepted(acceptance, None)),
             Ok(false) => Ok(Early::Later),
             Err(_) if transaction.refusal().is_some() => Ok(Early::Stale),
             Err(error) => Err(SandboxError::Failed(error.into()).into()),

@@ -10,7 +10,7 @@ use domain::json::Json;
 use domain::retry::Verdict;
 use domain::runs::{Trigger, TriggerKind};
 use domain::users::QuotaError;
-use store::{CommitError, Job, Lease, Lookup, Op, Tenant};
+use store::{CommitError, Job, JobId, Lease, Lookup, Op, Origin, Tenant};
 
 use crate::Error;
 use crate::flow::admit::{Permit, resets_at_ms, still_accepted};
@@ -24,6 +24,8 @@ use crate::watching::{Doing, watch};
 
 /// After a failure of ours.
 const TRY_AGAIN_MS: u64 = 1000;
+/// A renewal that failed: when the store is back, holders of leases renew them before other hosts take them.
+const RENEW_AGAIN_MS: u64 = 200;
 /// The operator may raise a quota before it resets: what waits for it asks again this often.
 const QUOTA_LOOK_MS: u64 = 60_000;
 
@@ -69,13 +71,14 @@ impl Flow {
     pub(crate) async fn perform_job(&self, job: &Job, admission: Result<Permit, u64>) {
         let lease = Lease::from(job.lease);
         let work = self.renewing_lease(&job.tenant, &lease, self.work_on(job));
-        let ended = self.admitted(admission, work).await;
+        let ended = self.admitted(&job.tenant, admission, work).await;
         self.complete(&job.tenant, &lease, ended).await;
     }
 
     /// Does work that was admitted, and tells the worker when there is room again.
     pub(crate) async fn admitted(
         &self,
+        tenant: &Tenant,
         admission: Result<Permit, u64>,
         work: impl Future<Output = Result<Completion, Error>>,
     ) -> Result<Completion, Error> {
@@ -85,7 +88,7 @@ impl Flow {
         };
         let ended = work.await;
         if permit.leave() {
-            self.released.send_replace(());
+            self.look_again(tenant, self.platform.clock.now_ms());
         }
         ended
     }
@@ -98,19 +101,52 @@ impl Flow {
         work: impl Future<Output = Result<Completion, Error>>,
     ) -> Result<Completion, Error> {
         let mut work = pin!(work);
+        let mut renew_ms = renewal_ms(self.platform.clock.now_ms(), self.config.lease_ms);
         loop {
-            let now_ms = self.platform.clock.now_ms();
             // Both are cancel-safe: the work is pinned outside, and a sleep holds nothing.
             tokio::select! {
                 biased;
                 fate = &mut work => return fate,
-                () = self.platform.clock.sleep_until(now_ms.saturating_add(self.config.lease_ms / 3)) => {}
+                () = self.platform.clock.sleep_until(renew_ms) => {}
             }
             let until_ms = self.platform.clock.now_ms().saturating_add(self.config.lease_ms);
             match self.platform.store.extend(tenant, lease, until_ms).await {
                 Err(CommitError::LeaseLost) => return Err(Error::Batch(CommitError::LeaseLost)),
-                Err(error) => tracing::warn!(%error, "a lease could not be renewed"),
-                Ok(()) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "a lease could not be renewed");
+                    renew_ms = self.platform.clock.now_ms().saturating_add(RENEW_AGAIN_MS);
+                }
+                Ok(()) => renew_ms = renewal_ms(self.platform.clock.now_ms(), self.config.lease_ms),
+            }
+        }
+    }
+
+    /// Goes on with a run that was accepted, and renews the hold on its job: while this host lives, no other begins it.
+    pub(crate) async fn holding<Output>(
+        &self,
+        tenant: &Tenant,
+        hold: Option<JobId>,
+        work: impl Future<Output = Output>,
+    ) -> Output {
+        let Some(job) = hold else { return work.await };
+        let mut work = pin!(work);
+        let mut renew_ms = renewal_ms(self.platform.clock.now_ms(), self.config.lease_ms);
+        loop {
+            // Both are cancel-safe: the work is pinned outside, and a sleep holds nothing.
+            tokio::select! {
+                biased;
+                done = &mut work => return done,
+                () = self.platform.clock.sleep_until(renew_ms) => {}
+            }
+            let until_ms = self.platform.clock.now_ms().saturating_add(self.config.lease_ms);
+            match self.platform.store.extend_hold(tenant, job, until_ms).await {
+                // Another host runs it as well; whichever commits first counts.
+                Err(CommitError::LeaseLost) => return work.await,
+                Err(error) => {
+                    tracing::warn!(%error, "the hold of an accepted request could not be renewed");
+                    renew_ms = self.platform.clock.now_ms().saturating_add(RENEW_AGAIN_MS);
+                }
+                Ok(()) => renew_ms = renewal_ms(self.platform.clock.now_ms(), self.config.lease_ms),
             }
         }
     }
@@ -132,7 +168,13 @@ impl Flow {
         if let Err(error) = self.platform.store.extend(tenant, lease, until_ms).await {
             tracing::debug!(%error, "a lease could not be given back");
         }
-        self.released.send_replace(());
+        self.look_again(tenant, until_ms);
+    }
+
+    /// Work of the tenant went back into the queue, or has room again, before the worker would look for it.
+    fn look_again(&self, tenant: &Tenant, due_ms: u64) {
+        let store = &self.platform.store;
+        store.pulse().work_in(tenant.partition(store.partitions()), due_ms, Origin::Here);
     }
 
     async fn work_on(&self, job: &Job) -> Result<Completion, Error> {
@@ -310,6 +352,14 @@ impl Flow {
     pub(crate) async fn source(&self, tenant: &Tenant, id: &SourceId) -> Result<Option<Arc<Source>>, Error> {
         self.sources.find(&*self.platform.store, tenant, id).await
     }
+}
+
+/// After a third of the lease, so that two renewals may fail; at the end of a period that is the same for all leases, so that
+/// a store that can extends them together.
+pub(super) fn renewal_ms(now_ms: u64, lease_ms: u64) -> u64 {
+    let period_ms = (lease_ms / 8).max(1);
+    let at_ms = now_ms.saturating_add(lease_ms / 3);
+    (at_ms - at_ms % period_ms).max(now_ms.saturating_add(1))
 }
 
 /// When the event came into being, by its id.

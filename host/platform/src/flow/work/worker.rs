@@ -1,17 +1,15 @@
-//! The loops that lease what is due and work on it, within bounds, until they are told to stop.
+//! The loop that leases what is due and works on it, within bounds, until it is told to stop.
 
 use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use store::{Job, LeaseRequest, Leased, Partition, Shares, Tenant, Tick};
+use store::{Job, LeaseRequest, LeasedWork, Partition, Shares, Tenant, Tick};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use super::agenda::{Agenda, Asked};
 use crate::flow::handle::Flow;
-
-/// The polling interval when no pulse comes: a pulse is best effort.
-const LOOK_EVERY_MS: u64 = 1000;
 
 /// Most jobs of one lease call: a job may carry an event of some megabytes, and jobs of a tenant without a permit are
 /// released again.
@@ -22,12 +20,6 @@ type Performing = BoxFuture<'static, ()>;
 /// Works on due jobs and timers. Several hosts may each run one on the same store.
 pub struct Worker(pub(in crate::flow) Arc<Flow>);
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Jobs,
-    Timers,
-}
-
 // === impl Worker ===
 
 impl Worker {
@@ -35,10 +27,9 @@ impl Worker {
     pub async fn run(self, shutdown: CancellationToken) {
         let flow = &self.0;
         let permits = Arc::new(Semaphore::new(flow.config.work_in_flight));
-        tokio::join!(
-            each_round(flow, Kind::Jobs, &permits, &shutdown),
-            each_round(flow, Kind::Timers, &permits, &shutdown)
-        );
+        each_round(flow, &permits, &shutdown).await;
+        // What this host commits from now on is for others.
+        flow.platform.store.pulse().set_busy(true);
         flow.tasks.close();
         let drained_ms = flow.platform.clock.now_ms().saturating_add(flow.config.drain_ms);
         tokio::select! {
@@ -51,63 +42,66 @@ impl Worker {
 }
 
 /// Leases as much as there are permits for, works on it aside, and waits for what is due next.
-async fn each_round(flow: &Arc<Flow>, kind: Kind, permits: &Arc<Semaphore>, shutdown: &CancellationToken) {
-    let (mut pulse, mut released) = (flow.platform.store.pulse().work(), flow.released.subscribe());
+async fn each_round(flow: &Arc<Flow>, permits: &Arc<Semaphore>, shutdown: &CancellationToken) {
+    let (store, clock) = (&flow.platform.store, &flow.platform.clock);
+    let mut pulse = store.pulse().work();
+    let mut hosts = flow.platform.hosts().changes();
+    let mut agenda = Agenda::new(store.sharing(), Partition::all(store.partitions()), clock.now_ms());
     loop {
-        let Some(first) = first_permit(permits, shutdown).await else {
-            return;
-        };
         pulse.mark_unchanged();
-        released.mark_unchanged();
-        let now_ms = flow.platform.clock.now_ms();
-        let mut free = vec![first];
-        free.extend(std::iter::from_fn(|| permits.clone().try_acquire_owned().ok()).take(LEASED_AT_ONCE - 1));
-        let max = u32::try_from(free.len()).unwrap_or(store::MAX_LEASES);
-        let request = LeaseRequest { now_ms, lease_ms: flow.config.lease_ms, max };
-        let leased = match lease(flow, kind, request).await {
-            Ok(leased) => leased,
-            Err(error) => {
-                tracing::warn!(%error, "no work could be leased");
-                Leased { items: Vec::new(), next_due_ms: None }
-            }
-        };
-        let has_worked = !leased.items.is_empty();
-        for (performing, permit) in leased.items.into_iter().zip(free) {
-            flow.tasks.spawn(hold(permit, performing));
+        let has_changed_hosts = hosts.has_changed().unwrap_or(false);
+        if has_changed_hosts {
+            hosts.mark_unchanged();
+            let of_hosts = flow.platform.hosts();
+            agenda.prefer(|partition| of_hosts.is_preferred(partition));
         }
-        let look_at_ms = now_ms.saturating_add(LOOK_EVERY_MS);
-        let next_ms = leased.next_due_ms.map_or(look_at_ms, |due_ms| due_ms.min(look_at_ms));
-        if has_worked && next_ms <= now_ms {
-            continue;
+        agenda.hear(clock.now_ms(), &store.pulse().take());
+        let Asked { to_lease, to_look_at } = agenda.due(clock.now_ms());
+        if !to_look_at.is_empty() {
+            ask(flow, &mut agenda, &to_look_at, Vec::new()).await;
+        }
+        if !to_lease.is_empty() {
+            let Some(free) = free_permits(flow, permits, shutdown).await else { return };
+            let has_leased = ask(flow, &mut agenda, &to_lease, free).await;
+            if has_leased && agenda.next_ms() <= clock.now_ms() {
+                continue;
+            }
         }
         // All are cancel-safe: nothing is taken by waiting.
         tokio::select! {
             () = shutdown.cancelled() => return,
-            _ = released.changed() => {}
             _ = pulse.changed() => {}
-            () = flow.platform.clock.sleep_until(next_ms.max(now_ms + 1)) => {}
+            _ = hosts.changed() => hosts.mark_changed(),
+            () = clock.sleep_until(agenda.next_ms().max(clock.now_ms() + 1)) => {}
         }
     }
 }
 
-async fn lease(flow: &Arc<Flow>, kind: Kind, request: LeaseRequest) -> Result<Leased<Performing>, store::Error> {
-    let store = &flow.platform.store;
-    let partitions = Partition::all(store.partitions());
-    Ok(match kind {
-        Kind::Jobs => {
-            let Leased { items, next_due_ms } = store.lease_jobs(&partitions, request, shares(flow)).await?;
-            let items = items.into_iter().map(|job| perform_job(flow, job)).collect();
-            Leased { items, next_due_ms }
+/// One look: what is leased is worked on aside, the rest is noted. Without permits nothing is leased. Tells whether anything
+/// was.
+async fn ask(flow: &Arc<Flow>, agenda: &mut Agenda, asked: &[Partition], free: Vec<OwnedSemaphorePermit>) -> bool {
+    let max = u32::try_from(free.len()).unwrap_or(store::MAX_LEASES);
+    let now_ms = flow.platform.clock.now_ms();
+    let request = LeaseRequest { now_ms, lease_ms: flow.config.lease_ms, max };
+    let LeasedWork { jobs, ticks, looked } = match flow.platform.store.lease(asked, request, shares(flow)).await {
+        Ok(leased) => leased,
+        Err(error) => {
+            tracing::warn!(%error, "no work could be leased");
+            agenda.fail(flow.platform.clock.now_ms(), asked);
+            return false;
         }
-        Kind::Timers => {
-            let Leased { items, next_due_ms } = store.lease_timers(&partitions, request).await?;
-            let items = items.into_iter().map(|tick| perform_tick(flow, tick)).collect();
-            Leased { items, next_due_ms }
-        }
-    })
+    };
+    agenda.note(now_ms, &looked);
+    let has_leased = !jobs.is_empty() || !ticks.is_empty();
+    let ticks = ticks.into_iter().map(|tick| perform_tick(flow, tick));
+    let work = ticks.chain(jobs.into_iter().map(|job| perform_job(flow, job)));
+    for (performing, permit) in work.zip(free) {
+        flow.tasks.spawn(hold(permit, performing));
+    }
+    has_leased
 }
 
-/// Jobs of a tenant that has all it may have stay in the queue; when one of them ends, `released` says so.
+/// Jobs of a tenant that has all it may have stay in the queue; when one of them ends, a pulse says so.
 fn shares(flow: &Flow) -> Shares {
     let count = |(tenant, under_way): (String, usize)| {
         Some((Tenant::parse(&tenant).ok()?, u32::try_from(under_way).unwrap_or(u32::MAX)))
@@ -128,12 +122,29 @@ fn perform_tick(flow: &Arc<Flow>, tick: Tick) -> Performing {
     turns.share(tenant.as_str(), async move { flow.perform_tick(&tick, admission).await }.boxed()).boxed()
 }
 
-async fn first_permit(permits: &Arc<Semaphore>, shutdown: &CancellationToken) -> Option<OwnedSemaphorePermit> {
-    tokio::select! {
-        biased;
-        () = shutdown.cancelled() => None,
-        permit = permits.clone().acquire_owned() => permit.ok(),
-    }
+/// At least one, when there is one; other hosts are told of this one's work while there is none.
+async fn free_permits(
+    flow: &Flow,
+    permits: &Arc<Semaphore>,
+    shutdown: &CancellationToken,
+) -> Option<Vec<OwnedSemaphorePermit>> {
+    let pulse = flow.platform.store.pulse();
+    let first = match permits.clone().try_acquire_owned() {
+        Ok(first) => first,
+        Err(_) => {
+            pulse.set_busy(true);
+            let first = tokio::select! {
+                biased;
+                () = shutdown.cancelled() => None,
+                permit = permits.clone().acquire_owned() => permit.ok(),
+            };
+            pulse.set_busy(false);
+            first?
+        }
+    };
+    let mut free = vec![first];
+    free.extend(std::iter::from_fn(|| permits.clone().try_acquire_owned().ok()).take(LEASED_AT_ONCE - 1));
+    Some(free)
 }
 
 async fn hold(permit: OwnedSemaphorePermit, performing: Performing) {

@@ -23,7 +23,10 @@ fn append(value: &str) -> Op {
 
 /// Sends the batches as the group of this number.
 async fn send(store: &Redis, number: u64, batches: &[Batch]) -> Vec<Result<Committed, CommitError>> {
-    let members: Vec<Member> = batches.iter().map(|batch| Member::new(store.prefix_of(&batch.tenant), batch)).collect();
+    let members: Vec<Member> = batches
+        .iter()
+        .map(|batch| Member::new(store.prefix_of(&batch.tenant), batch, batch.tenant.partition(store.partitions)))
+        .collect();
     let done = format!("{}:done:test", store.prefix_of(&tenant("u_a")));
     let answers = store.groups.send(&done, number, &members).await.unwrap();
     assert_eq!(answers.len(), batches.len());

@@ -1,0 +1,79 @@
+//! What the operator decides about the store beside its address.
+
+use std::fmt;
+use std::time::Duration;
+
+use ::redis::{ClientTlsConfig, TlsCertificates};
+
+use crate::Error;
+
+/// A caller is told within two seconds that the store does not answer.
+const PATIENCE: Duration = Duration::from_millis(1800);
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What every key begins with.
+    pub prefix: String,
+    pub tls: Tls,
+    pub durability: Durability,
+    /// How long a call may take, with everything that is tried again.
+    pub patience: Duration,
+}
+
+/// When a commit is answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// When the server has it: on disk, as far as the server is configured for it.
+    #[default]
+    Disk,
+    /// When a replica has it as well.
+    Replica,
+}
+
+/// Certificates in PEM. Without any, those of the system are trusted.
+#[derive(Clone, Default)]
+pub struct Tls {
+    /// Trusted instead of those of the system.
+    pub ca: Option<Vec<u8>>,
+    /// What this client shows, and its key.
+    pub client: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+// === impl Options ===
+
+impl Options {
+    /// A brace would decide where keys of a cluster lie.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let is_good = (1..=64).contains(&self.prefix.len()) && self.prefix.bytes().all(allowed);
+        if is_good { Ok(()) } else { Err(Error::Prefix) }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let (tls, durability) = (Tls::default(), Durability::default());
+        Self { prefix: super::NAMESPACE.to_owned(), tls, durability, patience: PATIENCE }
+    }
+}
+
+// === impl Tls ===
+
+impl Tls {
+    pub(super) fn certificates(&self) -> Option<TlsCertificates> {
+        if self.ca.is_none() && self.client.is_none() {
+            return None;
+        }
+        let client_tls =
+            self.client.clone().map(|(client_cert, client_key)| ClientTlsConfig { client_cert, client_key });
+        Some(TlsCertificates { client_tls, root_cert: self.ca.clone() })
+    }
+}
+
+impl fmt::Debug for Tls {
+    /// Without the key.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (has_ca, has_client) = (self.ca.is_some(), self.client.is_some());
+        formatter.debug_struct("Tls").field("ca", &has_ca).field("client", &has_client).finish()
+    }
+}

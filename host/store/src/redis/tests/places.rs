@@ -1,0 +1,176 @@
+//! Where a store may be: behind Sentinels, behind TLS, beside other installations, with replicas.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+
+use super::{count, tenant};
+use crate::contract::servers::{Server, connect, free_port};
+use crate::redis::{Durability, Options, Redis, Tls};
+use crate::{Batch, CommitError, Error, Reads, Store};
+
+async fn counted(store: &Redis) -> Result<i64, CommitError> {
+    let committed = store.commit(Batch::new(&tenant(), 1).then(count())).await?;
+    Ok(committed.counters.first().copied().unwrap_or_default())
+}
+
+async fn until_counted(store: &Redis) -> i64 {
+    let counted = async {
+        loop {
+            if let Ok(count) = counted(store).await {
+                return count;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), counted).await.expect("it takes commits again")
+}
+
+/// Asks now and then, because each question is a process.
+async fn until(holds: impl Fn() -> bool) {
+    while !holds() {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+fn replica_of(primary: &Server) -> Server {
+    Server::start(
+        free_port(),
+        &["--replicaof", "127.0.0.1", &primary.port().to_string(), "--repl-diskless-sync-delay", "0"],
+    )
+}
+
+fn has_replica(primary: &Server) -> bool {
+    primary.command(&["INFO", "replication"]).contains("state=online")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_replica_that_sentinels_promote_is_found() {
+    let primary = Server::start(free_port(), &["--repl-diskless-sync-delay", "0"]);
+    let _replica = replica_of(&primary);
+    until(|| has_replica(&primary)).await;
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("sentinel.conf");
+    let port = primary.port();
+    let watch = format!(
+        "sentinel monitor main 127.0.0.1 {port} 1\nsentinel down-after-milliseconds main 500\n\
+         sentinel failover-timeout main 3000\n"
+    );
+    std::fs::write(&config, watch).unwrap();
+    let sentinel = Server::sentinel(free_port(), &config);
+    let address = format!("redis+sentinel://127.0.0.1:{}/main", sentinel.port());
+    let store = Redis::open(&address, Options::default()).await.unwrap();
+    assert_eq!(counted(&store).await.unwrap(), 1);
+    let info = || sentinel.command(&["INFO", "sentinel"]);
+    until(|| info().contains("slaves=1")).await;
+
+    primary.signal("KILL");
+
+    assert!(until_counted(&store).await >= 2, "what was committed before is there");
+}
+
+#[tokio::test]
+async fn a_commit_waits_for_a_replica_when_it_is_told_to() {
+    let primary = Server::start(free_port(), &["--repl-diskless-sync-delay", "0"]);
+    let options =
+        Options { durability: Durability::Replica, patience: Duration::from_millis(900), ..Options::default() };
+    let store = Redis::open(&primary.address(), options).await.unwrap();
+
+    let alone = counted(&store).await;
+    assert!(matches!(alone, Err(CommitError::Unavailable(_))), "{alone:?}");
+    let replica = replica_of(&primary);
+    until(|| has_replica(&primary)).await;
+
+    let with_replica = until_counted(&store).await;
+    assert!(with_replica >= 2, "the first was applied, and not confirmed: {with_replica}");
+    replica.signal("STOP");
+    let hanging = counted(&store).await;
+    assert!(matches!(hanging, Err(CommitError::Unavailable(_))), "{hanging:?}");
+    let keeping = store.keeping().await.unwrap();
+    assert_eq!(keeping[0].1.replicas, Some(1));
+    assert_eq!((keeping[0].1.appends, keeping[0].1.eviction.as_deref()), (Some(false), Some("noeviction")));
+}
+
+#[tokio::test]
+async fn installations_with_different_prefixes_share_a_server() {
+    let own = Server::start(free_port(), &[]);
+    let with = async |prefix: &str| {
+        Redis::open(&own.address(), Options { prefix: prefix.to_owned(), ..Options::default() }).await
+    };
+    let (one, other) = (with("one").await.unwrap(), with("other").await.unwrap());
+
+    assert_eq!((counted(&one).await.unwrap(), counted(&other).await.unwrap()), (1, 1));
+    assert_eq!(one.counters(&tenant(), &["runs".into()]).await.unwrap(), [1]);
+    for bad in ["", "a{b}", "a:b", &"x".repeat(65)] {
+        assert!(matches!(with(bad).await.err(), Some(Error::Prefix)), "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn a_user_that_may_use_its_prefix_alone_is_enough() {
+    let own = Server::start(free_port(), &[]);
+    let rights = ["~app:*", "&app:*", "+@all", "-@admin", "-@dangerous", "+info", "+keys"];
+    own.command(&[&["ACL", "SETUSER", "app", "on", ">secret"][..], &rights].concat());
+    let at = |prefix: &str| {
+        let options = Options { prefix: prefix.to_owned(), ..Options::default() };
+        let address = format!("redis://app:secret@127.0.0.1:{}", own.port());
+        async move { Redis::open(&address, options).await }
+    };
+
+    let store = at("app").await.unwrap();
+
+    assert_eq!(counted(&store).await.unwrap(), 1);
+    assert!(at("other").await.is_err(), "keys of others are not its own");
+}
+
+/// A certificate and its key, written where `redis-server` reads them.
+fn write(folder: &Path, name: &str, certificate: &str, key: &str) -> (String, String) {
+    let path = |ending: &str| folder.join(format!("{name}.{ending}")).display().to_string();
+    std::fs::write(path("crt"), certificate).unwrap();
+    std::fs::write(path("key"), key).unwrap();
+    (path("crt"), path("key"))
+}
+
+#[tokio::test]
+async fn tls_needs_the_right_authority_and_the_certificate_of_a_client() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // With the name of what it signs, each would seem to be signed by itself.
+    authority.distinguished_name.push(DnType::CommonName, "authority");
+    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
+    let signed = |name: &str| {
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    };
+    let (of_server, of_client) = (signed("localhost"), signed("client"));
+    let (certificate, key) = write(folder.path(), "server", &of_server.0, &of_server.1);
+    let (ca, _) = write(folder.path(), "ca", &authority.pem(), "");
+    let tls_port = free_port();
+    let port = tls_port.to_string();
+    let files = ["--tls-cert-file", &certificate, "--tls-key-file", &key, "--tls-ca-cert-file", &ca];
+    let _own = Server::start(free_port(), &[&["--tls-port", &port][..], &files].concat());
+    let with = async |tls: Tls| {
+        Redis::open(&format!("rediss://localhost:{tls_port}"), Options { tls, ..Options::default() }).await
+    };
+    let client = Some((of_client.0.into_bytes(), of_client.1.into_bytes()));
+    let ca = Some(authority.pem().into_bytes());
+
+    let store = with(Tls { ca: ca.clone(), client: client.clone() }).await.unwrap();
+
+    assert_eq!(counted(&store).await.unwrap(), 1);
+    assert!(with(Tls { ca, client: None }).await.is_err(), "the server asks for a certificate");
+    assert!(with(Tls { ca: None, client }).await.is_err(), "the system does not know the authority");
+}
+
+#[tokio::test]
+async fn a_server_is_listed_with_how_it_keeps_data() {
+    let own = Server::start(free_port(), &["--appendonly", "yes", "--appendfsync", "always"]);
+    let store = connect(&own.address(), "ws").await;
+
+    let (_, keeping) = store.keeping().await.unwrap().remove(0);
+
+    assert_eq!((keeping.appends, keeping.syncs.as_deref(), keeping.can_write), (Some(true), Some("always"), true));
+}

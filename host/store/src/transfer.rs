@@ -1,0 +1,95 @@
+//! Moves everything from a file to Redis and back, while no host uses either.
+//!
+//! A row is one thing that is kept, in words that both engines share. Rows are read in an order that stays the same as
+//! long as nothing changes, and the target counts what it has applied together with applying it: a move that was cut off
+//! goes on where it ended. At the end both sides are read and compared.
+//!
+//! What is not moved: leases and locks, which end with the hosts that held them. Places in lists and numbers of jobs are
+//! given anew, in the same order.
+
+mod file;
+mod rows;
+mod server;
+
+use std::path::Path;
+
+use crate::redis::Redis;
+use crate::{Error, Tenant};
+
+pub(crate) use self::rows::Row;
+use self::rows::Tallies;
+pub use self::rows::Tally;
+
+/// Rows that are applied together, at most.
+const CHUNK_ROWS: usize = 500;
+const CHUNK_BYTES: usize = 1 << 20;
+/// Chunks that are read ahead.
+const AHEAD: usize = 4;
+
+/// What was moved, by what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    pub tallies: Vec<(&'static str, Tally)>,
+}
+
+/// Copies the store in a file into an empty Redis, or goes on with that.
+pub async fn to_redis(from: &Path, to: &Redis) -> Result<Moved, Error> {
+    let mut target = server::Target::open(to).await?;
+    let (mut chunks, reading) = file::read(from.to_owned());
+    let mut expected = Tallies::default();
+    while let Some(chunk) = chunks.recv().await {
+        chunk.iter().for_each(|row| expected.add(row));
+        target.apply(chunk).await?;
+    }
+    reading.await??;
+    let mut found = Tallies::default();
+    server::read(to, |row| found.add(&row)).await?;
+    let moved = compared(expected, &found)?;
+    target.finish().await?;
+    Ok(moved)
+}
+
+/// Copies what is in Redis into a new file, or goes on with that. The file has its name when it is whole.
+pub async fn to_file(from: &Redis, to: &Path) -> Result<Moved, Error> {
+    let unfinished = to.with_added_extension("unfinished");
+    let mut target = file::Target::open(&unfinished)?;
+    let mut expected = Tallies::default();
+    let mut failure = None;
+    server::read(from, |row| {
+        expected.add(&row);
+        if failure.is_none() {
+            failure = target.apply(row).err();
+        }
+    })
+    .await?;
+    failure.map_or(Ok(()), Err)?;
+    target.finish()?;
+    let found = tally(&unfinished).await?;
+    let moved = compared(expected, &found)?;
+    std::fs::rename(&unfinished, to).map_err(|source| Error::Folder { path: to.into(), source })?;
+    Ok(moved)
+}
+
+async fn tally(path: &Path) -> Result<Tallies, Error> {
+    let (mut chunks, reading) = file::read(path.to_owned());
+    let mut found = Tallies::default();
+    while let Some(chunk) = chunks.recv().await {
+        chunk.iter().for_each(|row| found.add(row));
+    }
+    reading.await??;
+    Ok(found)
+}
+
+fn compared(expected: Tallies, found: &Tallies) -> Result<Moved, Error> {
+    match expected.difference(found) {
+        Some(what) => Err(Error::MovedOtherwise { what }),
+        None => Ok(Moved { tallies: expected.into_list() }),
+    }
+}
+
+fn tenant_of(text: &str) -> Result<Tenant, Error> {
+    Tenant::parse(text).map_err(|_| Error::MovedOtherwise { what: "tenants" })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! A store that goes to Redis and back is the same; a move that is cut off goes on; what differs is found.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::rows::{Row, Tallies};
+use super::{to_file, to_redis};
+use crate::contract::servers::{Server, connect, free_port, namespace, server};
+use crate::contract::{World, job, payloads};
+use crate::embedded::Embedded;
+use crate::{Batch, DirectoryWrite, EntryQuery, Error, LeaseRequest, Lookup, Op, Page, Shares, Store, Tenant};
+
+fn put(kind: &str, id: &str, alias: Option<&str>) -> Op {
+    Op::PutRecord { kind: kind.into(), id: id.into(), alias: alias.map(Into::into), value: format!("of {id}").into() }
+}
+
+fn append(stream: &str, value: &str) -> Op {
+    Op::Append { emitter: "e:1%".into(), stream: stream.into(), value: value.to_owned().into(), keep: 2 }
+}
+
+/// Something of everything, for two tenants of different partitions.
+async fn fill(store: &dyn Store) {
+    for name in ["u_a", "u_zz"] {
+        let tenant = Tenant::parse(name).unwrap();
+        let counted = Op::Count { counter: "all".into(), amount: 7, expires_ms: None };
+        let passing = Op::Count { counter: "day".into(), amount: 3, expires_ms: Some(4_000_000_000_000) };
+        let set = Op::SetValue { scope: "s:1".into(), key: "k".into(), value: "v".into(), cap_bytes: 100 };
+        let timer = Op::SetTimer { timer: "t:1".into(), due_ms: 50, schedule: "soon".into() };
+        let batch =
+            Batch::new(&tenant, 1000).then(put("k:1%", "first", Some("alias"))).then(put("k:1%", "second", None));
+        let batch = batch.then(append("default", "gone")).then(append("default", "x")).then(append("$logs", "y"));
+        let batch = batch.then(append("default", "z")).then(counted).then(passing).then(set).then(timer);
+        store.commit(batch.then(job(Some("lane:1"), 0, "one")).then(job(Some("lane:1"), 0, "two"))).await.unwrap();
+        store.commit(Batch::new(&tenant, 2000).then(put("k:1%", "first", Some("alias")))).await.unwrap();
+        let entry = DirectoryWrite::Put { key: format!("key:{name}"), value: "there".into() };
+        store.write_directory(entry).await.unwrap();
+    }
+}
+
+async fn check(store: Arc<dyn Store>) {
+    let world = World::new(store.clone(), ());
+    let tenant = &world.tenant;
+    let records = store.records(tenant, "k:1%", Page::newest(9)).await.unwrap();
+    let ids: Vec<&str> = records.items.iter().map(|record| record.id.as_str()).collect();
+    assert_eq!((ids, records.total), (vec!["second", "first"], 2));
+    let first = store.record(tenant, "k:1%", Lookup::Alias("alias")).await.unwrap().unwrap();
+    assert_eq!((first.id.as_str(), first.version, &first.value[..]), ("first", 2, &b"of first"[..]));
+    let entries = store.entries(tenant, "e:1%", "default", EntryQuery::newest(9)).await.unwrap();
+    let found: Vec<(String, &[u8])> = entries.iter().map(|entry| (entry.id.to_string(), &entry.value[..])).collect();
+    assert_eq!(found, [("1000-3".to_owned(), &b"z"[..]), ("1000-1".to_owned(), &b"x"[..])]);
+    assert_eq!(store.last_entry(tenant, "e:1%").await.unwrap().unwrap().to_string(), "1000-3");
+    let values = store.values(tenant, "s:1", &["k".into()]).await.unwrap();
+    assert_eq!((values.found[0].as_deref(), values.size_bytes), (Some(&b"v"[..]), 2));
+    assert_eq!(store.counters(tenant, &["all".into(), "day".into()]).await.unwrap(), [7, 3]);
+    assert_eq!(store.look_up("key:u_zz").await.unwrap().as_deref(), Some(&b"there"[..]));
+    let request = LeaseRequest { now_ms: 60, lease_ms: 100, max: 9 };
+    let leased = store.lease(&world.partition(), request, Shares::default()).await.unwrap();
+    assert_eq!((leased.jobs.len(), leased.ticks.len()), (1, 1), "of a lane one at a time");
+    assert_eq!((&leased.jobs[0].payload[..], &leased.ticks[0].schedule[..]), (&b"one"[..], &b"soon"[..]));
+    let settled = vec![
+        Op::Acknowledge(leased.jobs[0].lease),
+        Op::FinishTick { lease: leased.ticks[0].lease.clone(), next_due_ms: None },
+        append("default", "next"),
+    ];
+    let committed = world.commit(settled).await;
+    assert_eq!(committed.entries[0].to_string(), "1000-4", "ids go on where they ended");
+    assert_eq!(payloads(&world.lease(60, 9).await), ["two"]);
+}
+
+fn file(folder: &Path, name: &str) -> PathBuf {
+    folder.join(name)
+}
+
+#[tokio::test]
+async fn a_store_goes_to_redis_and_back_and_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (file(folder.path(), "first.db"), file(folder.path(), "second.db"));
+    fill(&Embedded::open(&first).unwrap()).await;
+    let namespace = namespace();
+    let redis = connect(&server().address(), &namespace).await;
+
+    let there = to_redis(&first, &redis).await.unwrap();
+    let back = to_file(&redis, &second).await.unwrap();
+
+    assert_eq!(there, back);
+    assert_eq!(there.tallies.iter().map(|(_, tally)| tally.rows).sum::<u64>(), 2 * 13);
+    assert!(!redis.is_moving().await.unwrap());
+    check(Arc::new(redis)).await;
+    check(Arc::new(Embedded::open(&second).unwrap())).await;
+}
+
+#[tokio::test]
+async fn a_move_goes_into_an_empty_redis_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = file(folder.path(), "first.db");
+    fill(&Embedded::open(&first).unwrap()).await;
+    let redis = connect(&server().address(), &namespace()).await;
+    fill(&redis).await;
+
+    let refused = to_redis(&first, &redis).await;
+
+    assert!(matches!(refused, Err(Error::NotEmpty)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_move_that_was_cut_off_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = file(folder.path(), "first.db");
+    fill(&Embedded::open(&first).unwrap()).await;
+    let own = Server::start(free_port(), &[]);
+    let redis = connect(&own.address(), "ws").await;
+    // The first rows of the file, as a move writes them that ends after its first chunk.
+    let (mut chunks, reading) = super::file::read(first.clone());
+    let mut rows = chunks.recv().await.unwrap();
+    rows.truncate(5);
+    super::server::Target::open(&redis).await.unwrap().apply(rows).await.unwrap();
+    drop(chunks);
+    reading.await.unwrap().unwrap();
+    assert!(redis.is_moving().await.unwrap(), "no host may use it");
+
+    to_redis(&first, &redis).await.unwrap();
+
+    assert!(!redis.is_moving().await.unwrap());
+    check(Arc::new(redis)).await;
+}
+
+#[tokio::test]
+async fn a_row_that_differs_or_is_missing_is_found() {
+    let row = |value: &'static str| Row::Directory { key: "k".into(), value: value.into() };
+    let tallies = |rows: &[Row]| {
+        let mut tallies = Tallies::default();
+        rows.iter().for_each(|row| tallies.add(row));
+        tallies
+    };
+
+    assert_eq!(tallies(&[row("a"), row("b")]).difference(&tallies(&[row("b"), row("a")])), None);
+    assert_eq!(tallies(&[row("a")]).difference(&tallies(&[row("b")])), Some("directory"));
+    assert_eq!(tallies(&[]).difference(&tallies(&[row("b")])), Some("directory"));
+}
