@@ -193,10 +193,15 @@ impl App {
         let segments = parse_path(head.uri.path())?;
         let method = if head.method == Method::HEAD { &Method::GET } else { &head.method };
         let mut allowed: Vec<&str> = Vec::new();
+        let mut template = None;
         for route in &self.routes {
             let Some(path) = route.matches(&segments) else {
                 continue;
             };
+            // A path that is spelled out comes first, and is never taken for the parameter of another.
+            if *template.get_or_insert(route.path) != route.path {
+                continue;
+            }
             if route.method == method {
                 return Ok(Found { route: route.clone(), path });
             }

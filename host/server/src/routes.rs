@@ -253,7 +253,7 @@ fn events_routes() -> Vec<Route> {
         route(GET, "/v1/workflows/{workflow_id}/event_summaries", READ, workflows::events)
             .says("Events", "Read the last events that a workflow emitted").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
         route(GET, "/v1/workflows/{workflow_id}/$errors/event_summaries", READ, workflows::errors)
-            .says("Events", "Read the last errors of a workflow").query(&EVENTS).answers(Page("EventSummary")).refuses(&[404]),
+            .says("Events", "Read the last errors of a workflow").query(&EVENTS_OF_ONE_STREAM).answers(Page("EventSummary")).refuses(&[404]),
     ]
 }
 
@@ -348,8 +348,10 @@ fn sessions_routes() -> Vec<Route> {
         route(PUT, "/v1/sessions/current", READ, sessions::switch)
             .says("Sessions", "Use another account that the browser is signed in to").body(&CHOSEN_SESSION).answers(One("Session")).refuses(&[404])
             .example(json!({"session_id": "ses_2cf24dba5fb0a30e"})),
+        route(DELETE, "/v1/sessions/current", READ, sessions::end_current)
+            .says("Sessions", "End the session in use").answers(NoContent).refuses(&[403, 404]),
         route(DELETE, "/v1/sessions/{id}", READ, sessions::end)
-            .says("Sessions", "End a session; `current` is the one in use").answers(NoContent).refuses(&[403, 404]),
+            .says("Sessions", "End a session").answers(NoContent).refuses(&[403, 404]),
     ]
 }
 

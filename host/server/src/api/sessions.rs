@@ -42,10 +42,18 @@ pub(crate) async fn switch(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn end(context: Context) -> Result<Answer, Error> {
-    let (caller, id) = (context.caller()?, context.path("id"));
+    ended(&context, context.path("id")).await
+}
+
+pub(crate) async fn end_current(context: Context) -> Result<Answer, Error> {
+    ended(&context, "current").await
+}
+
+async fn ended(context: &Context, id: &str) -> Result<Answer, Error> {
+    let caller = context.caller()?;
     sessions::end(caller, context.platform(), id).await?;
     // Those that have ended are no longer among these.
-    let tokens: Vec<_> = held(&context).await?.into_iter().map(|(_, token)| token).collect();
+    let tokens: Vec<_> = held(context).await?.into_iter().map(|(_, token)| token).collect();
     let is_own = id == "current" || caller.session.as_deref() == Some(id);
     let cookie = is_own.then(|| session::cookie(context.platform(), &tokens)).flatten();
     Ok(Answer::no_content().with_cookie(cookie))

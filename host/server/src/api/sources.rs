@@ -22,6 +22,9 @@ pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
 /// With `auth`, every account among the values is used in that way.
 fn configured_props(context: &Context) -> Result<Option<Map<String, Value>>, Error> {
     let mode = context.parameters.filled_text("auth")?;
+    if mode.as_deref().is_some_and(|mode| !matches!(mode, "token" | "proxy")) {
+        return Err(Error::expected("auth", "`token` or `proxy`"));
+    }
     let Some(mut props) = context.parameters.object("configured_props")? else {
         return Ok(None);
     };

@@ -42,13 +42,9 @@ const PROPS: Parameter = optional("configured_props", Object, "Values of the pro
 
 pub(super) const PAGING: [Parameter; 3] = [PAGE_SIZE, AFTER, BEFORE];
 pub(super) const EVENT_PAGING: [Parameter; 3] = [PAGE_SIZE, AFTER_EVENT, BEFORE_EVENT];
-pub(super) const EVENTS: [Parameter; 5] = [
-    PAGE_SIZE,
-    AFTER_EVENT,
-    BEFORE_EVENT,
-    optional("expand", OneOf(&["event"]), "`event` returns events whole, however large"),
-    EVENT_NAME_OF,
-];
+const EXPAND: Parameter = optional("expand", OneOf(&["event"]), "`event` returns events whole, however large");
+pub(super) const EVENTS: [Parameter; 5] = [PAGE_SIZE, AFTER_EVENT, BEFORE_EVENT, EXPAND, EVENT_NAME_OF];
+pub(super) const EVENTS_OF_ONE_STREAM: [Parameter; 4] = [PAGE_SIZE, AFTER_EVENT, BEFORE_EVENT, EXPAND];
 pub(super) const KEYS: [Parameter; 2] = [PAGE_SIZE, optional("after", Text, "A key: those that follow it")];
 pub(super) const VALUE: [Parameter; 1] = [required("value", Any, "Any JSON")];
 pub(super) const DATA_STORE: [Parameter; 1] = [required("name", Text, "A name of its own: at most 100 bytes")];

@@ -69,10 +69,23 @@ async fn a_path_that_exists_answers_405_and_says_what_it_takes() {
 
     let patched = wire.send("PATCH", "/v1/sources/dc_x", "", b"").await;
     let traced = wire.send("TRACE", "/v1/users/me", "", b"").await;
+    let spelled_out = wire.send("DELETE", "/v1/sessions/accounts", "", b"").await;
 
     assert_eq!(patched.refusal(), (405, "method_not_allowed".into()));
     assert_eq!(patched.header("allow").as_deref(), Some("delete, get, put"));
     assert_eq!(traced.header("allow").as_deref(), Some("get"));
+    assert_eq!((spelled_out.status, spelled_out.header("allow").as_deref()), (405, Some("get")), "no session's id");
+}
+
+#[test]
+fn a_path_that_is_spelled_out_comes_before_those_with_a_parameter_in_its_place() {
+    let routes = table();
+    for route in &routes {
+        let path = route.path.trim_start_matches('/').replace(['{', '}'], "");
+        let segments: Vec<String> = path.split('/').map(str::to_owned).collect();
+        let first = routes.iter().find(|route| route.matches(&segments).is_some()).unwrap();
+        assert_eq!(first.path, route.path);
+    }
 }
 
 #[tokio::test]

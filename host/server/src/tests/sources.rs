@@ -6,6 +6,25 @@ use serde_json::{Value, json};
 use super::wire::{id, wire};
 
 #[tokio::test]
+async fn accounts_are_used_by_token_or_by_proxy_and_in_no_other_way() {
+    let wire = wire().await;
+    let code = component("One", json!({}));
+    let created = wire.post("/v1/sources", json!({"component_code": code, "auth": "proxy"})).await.data();
+    let path = format!("/v1/sources/{}", id(&created));
+
+    let refused = [
+        wire.post("/v1/sources", json!({"component_code": code, "auth": "other"})).await,
+        wire.put(&path, json!({"auth": "other"})).await,
+        wire.post(&format!("{path}/preview"), json!({"auth": "other"})).await,
+    ];
+
+    for reply in refused {
+        assert_eq!(reply.status, 400);
+        assert!(reply.text.contains("`token` or `proxy`"), "{}", reply.text);
+    }
+}
+
+#[tokio::test]
 async fn a_source_lives_from_post_to_delete() {
     let wire = wire().await;
     let created = wire.post("/v1/sources/", json!({"component_code": component("My Source", json!({}))})).await.data();

@@ -48,7 +48,7 @@ fn has_replica(primary: &Server) -> bool {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_replica_that_sentinels_promote_is_found() {
     let primary = Server::start(free_port(), &["--repl-diskless-sync-delay", "0"]);
-    let _replica = replica_of(&primary);
+    let replica = replica_of(&primary);
     until(|| has_replica(&primary)).await;
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("sentinel.conf");
@@ -64,6 +64,8 @@ async fn the_replica_that_sentinels_promote_is_found() {
     assert_eq!(counted(&store).await.unwrap(), 1);
     let info = || sentinel.command(&["INFO", "sentinel"]);
     until(|| info().contains("slaves=1")).await;
+    // Replication does not wait: what the replica has not read dies with the primary.
+    until(|| offset(&primary) == offset(&replica)).await;
 
     primary.signal("KILL");
 
@@ -173,4 +175,10 @@ async fn a_server_is_listed_with_how_it_keeps_data() {
     let (_, keeping) = store.keeping().await.unwrap().remove(0);
 
     assert_eq!((keeping.appends, keeping.syncs.as_deref(), keeping.can_write), (Some(true), Some("always"), true));
+}
+
+/// How much of what was written it has.
+fn offset(server: &Server) -> Option<String> {
+    let info = server.command(&["INFO", "replication"]);
+    info.lines().find_map(|line| line.strip_prefix("master_repl_offset:")).map(|offset| offset.trim().to_owned())
 }
