@@ -128,9 +128,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
 
 async fn start(arguments: &Arguments, folder: &Path, store: Option<&str>) -> Result<Wellspring> {
     let memory = format!("--memory={}", arguments.memory << 20);
-    let server = Wellspring::start_with(folder, store, &[&memory]).await?;
-    server.wait_until_ready().await?;
-    Ok(server)
+    Wellspring::start_with(folder, store, &[&memory]).await
 }
 
 /// Deploys everything, by several tenants at once, and stops the server it was deployed to.

@@ -3,6 +3,7 @@
 //! All do what `contenders/component.js` does. A contender whose program is not on this machine is left out, with a notice.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use hyper::Method;
@@ -18,6 +19,9 @@ const WORKER: &str = include_str!("contenders/worker.js");
 const NODE_SERVER: &str = include_str!("contenders/server.mjs");
 /// The newest when this was written; one version, so that figures can be compared.
 const WORKERD: &str = "workerd@1.20261104.1";
+/// How long a server may take from listening to being ready, and how often it is asked.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(2);
 const API_KEY: &str = "bench-key-of-a-server-that-lives-for-a-minute";
 
 /// A server of this binary with a data folder of its own.
@@ -52,12 +56,23 @@ impl Wellspring {
         command.args(store.map(|url| format!("--store={url}"))).args(options);
         command.env("WELLSPRING_API_KEY", API_KEY);
         let process = Process::start(&mut command, port, &data.join("server.log")).await?;
-        Ok(Self { process, url: format!("http://127.0.0.1:{port}") })
+        let server = Self { process, url: format!("http://127.0.0.1:{port}") };
+        server.wait_until_ready().await?;
+        Ok(server)
     }
 
-    /// Waits until it answers: it listens before it is ready, and requests wait.
-    pub(crate) async fn wait_until_ready(&self) -> Result<()> {
-        get(&format!("{}/readyz", self.url)).await
+    /// It listens before it is ready, and refuses requests until it is.
+    async fn wait_until_ready(&self) -> Result<()> {
+        let (url, begun) = (format!("{}/readyz", self.url), Instant::now());
+        loop {
+            match get(&url).await {
+                Err(error) if begun.elapsed() > READY_WITHIN => {
+                    return Err(error.context("the server does not get ready"));
+                }
+                Err(_) => tokio::time::sleep(LOOK).await,
+                Ok(()) => return Ok(()),
+            }
+        }
     }
 
     /// A benchmark makes more invocations in minutes than a day's quota has.

@@ -147,7 +147,6 @@ async fn measure(folder: &Path, redis: Option<u16>, deployed: Option<Deployed>) 
     let keys: Vec<&str> = keys.lines().collect();
     let begun = Instant::now();
     let server = start(folder, redis).await?;
-    server.wait_until_ready().await?;
     let start_ms = begun.elapsed().as_secs_f64() * 1000.0;
     tokio::time::sleep(IDLE).await;
     let idle_mb = server.process.resident_mb();
