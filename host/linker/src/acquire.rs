@@ -6,7 +6,6 @@ use std::{
 };
 
 use futures_util::{FutureExt, StreamExt, stream, stream::FuturesUnordered};
-use tokio::task::spawn_blocking;
 
 use crate::{
     config::Config,
@@ -44,7 +43,7 @@ pub(crate) async fn resolve(
     loop {
         crawl.run(client, progress).await?;
         let (packuments, planned) =
-            plan_off_thread(std::mem::take(&mut crawl.packuments), requirements, config).await?;
+            plan_off_thread(client, std::mem::take(&mut crawl.packuments), requirements, config).await?;
         crawl.packuments = packuments;
         match planned? {
             Planned::Done(plan) => return Ok(plan),
@@ -55,17 +54,18 @@ pub(crate) async fn resolve(
 
 /// Large trees take a while, and the threads that serve requests should not.
 async fn plan_off_thread(
+    client: &Client,
     packuments: Packuments,
     requirements: &Requirements,
     config: &Config,
 ) -> Result<(Packuments, Result<Planned, LinkError>), LinkError> {
     let (requirements, node_version) = (requirements.clone(), config.node_version.clone());
     let package_limit = config.limits.package_count;
-    let planned = spawn_blocking(move || {
+    let planning = client.off_thread(move || {
         let planned = plan(&requirements, &packuments, &node_version, package_limit);
         (packuments, planned)
     });
-    planned.await.map_err(|_| LinkError::Interrupted)
+    planning.await
 }
 
 /// Follows every dependency to every version it may mean, ahead of the plan: the plan can then be made

@@ -39,6 +39,7 @@ mod specifier;
 mod tree;
 mod unsupported;
 mod volume;
+mod workers;
 
 #[cfg(test)]
 mod testing;

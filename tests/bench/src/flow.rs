@@ -4,6 +4,7 @@
 //! every request a fresh sandbox and answers when the event is on disk.
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,11 +36,11 @@ pub(crate) struct Arguments {
     /// Requests at the same time
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// How long a turn is
-    #[arg(long, default_value_t = 2.0)]
+    /// How long a turn is: short, because the pace of a shared machine changes within seconds
+    #[arg(long, default_value_t = 0.5)]
     seconds: f64,
     /// How often each contender is measured; the median counts
-    #[arg(long, default_value_t = 9)]
+    #[arg(long, default_value_t = 27)]
     rounds: usize,
     /// How long memory is watched under full load at the end
     #[arg(long, default_value_t = 0.2)]
@@ -67,15 +68,23 @@ struct Report {
     contenders: Vec<Row>,
     /// This server on SQLite against workerd, in requests per second: the median of the rounds, each on its own, because
     /// machines change their pace from one to the next.
-    against_workerd: Option<f64>,
+    against_workerd: Option<Ratio>,
     /// The same against another version of this server.
-    against_other_version: Option<f64>,
+    against_other_version: Option<Ratio>,
     /// Against the same server without records of runs.
-    with_records: Option<f64>,
-    with_recordings: Option<f64>,
+    with_records: Option<Ratio>,
+    with_recordings: Option<Ratio>,
     kept: Option<Kept>,
     soak: Option<Soak>,
     missing: Vec<String>,
+}
+
+/// How many times faster one contender was than another in the same round: in the middle, and of half of the rounds.
+#[derive(Clone, Copy, Serialize)]
+struct Ratio {
+    median: f64,
+    lower_quartile: f64,
+    upper_quartile: f64,
 }
 
 #[derive(Serialize)]
@@ -169,6 +178,24 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     Ok(())
 }
 
+// === impl Ratio ===
+
+impl Ratio {
+    fn of(mut rounds: Vec<f64>) -> Option<Self> {
+        rounds.sort_by(f64::total_cmp);
+        let at =
+            |quarters: usize| rounds.get((rounds.len() * quarters / 4).min(rounds.len().saturating_sub(1))).copied();
+        Some(Self { lower_quartile: at(1)?, median: at(2)?, upper_quartile: at(3)? })
+    }
+}
+
+impl fmt::Display for Ratio {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { median, lower_quartile, upper_quartile } = self;
+        write!(formatter, "{median:.2} × (half of the rounds {lower_quartile:.2} to {upper_quartile:.2})")
+    }
+}
+
 /// The contenders that take part, and those that could not be started.
 #[derive(Default)]
 struct Field {
@@ -234,10 +261,10 @@ async fn take_turns(arguments: &Arguments, contenders: &[Contender]) -> Result<V
 }
 
 /// How many times faster the one was than the other.
-fn ratio(contenders: &[Contender], turns: &[Vec<Figures>], one: &str, other: &str) -> Option<f64> {
+fn ratio(contenders: &[Contender], turns: &[Vec<Figures>], one: &str, other: &str) -> Option<Ratio> {
     let of = |name| turns.get(contenders.iter().position(|contender| contender.name == name)?);
     let rounds = of(one)?.iter().zip(of(other)?);
-    median(rounds.map(|(one, other)| one.requests_per_s / other.requests_per_s).collect(), f64::total_cmp)
+    Ratio::of(rounds.map(|(one, other)| one.requests_per_s / other.requests_per_s).collect())
 }
 
 async fn measure_at_half_rate(
@@ -349,13 +376,14 @@ fn print_table(report: &Report) {
     println!("half: at half of its own rate; calm: of requests during which the machine kept its pace");
     println!("workerd: a warm isolate, nothing stored; Node: nothing isolated, appended to Redis");
     if let Some(ratio) = report.against_workerd {
-        println!("{SQLITE} / workerd: {ratio:.2} ×");
+        println!("{SQLITE} / workerd: {ratio}");
     }
     if let Some(ratio) = report.against_other_version {
-        println!("{SQLITE} / {OTHER}: {ratio:.2} ×");
+        println!("{SQLITE} / {OTHER}: {ratio}");
     }
     if let (Some(records), Some(recordings)) = (report.with_records, report.with_recordings) {
-        println!("{RECORDS} / {NO_RECORDS}: {records:.2} ×, {RECORDINGS} / {NO_RECORDS}: {recordings:.2} ×");
+        println!("{RECORDS} / {NO_RECORDS}: {records}");
+        println!("{RECORDINGS} / {NO_RECORDS}: {recordings}");
     }
     if let Some(kept) = &report.kept {
         println!("a record takes {:.0} bytes, a recording {:.0}", kept.record_bytes, kept.recording_bytes);

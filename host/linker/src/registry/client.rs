@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use tokio::{sync::OwnedSemaphorePermit, task::spawn_blocking};
+use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
 use super::{archive, cache::Cache, integrity, packument::Packument, substitutes};
@@ -14,6 +14,7 @@ use crate::{
     fetch::{Fetch, FetchError, FetchResponse},
     memory::{Budget, LinkBudget, Memory, NoRoom, Reserved, Room},
     registry::{Files, Registry},
+    workers::Workers,
 };
 
 /// The form without readmes and the like, a tenth of the size; the rest is for registries that have
@@ -33,6 +34,7 @@ pub(crate) struct Client {
     cache: Cache,
     budget: Budget,
     links: LinkBudget,
+    workers: Arc<Workers>,
     /// The tenant that links.
     tenant: Arc<str>,
     memory: Arc<LinkMemory>,
@@ -59,7 +61,8 @@ impl Client {
         let budget = Budget::new(config.transfer_bytes);
         let links = LinkBudget::new(config.link_bytes, config.max_concurrent_links);
         let memory = Arc::new(LinkMemory::new(&config.limits, &links));
-        Self { fetch, config, cache, budget, links, tenant: "".into(), memory }
+        let workers = Arc::new(Workers::new());
+        Self { fetch, config, cache, budget, links, workers, tenant: "".into(), memory }
     }
 
     /// For one link of a tenant, with nothing taken yet.
@@ -287,9 +290,11 @@ impl Client {
         &self.config.registry
     }
 
-    /// Files and digests do not belong on the threads that serve requests.
-    async fn off_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, LinkError> {
-        spawn_blocking(work).await.map_err(|_| LinkError::Interrupted)
+    pub(crate) async fn off_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, LinkError> {
+        self.workers.run(work).await
     }
 }
 
