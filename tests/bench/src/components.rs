@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use hyper::Method;
 use serde::Serialize;
 use serde_json::json;
@@ -157,7 +157,10 @@ async fn deploy_all(arguments: &Arguments, folder: &Path, store: Option<&str>, r
                 match deployed {
                     Ok(endpoint) => endpoints.push(endpoint),
                     Err(error) => {
-                        eprintln!("{error:#}");
+                        // Many are refused for one reason.
+                        if report.refused == 0 {
+                            eprintln!("{error:#}");
+                        }
                         report.refused += 1;
                     }
                 }
@@ -168,6 +171,7 @@ async fn deploy_all(arguments: &Arguments, folder: &Path, store: Option<&str>, r
         report.deploy_peak_heap_mb = heap.map(|heap| heap.max(before));
     }
     Arc::into_inner(server).context("a deploy goes on")?.process.stop().await?;
+    ensure!(!endpoints.is_empty(), "nothing could be deployed");
     std::fs::write(folder.join(ENDPOINTS), endpoints.join("\n"))?;
     Ok(())
 }
@@ -184,7 +188,7 @@ fn component(number: usize, set: usize) -> String {
         packages.iter().enumerate().map(|(at, name)| format!("import * as p{at} from {name:?};\n")).collect();
     let names: Vec<String> = (0..packages.len()).map(|at| format!("typeof p{at}")).collect();
     format!(
-        "{imports}export default {{\n  name: \"component {number}\",\n  props: {{http: \"$.interface.http\"}},\n  \
+        "{imports}export default {{\n  name: \"component {number}\",\n  version: \"1\",\n  props: {{http: \"$.interface.http\"}},\n  \
          run({{body}}) {{ this.$emit({{number: {number}, packages: [{}], body}}); }},\n}};\n",
         names.join(", ")
     )
