@@ -62,6 +62,19 @@ pub(crate) enum Refused {
     Invocations,
 }
 
+/// What came of asking a provider for new tokens, or of a service that refused credentials which cannot be refreshed.
+#[derive(Clone, Copy)]
+pub(crate) enum Refreshed {
+    /// The account has new tokens.
+    Renewed,
+    /// It may succeed later.
+    Failed,
+    /// The grant is over, and the account with it.
+    Ended,
+    /// The account is over without a refresh.
+    Refused,
+}
+
 pub(crate) struct Numbers {
     runs: Table<TRIGGERS, 11>,
     run_seconds: [Histogram; TRIGGERS],
@@ -71,6 +84,7 @@ pub(crate) struct Numbers {
     events: Counter,
     deliveries: Table<6, 3>,
     refusals: Table<6, 1>,
+    refreshes: [Counter; Refreshed::ALL.len()],
     load: Mutex<Option<Looked>>,
 }
 
@@ -109,6 +123,7 @@ impl Default for Numbers {
                 ["delivered", "failed", "given_up"],
             ),
             refusals: Table::new(["kind", "scope"], kinds, ["tenant"]),
+            refreshes: std::array::from_fn(|_| Counter::new()),
             load: Mutex::default(),
         }
     }
@@ -145,6 +160,12 @@ impl Numbers {
         self.deliveries.increment(destination.as_str(), "failed");
     }
 
+    pub(crate) fn refreshed(&self, outcome: Refreshed) {
+        if let Some(counter) = self.refreshes.get(outcome as usize) {
+            counter.increment();
+        }
+    }
+
     pub(crate) fn refused(&self, refused: Refused) {
         self.refusals.increment(refused.as_str(), "tenant");
     }
@@ -170,6 +191,10 @@ impl Numbers {
                 .sample(&[], self.cpu_us.read() as f64 / MICROSECONDS),
             Family::counter("wellspring_events", "Events that runs emitted").sample(&[], self.events.read()),
             self.deliveries.family("wellspring_deliveries", "Attempts of deliveries, by destination and how they went"),
+            Refreshed::ALL.into_iter().zip(&self.refreshes).fold(
+                Family::counter("wellspring_token_refreshes", "Refreshes of connected accounts, by how they ended"),
+                |family, (outcome, counter)| family.sample(&[("outcome", outcome.as_str())], counter.read()),
+            ),
             self.refusals.family("wellspring_refusals", "What was refused because a bound was reached, by its name"),
         ]
     }
@@ -242,6 +267,22 @@ impl Destination {
             Self::Http => "http",
             Self::Email => "email",
             Self::S3 => "s3",
+        }
+    }
+}
+
+// === impl Refreshed ===
+
+impl Refreshed {
+    /// In the order of their values.
+    const ALL: [Self; 4] = [Self::Renewed, Self::Failed, Self::Ended, Self::Refused];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Renewed => "renewed",
+            Self::Failed => "failed",
+            Self::Ended => "ended",
+            Self::Refused => "refused",
         }
     }
 }

@@ -5,12 +5,14 @@
 //! | `grants.rs` | opens and seals what an account holds; makes a grant of what a token endpoint answered |
 //! | `exchange.rs` | requests to token endpoints, profiles and revocation |
 //! | `refresh.rs` | one refresh at a time across all hosts and runs, fenced by the version of the account's record |
+//! | `ended.rs` | marks an account whose service refuses it and which cannot be refreshed; tells the sources of one that is over |
 //! | `door.rs` | what a run's requests carry: real tokens in place of stand-ins, signatures, a retry after a 401 |
 //!
 //! `manage` connects accounts with these, `invoke` runs components with them; it knows neither.
 
 mod asked;
 mod door;
+mod ended;
 mod exchange;
 mod grants;
 mod refresh;

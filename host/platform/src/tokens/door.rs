@@ -5,10 +5,11 @@
 //! the headers and parameters that the provider file names, and for the app's own hosts alone. A stand-in anywhere else is
 //! refused, because the service may show there what it was sent.
 
+mod swap;
+
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use domain::apps::oauth1::{encode, form_of};
 use domain::apps::template::{host_matches, render};
@@ -18,6 +19,7 @@ use serde_json::Value;
 use store::{Lookup, Tenant};
 use url::Url;
 
+use self::swap::{Swap, basic_of, swapped_header, swapped_url};
 use super::exchange::{place, sign};
 use super::{Credentials, Fresh, Wanted, fresh, open_credentials};
 use crate::manage::clients::OpenClient;
@@ -49,18 +51,14 @@ pub(crate) struct DoorAccount {
     /// `$auth` as the component has it.
     pub(crate) shown: Credentials,
     current: Mutex<Current>,
+    /// That the service has refused it in this run.
+    was_refused: AtomicBool,
 }
 
 #[derive(Clone)]
 struct Current {
     credentials: Credentials,
     generation: u64,
-}
-
-/// What a component has, and what is sent in its place.
-struct Swap {
-    shown: String,
-    real: String,
 }
 
 // === impl Door ===
@@ -107,9 +105,15 @@ impl Door {
         match fresh(&self.platform, &self.tenant, kept.record, Wanted::After(generation)).await? {
             Fresh::Ready(found) => {
                 let credentials = open_credentials(&self.platform, &self.tenant, &found)?;
-                let current = Current { credentials, generation: found.grant.map_or(0, |grant| grant.generation) };
+                let generation_now = found.grant.as_ref().map_or(0, |grant| grant.generation);
+                let current = Current { credentials, generation: generation_now };
                 let is_newer = current.generation > generation;
                 *account.lock() = current;
+                let is_refreshable = found.grant.as_ref().is_some_and(|grant| grant.is_refreshable);
+                // Once a run: a component may go on asking for what it may not have.
+                if !is_newer && !is_refreshable && !account.was_refused.swap(true, Ordering::Relaxed) {
+                    self.platform.end_refused(&self.tenant, &found, generation).await?;
+                }
                 Ok(is_newer)
             }
             Fresh::Dead(_) | Fresh::Unavailable(_) | Fresh::Gone => Ok(false),
@@ -186,6 +190,7 @@ impl DoorAccount {
             secrets: GrantSecrets::default(),
             shown,
             current: Mutex::new(Current { credentials, generation }),
+            was_refused: AtomicBool::new(false),
         }
     }
 
@@ -354,46 +359,4 @@ pub(crate) fn is_secret(provider: &Provider, name: &str) -> bool {
 
 fn is_answered(provider: &Provider, name: &str) -> bool {
     matches!(&provider.auth, Auth::Oauth2(oauth) if oauth.answer_fields.contains_key(name))
-}
-
-fn swapped_header(name: &str, value: &str, swaps: &[Swap]) -> Option<String> {
-    let plain = swapped(value, swaps);
-    if plain.is_some() || !name.eq_ignore_ascii_case("authorization") {
-        return plain;
-    }
-    // A client that was given a user and a password has encoded them already.
-    Some(format!("Basic {}", STANDARD.encode(swapped(&basic_of(value)?, swaps)?)))
-}
-
-fn swapped(text: &str, swaps: &[Swap]) -> Option<String> {
-    let mut found = None;
-    for swap in swaps {
-        let text = found.as_deref().unwrap_or(text);
-        if text.contains(&swap.shown) {
-            found = Some(text.replace(&swap.shown, &swap.real));
-        }
-    }
-    found
-}
-
-/// With values of the query, and the path, in their own encoding.
-fn swapped_url(url: &Url, swaps: &[Swap]) -> Url {
-    let mut target = url.clone();
-    if let Some(path) = swapped(url.path(), swaps) {
-        target.set_path(&path);
-    }
-    let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-    if pairs.iter().any(|(_, value)| swapped(value, swaps).is_some()) {
-        let pairs = pairs.into_iter().map(|(name, value)| {
-            let real = swapped(&value, swaps).unwrap_or(value);
-            (name, real)
-        });
-        target.query_pairs_mut().clear().extend_pairs(pairs);
-    }
-    target
-}
-
-fn basic_of(value: &str) -> Option<String> {
-    let encoded = value.strip_prefix("Basic ").or_else(|| value.strip_prefix("basic "))?;
-    String::from_utf8(STANDARD.decode(encoded.trim()).ok()?).ok()
 }

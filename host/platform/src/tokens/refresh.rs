@@ -15,8 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use domain::apps::oauth2::{Client, TokenError, Tokens, read_tokens, token_request};
 use domain::apps::template::render_url;
 use domain::apps::{Provider, names};
-use domain::ids::{AccountId, EmitId};
-use domain::plan::Context;
+use domain::ids::AccountId;
 use store::{CommitError, Lookup, Op, Tenant};
 use tokio_util::task::TaskTracker;
 
@@ -24,11 +23,10 @@ use super::asked::Asked;
 use super::exchange::{call_token, client_of_fields};
 use super::grants::put_tokens;
 use super::{Credentials, Granted, grant_of, open_credentials, open_grant, seal_credentials};
+use crate::manage::apps;
 use crate::manage::clients::{self, OpenClient};
-use crate::manage::{accounts, apps};
-use crate::ports::Fault;
-use crate::records::names::ERRORS;
-use crate::records::{Account, ClientOwner, Death, Kept, RefreshFailure, RefreshLease, Source, StreamEntry, table};
+use crate::numbers::Refreshed;
+use crate::records::{Account, ClientOwner, Death, Kept, RefreshFailure, RefreshLease, table};
 use crate::{Error, HashMap, Platform};
 
 /// Longer than the request may take, so that a lease runs out only when its host is gone.
@@ -278,7 +276,10 @@ impl Platform {
             batch = batch.then(Op::Unlock { scope: SCOPE.to_owned() });
             batch.lock_owner = Some(holder.clone());
             match self.store.commit(batch).await.map_err(Error::from) {
-                Ok(_) => return Ok(fresh),
+                Ok(_) => {
+                    self.numbers.refreshed(answered.as_outcome());
+                    return Ok(fresh);
+                }
                 Err(Error::Changed) => {}
                 // The answer is nowhere else: a store that comes back before the lease ends still gets it.
                 Err(Error::Store(error)) if self.clock.now_ms() < give_up_ms => {
@@ -351,32 +352,17 @@ impl Platform {
             }
         }
     }
+}
 
-    /// Every source that uses the account says so in its `$errors`, in the batch that marks it.
-    async fn report_death(&self, tenant: &Tenant, account: &Account, death: &Death) -> Result<Vec<Op>, Error> {
-        let sources = accounts::sources_of(tenant, self, &account.id).await?;
-        sources.iter().map(|source| self.report_of_death(source, account, death)).collect()
-    }
+// === impl Answered ===
 
-    fn report_of_death(&self, source: &Source, account: &Account, death: &Death) -> Result<Op, Error> {
-        let limits = &self.config.limits;
-        let now_ms = self.clock.instant_ms();
-        let context = Context {
-            emitter_id: source.id.as_str(),
-            dedupe: None,
-            limits,
-            run_id: "",
-            original_event: None,
-            now_ms,
-            emit_id: &|| EmitId::new(now_ms, self.entropy.bytes()),
-        };
-        let prop = source.revision.prop_of_account(&account.id).unwrap_or_default().to_owned();
-        let fault = Fault::DeadAccount { prop, account: account.id.to_string(), reason: death.reason.clone() };
-        let message = fault.to_string();
-        let event = context.report(fault.code(), "Error", &message, &message);
-        let keep = u32::try_from(limits.events_kept).unwrap_or(u32::MAX);
-        let (emitter, stream) = (source.id.to_string(), ERRORS.to_owned());
-        Ok(Op::Append { emitter, stream, value: event.encode()?, keep })
+impl Answered {
+    fn as_outcome(&self) -> Refreshed {
+        match self {
+            Self::Tokens(_) => Refreshed::Renewed,
+            Self::Dead(_) => Refreshed::Ended,
+            Self::Failed(_) => Refreshed::Failed,
+        }
     }
 }
 
@@ -402,7 +388,7 @@ impl RefreshFailure {
 
 impl Refreshes {
     /// The queue of an account on this host. Those that are not waited in are forgotten.
-    fn queue(&self, id: &AccountId) -> Arc<tokio::sync::Mutex<()>> {
+    pub(super) fn queue(&self, id: &AccountId) -> Arc<tokio::sync::Mutex<()>> {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = queues.get(id).and_then(Weak::upgrade) {
             return queue;

@@ -3,12 +3,17 @@
 use bytes::Bytes;
 use domain::apps::shipped;
 use serde_json::{Value, json};
+use store::Store;
 
 use super::provider::{Provider, connect};
-use crate::fake::World;
+use crate::fake::{World, component};
+use crate::manage::accounts::{self, AccountView};
 use crate::manage::clients::OpenClient;
+use crate::manage::components::CodeRequest;
+use crate::manage::events::{self, EventQuery};
+use crate::manage::sources::{self, CreateSource};
 use crate::ports::{Carrying, Denied, Outgoing, Passage};
-use crate::records::{Account, ClientOwner, GrantSecrets};
+use crate::records::{Account, ClientOwner, GrantSecrets, Source, table};
 use crate::tokens::{Credentials, Door, DoorAccount, is_secret};
 use crate::{Caller, Secret};
 
@@ -18,6 +23,7 @@ const STAND_IN: &str = "wellspring-proxy-00";
 struct Scene {
     world: World,
     admin: Caller,
+    provider: Provider,
     account: Account,
 }
 
@@ -26,7 +32,7 @@ async fn scene() -> Scene {
     let admin = world.admin().await;
     let provider = Provider::start(&world, &admin, json!({})).await;
     let account = connect(&world, &admin, &provider).await;
-    Scene { world, admin, account }
+    Scene { world, admin, provider, account }
 }
 
 fn credentials(pairs: Value) -> Credentials {
@@ -206,6 +212,84 @@ async fn after_a_refusal_the_token_is_refreshed_and_the_request_made_once_more_w
     assert_eq!(provider.lock().refreshes, 1);
     assert!(door.reauthorize(&asked, &first).await.is_some(), "another run has refreshed it: no further refresh");
     assert_eq!(provider.lock().refreshes, 1);
+}
+
+/// An account that was connected, without a refresh token, and a source that uses it.
+async fn unrefreshable(scene: &Scene) -> (Door, Outgoing, Source) {
+    let platform = &scene.world.platform;
+    let mut account = scene.account.clone();
+    account.grant.as_mut().unwrap().is_refreshable = false;
+    scene.world.store.commit(platform.batch(&scene.admin.tenant).then(table::put(&account).unwrap())).await.unwrap();
+    let described = component("uses", json!({"props": {"acme": {"type": "app", "app": "acme"}}}));
+    let Value::Object(configured_props) = json!({"acme": {"authProvisionId": account.id}}) else { unreachable!() };
+    let code = CodeRequest { component_code: Some(described), ..CodeRequest::default() };
+    let request = CreateSource { component: code, configured_props, ..CreateSource::default() };
+    let source = sources::create(&scene.admin, platform, request).await.unwrap();
+    let held = crate::tokens::open_credentials(platform, &scene.admin.tenant, &account).unwrap();
+    let file = crate::manage::apps::find_provider(platform, "acme").await.unwrap().into_owned();
+    let bearer = format!("Bearer {}", held["oauth_access_token"]);
+    let door_account = DoorAccount::new("acme", &account, file, held.clone(), held);
+    let door = Door::new(platform, &scene.admin.tenant, vec![door_account]);
+    (door, request_of(&bearer), source)
+}
+
+fn request_of(bearer: &str) -> Outgoing {
+    request("https://api.acme.example/items", &[("authorization", bearer)], "")
+}
+
+#[tokio::test]
+async fn an_account_that_is_refused_and_cannot_be_refreshed_is_marked_and_its_sources_say_so() {
+    let scene = scene().await;
+    let (door, asked, source) = unrefreshable(&scene).await;
+    let platform = &scene.world.platform;
+    scene.provider.lock().access_token = "revoked meanwhile".into();
+
+    let first = carried(door.authorize(&asked));
+    assert!(door.reauthorize(&asked, &first).await.is_none(), "there is no other token");
+    let posted = scene.world.outbound.posted().len();
+    assert!(door.reauthorize(&asked, &first).await.is_none());
+
+    assert_eq!(scene.world.outbound.posted().len(), posted, "it was asked once");
+    let view =
+        json!(AccountView::from(accounts::find(&scene.admin, platform, scene.account.id.as_str()).await.unwrap()));
+    assert_eq!(view["state"], "disconnected");
+    assert!(view["problem"].as_str().unwrap().contains("refuses its credentials"), "{view}");
+    let query = EventQuery { event_name: Some("$errors".into()), ..EventQuery::default() };
+    let errors = events::of_source(&scene.admin, platform, source.id.as_str(), &query).await.unwrap();
+    assert_eq!(errors.items[0].event["error"]["code"], "account_disconnected");
+    let mut shown = sources::view(&scene.admin, platform, source.clone());
+    sources::note_accounts(&scene.admin, platform, std::slice::from_mut(&mut shown)).await.unwrap();
+    assert!(
+        json!(shown)["problems"][0].as_str().unwrap().contains("wellspring accounts reconnect"),
+        "{}",
+        json!(shown)
+    );
+    let run = sources::run(&scene.admin, platform, source.id.as_str(), json!({})).await.unwrap();
+    assert_eq!(run.error.unwrap()["code"], "account_disconnected");
+    let counted = metrics::Family::merged(platform.families().await);
+    let counted = counted.iter().find(|family| family.name == "wellspring_token_refreshes").unwrap();
+    let refused = counted.samples.iter().find(|sample| sample.labels == [("outcome", "refused")]).unwrap();
+    assert_eq!(refused.value, metrics::Value::Whole(1));
+}
+
+#[tokio::test]
+async fn a_refusal_that_is_about_something_else_ends_no_account() {
+    let scene = scene().await;
+    let (door, asked, _) = unrefreshable(&scene).await;
+    let platform = &scene.world.platform;
+    let state = async || accounts::find(&scene.admin, platform, scene.account.id.as_str()).await.unwrap().dead;
+
+    // The profile is answered: the token is good, and only this address refuses it.
+    let first = carried(door.authorize(&asked));
+    assert!(door.reauthorize(&asked, &first).await.is_none());
+    assert!(state().await.is_none());
+    // Nor when the service cannot be asked.
+    let (door, asked, _) = unrefreshable(&scene).await;
+    scene.provider.lock().outage = Some(503);
+    let first = carried(door.authorize(&asked));
+    assert!(door.reauthorize(&asked, &first).await.is_none());
+
+    assert!(state().await.is_none());
 }
 
 #[tokio::test]

@@ -317,3 +317,29 @@ async fn a_host_that_holds_the_lock_is_waited_for_until_its_time_is_over() {
     assert_eq!(early, 0, "its time was not over");
     assert_eq!(token.unwrap(), scene.provider.lock().access_token);
 }
+
+#[tokio::test]
+async fn refreshes_are_counted_by_how_they_ended() {
+    let scene = scene().await;
+    let platform = &scene.world.platform;
+    let counted = async |outcome: &'static str| {
+        let families = metrics::Family::merged(platform.families().await);
+        let family = families.iter().find(|family| family.name == "wellspring_token_refreshes").unwrap();
+        family.samples.iter().find(|sample| sample.labels == [("outcome", outcome)]).unwrap().value.clone()
+    };
+
+    scene.world.clock.advance(HOUR_MS);
+    scene.token(platform).await.unwrap();
+    scene.provider.lock().outage = Some(503);
+    scene.world.clock.advance(2 * HOUR_MS);
+    scene.token(platform).await.unwrap_err();
+    scene.provider.lock().outage = None;
+    scene.provider.lock().refresh_token = "another".into();
+    scene.world.clock.advance(HOUR_MS);
+    scene.token(platform).await.unwrap_err();
+
+    for outcome in ["renewed", "failed", "ended"] {
+        assert_eq!(counted(outcome).await, metrics::Value::Whole(1), "{outcome}");
+    }
+    assert_eq!(counted("refused").await, metrics::Value::Whole(0));
+}
