@@ -62,7 +62,7 @@ pub enum Command {
     Rollback(rollback::Arguments),
     /// Delete sources and components
     Delete(delete::Arguments),
-    /// List sources, components, subscriptions, webhooks, streams, accounts or apps
+    /// List sources, components, the registry, webhooks, streams, accounts and more
     List(list::Arguments),
     /// Show a source, component, webhook or subscription
     Describe(describe::Arguments),

@@ -61,6 +61,8 @@ fn components_routes() -> Vec<Route> {
         route(POST, "/v1/components", DEPLOY, components::create)
             .says("Components", "Save a component from its code or its address").body_with(CODE_NAMES, &NEW_COMPONENT).answers(One("Component")).refuses(&[422, 429])
             .example(json!({"component_code": "module.exports = {\n  name: \"Hello\",\n  version: \"0.0.1\",\n  props: {timer: {type: \"$.interface.timer\", default: {intervalSeconds: 60}}},\n  run() { this.$emit({hello: \"world\"}) },\n}"})),
+        route(GET, "/v1/registry", READ, components::list_registered)
+            .says("Components", "List the components that are published to all users, newest first and without their code; a page may have fewer than it was asked for").query(&PAGING).answers(Page("RegistryEntry")),
         route(GET, "/v1/components/registry/{key}", READ, components::find_registered)
             .says("Components", "Read a globally published component").answers(One("Component")).refuses(&[404]),
         route(GET, "/v1/components/{key_or_id}", READ, components::find)
@@ -70,6 +72,9 @@ fn components_routes() -> Vec<Route> {
         route(POST, "/v1/components/{key_or_id}/options", DEPLOY, components::options).after(components::find)
             .unaudited().says("Components", "Run the options of a prop").body(&OPTIONS).answers(One("Options")).refuses(&[404, 422, 429])
             .example(json!({"prop": "channel", "configured_props": {"slack": {"authProvisionId": "apn_Ab12Cd34Ef56"}}, "page": 0})),
+        route(POST, "/v1/components/{key_or_id}/try", DEPLOY, components::try_out).after(components::find)
+            .says("Components", "Run a source component once with an event, before it is deployed. Its requests are real; what it emits and stores is answered and not kept. No hook runs").body(&TRIAL).answers(One("Trial")).refuses(&[404, 422, 429])
+            .example(json!({"configured_props": {"limit": 3}, "event": {"method": "POST", "body": {"hello": "world"}}})),
         route(POST, "/v1/components/{key_or_id}/run", WRITE, components::run).after(components::find)
             .says("Components", "Run an action once").body(&ACTION).answers(One("ActionRun")).refuses(&[404, 422, 429])
             .example(json!({"configured_props": {"text": "hello"}, "steps": {}})),
@@ -246,6 +251,9 @@ fn events_routes() -> Vec<Route> {
             .says("Events", "List the streams of a source and how many events of each are kept").answers(List("Stream")).refuses(&[404]),
         route(DELETE, "/v1/sources/{id}/events", WRITE, events::delete)
             .says("Events", "Delete events of a source, all or an inclusive range; answers before it is done").query(&EVENT_RANGE).answers(Accepted).refuses(&[404]),
+        route(POST, "/v1/sources/{id}/events/{event_id}/redeliver", WRITE, events::redeliver).after(sources::find)
+            .says("Events", "Deliver a kept event again, to everything that listens to its stream or to one listener").body(&REDELIVERY).answers(One("Redelivered")).refuses(&[404, 429])
+            .example(json!({"listener_id": "wh_Ab12Cd34Ef56"})),
         plugged(GET, stream::ROUTE, READ)
             .says("Events", "Follow a source with server-sent events: each event that is committed while the reader is connected, in order. An event `gap` ends a stream that could not deliver all of them, `end` one that is over").query(&FOLLOWED).headers(&[LAST_EVENT_ID]).answers(Events("EventSummary")).refuses(&[400, 401, 404, 429, 503]),
         plugged(GET, stream::WORKFLOW_ROUTE, READ)

@@ -7,6 +7,7 @@ mod keeping;
 mod numbers;
 mod recordings;
 mod recover;
+mod redeliver;
 mod retention;
 mod runs;
 mod schedule;

@@ -68,9 +68,19 @@ impl Invocation<'_> {
         self.transaction_of(platform, new_run_id(platform, self.target.id))
     }
 
+    /// Of a run that is not committed: nothing that it writes is flushed either.
+    pub(crate) fn trial(&self, platform: &Platform) -> Arc<Transaction> {
+        let terms = self.terms(new_run_id(platform, self.target.id));
+        Transaction::new(platform, Terms { is_atomic: true, ..terms })
+    }
+
     /// Steps of one workflow run share its id.
     pub(crate) fn transaction_of(&self, platform: &Platform, run_id: RunId) -> Arc<Transaction> {
-        let terms = Terms {
+        Transaction::new(platform, self.terms(run_id))
+    }
+
+    fn terms(&self, run_id: RunId) -> Terms {
+        Terms {
             run_id,
             tenant: self.owner.tenant.clone(),
             scope: self.target.scope.clone(),
@@ -78,8 +88,7 @@ impl Invocation<'_> {
             isolation: self.target.description.isolation(),
             is_atomic: self.target.description.is_atomic,
             wall_clock: self.limits.wall_clock,
-        };
-        Transaction::new(platform, terms)
+        }
     }
 
     /// Hooks and options are part of managing a source, and are charged by their time alone.

@@ -2,6 +2,7 @@
 
 mod action;
 mod delete;
+mod trial;
 
 use domain::component::Kind;
 use domain::ids::ComponentId;
@@ -26,6 +27,7 @@ use crate::{Caller, Error, Noun, Platform};
 pub use super::code::CodeRequest;
 pub use action::{ActionRun, Exit, Send, run_action};
 pub use delete::delete;
+pub use trial::{TrialEvent, TrialRun, TrialWrite, try_out};
 
 /// What the API shows of a component.
 #[derive(Debug, Serialize)]

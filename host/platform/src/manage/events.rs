@@ -1,4 +1,4 @@
-//! Events of sources and workflows: the last ones of each stream, and their deletion.
+//! Events of sources and workflows: the last ones of each stream, their deletion, and delivering one once more.
 
 use std::str::FromStr;
 
@@ -17,9 +17,11 @@ use crate::{Caller, Error, Platform};
 
 mod delete;
 mod gather;
+mod redeliver;
 
 pub(super) use delete::delete_step;
 pub use delete::{DeleteEvents, delete};
+pub use redeliver::{Redelivered, Redelivery, redeliver};
 
 /// Spec, Limits: "last 100 at most".
 const SUMMARIES_MAXIMUM: usize = 100;
@@ -145,18 +147,22 @@ impl EventSummary {
     }
 
     pub(crate) fn of_entry(stream: &str, emitter: &str, entry: &Entry, is_expanded: bool) -> Result<Self, Error> {
-        let event = match stream {
-            names::LOGS => log_event(emitter, entry)?,
-            names::RUNS => run_event(entry)?,
-            _ => Event::decode(&entry.value)?,
-        };
-        let mut summary = Self::whole(entry.id, event);
+        let mut summary = Self::whole(entry.id, event_of(stream, emitter, entry)?);
         if !is_expanded {
             let truncated = truncate(&summary.event);
             summary.event_truncated = truncated.is_truncated.then_some(true);
             summary.event = truncated.event;
         }
         Ok(summary)
+    }
+}
+
+/// An entry of any stream as an event.
+fn event_of(stream: &str, emitter: &str, entry: &Entry) -> Result<Event, Error> {
+    match stream {
+        names::LOGS => log_event(emitter, entry),
+        names::RUNS => run_event(entry),
+        _ => Ok(Event::decode(&entry.value)?),
     }
 }
 

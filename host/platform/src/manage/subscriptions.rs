@@ -154,7 +154,7 @@ async fn check_emitter(caller: &Caller, platform: &Platform, emitter: &EmitterId
     }
 }
 
-async fn check_listener(caller: &Caller, platform: &Platform, listener: &ListenerId) -> Result<(), Error> {
+pub(super) async fn check_listener(caller: &Caller, platform: &Platform, listener: &ListenerId) -> Result<(), Error> {
     match listener {
         ListenerId::Source(id) => sources::find(caller, platform, id.as_str()).await.map(drop),
         ListenerId::Workflow(id) => workflows::find(caller, platform, id.as_str()).await.map(drop),

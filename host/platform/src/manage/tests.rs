@@ -19,6 +19,7 @@ mod sessions;
 mod sources;
 mod state;
 mod subscriptions;
+mod trials;
 mod unused_code;
 
 use serde_json::{Map, Value};

@@ -1,8 +1,8 @@
-//! `deliveries`: what waits, what was tried, what could not be delivered, and once more.
+//! `deliveries`: what waits, what was tried, what could not be delivered, and once more, also of what was delivered.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::list;
+use super::{list, subscribe};
 use crate::error::Error;
 use crate::find;
 use crate::models::{DeadLetter, Page};
@@ -38,6 +38,19 @@ enum Command {
         #[arg(long, conflicts_with = "ids")]
         all: bool,
     },
+    /// Deliver an event that is kept again: to everything that listens to it, or to one listener
+    Redeliver {
+        /// The id, slug or name of the source that emitted it
+        source: String,
+        /// The id of the event, as `events --json` and the console show it
+        event: String,
+        /// This source, workflow or webhook alone, by its id or name, whether it listens or not
+        #[arg(long, value_name = "LISTENER")]
+        to: Option<String>,
+        /// The stream that has it; all channels are looked through without it
+        #[arg(long, value_name = "NAME")]
+        stream: Option<String>,
+    },
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
@@ -66,7 +79,40 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             }
             Ok(())
         }
+        Some(Command::Redeliver { source, event, to, stream }) => {
+            redeliver(&session, source, event, (to.as_deref(), stream.as_deref())).await
+        }
     }
+}
+
+async fn redeliver(
+    session: &Session,
+    source: &str,
+    event: &str,
+    (to, stream): (Option<&str>, Option<&str>),
+) -> Result<(), Error> {
+    let source = find::source(&session.client, source).await?;
+    let mut body = Map::new();
+    if let Some(listener) = to {
+        body.insert("listener_id".to_owned(), json!(subscribe::listener_id(&session.client, listener).await?));
+    }
+    if let Some(stream) = stream {
+        body.insert("event_name".to_owned(), json!(stream));
+    }
+    let path = format!("sources/{}/events/{event}/redeliver", source.id);
+    let redelivered: Value = session.client.post(&path, &Value::Object(body)).await?;
+    if session.output.is_json {
+        return session.output.json(&redelivered);
+    }
+    let listeners = redelivered.get("listeners").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    if listeners.is_empty() {
+        session.output.say("nothing listens to it");
+        session.output.hint(&format!("wellspring subscribe {} LISTENER", source.name_slug));
+        return Ok(());
+    }
+    let names: Vec<String> = listeners.iter().map(|listener| shown(Some(listener))).collect();
+    session.output.say(&format!("{event} is under way again to {}", names.join(", ")));
+    Ok(())
 }
 
 /// Of what waits in line the first is a row, which says how many are behind it.

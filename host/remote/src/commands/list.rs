@@ -28,6 +28,7 @@ pub struct Arguments {
 enum Noun {
     Sources,
     Components,
+    Registry,
     Subscriptions,
     Webhooks,
     Streams,
@@ -40,6 +41,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     match arguments.what {
         Noun::Sources => sources(&session).await,
         Noun::Components => components(&session).await,
+        Noun::Registry => registry(&session).await,
         Noun::Subscriptions => subscriptions(&session).await,
         Noun::Webhooks => webhooks(&session).await,
         Noun::Streams => streams(&session, arguments.source.as_deref()).await,
@@ -95,6 +97,24 @@ pub(super) async fn components(session: &Session) -> Result<(), Error> {
         ]);
     }
     print(&session.output, &components, &table, "there are no components; `wellspring publish` saves one")
+}
+
+/// What the operator published to all users.
+async fn registry(session: &Session) -> Result<(), Error> {
+    let published: Vec<Value> = session.client.all("registry").await?;
+    let mut table = Table::new([text("KEY"), text("NAME"), text("VERSION"), whole("TYPE"), text("APPS")]);
+    for component in &published {
+        let field = |name: &str| component.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let apps = component.get("apps").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let apps: Vec<&str> = apps.iter().filter_map(Value::as_str).collect();
+        table.row([field("key"), field("name"), field("version"), field("type"), apps.join(", ")]);
+    }
+    print(
+        &session.output,
+        &published,
+        &table,
+        "nothing is published; the operator of the server does so with `wellspring publish --registry`",
+    )
 }
 
 /// Those that are for everything created later are told by their emitter, `*`.

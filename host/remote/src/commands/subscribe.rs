@@ -108,7 +108,7 @@ async fn emitter_id(client: &Client, wanted: &str) -> Result<String, Error> {
 }
 
 /// A source or a webhook; workflows are known by their id alone.
-async fn listener_id(client: &Client, wanted: &str) -> Result<String, Error> {
+pub(super) async fn listener_id(client: &Client, wanted: &str) -> Result<String, Error> {
     if is_id(wanted, "p_") {
         return Ok(wanted.to_owned());
     }

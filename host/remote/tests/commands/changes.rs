@@ -355,6 +355,28 @@ fn deliveries_are_replayed_one_by_one_or_all() {
 }
 
 #[test]
+fn a_kept_event_is_delivered_again_to_all_or_to_one() {
+    let fake = account();
+    let route = format!("POST /v1/sources/{HELLO}/events/1589486981597-0/redeliver");
+    fake.data(&route, json!({"event_id": "1589486981597-0", "listeners": [WEBHOOK]}));
+    fake.data(&route, json!({"event_id": "1589486981597-0", "listeners": [WEBHOOK]}));
+    fake.data(&route, json!({"event_id": "1589486981597-0", "listeners": []}));
+    let machine = Machine::of(&fake);
+    let redeliver = ["deliveries", "redeliver", "hello-world", "1589486981597-0"];
+
+    let texts = [
+        machine.run(&redeliver).to_text(),
+        machine.run(&[&redeliver[..], &["--to", "My hook", "--stream", "default"]].concat()).to_text(),
+        machine.run(&redeliver).to_text(),
+        machine.run(&["deliveries", "redeliver", "hello-world", "1-0"]).to_text(),
+    ];
+
+    check_snapshot("redeliver", &texts.concat());
+    let sent: Vec<Value> = fake.seen(&route).into_iter().map(|seen| seen.body).collect();
+    assert_eq!(sent, [json!({}), json!({"listener_id": WEBHOOK, "event_name": "default"}), json!({})]);
+}
+
+#[test]
 fn tickers_are_described_without_an_endpoint() {
     let fake = Fake::empty();
     fake.page("GET /v1/users/me/sources", &[ticker()]);

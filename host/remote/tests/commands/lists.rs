@@ -213,3 +213,19 @@ fn the_audit_log_is_read_as_far_as_it_is_wanted() {
     assert_eq!((fake.seen("GET /v1/audit").len(), fake.seen("GET /v1/audit")[1].query.as_str()), (2, "limit=1"));
     check_snapshot("audit", &one.to_text());
 }
+
+#[test]
+fn the_registry_is_listed_by_its_keys() {
+    let fake = Fake::empty();
+    let entry = json!({
+        "id": "sc_Ab12Cd34Ef56", "key": "github-new-star", "name": "New Star", "version": "1.0.0", "type": "source",
+        "apps": ["github"], "updated_at": 1_588_866_900,
+    });
+    fake.page("GET /v1/registry", &[entry]);
+    fake.page("GET /v1/registry", &[]);
+    let machine = Machine::of(&fake);
+
+    let texts = [machine.run(&["list", "registry"]).to_text(), machine.run(&["list", "registry"]).to_text()];
+
+    check_snapshot("list-registry", &texts.concat());
+}

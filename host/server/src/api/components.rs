@@ -1,4 +1,4 @@
-//! Components: POST, GET and DELETE by id or key, the registry, options, running an action.
+//! Components: POST, GET and DELETE by id or key, the registry, options, trying a source out, running an action.
 
 use domain::webhooks::WebhookUrl;
 use platform::Error;
@@ -38,6 +38,17 @@ pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
 pub(crate) async fn find_registered(context: Context) -> Result<Answer, Error> {
     let component = registry::find(context.platform(), context.path("key")).await?;
     Ok(Answer::data(ComponentView::from(component)))
+}
+
+pub(crate) async fn list_registered(context: Context) -> Result<Answer, Error> {
+    Ok(Answer::page(&registry::list(context.platform(), &context.parameters.page()?).await?))
+}
+
+pub(crate) async fn try_out(context: Context) -> Result<Answer, Error> {
+    let props = context.parameters.object("configured_props")?.unwrap_or_default();
+    let event = context.parameters.value("event").unwrap_or(Value::Null);
+    let id = context.path("key_or_id");
+    Ok(Answer::data(components::try_out(context.caller()?, context.platform(), id, &props, event).await?))
 }
 
 pub(crate) async fn options(context: Context) -> Result<Answer, Error> {

@@ -1,7 +1,8 @@
 //! Events and logs of sources.
 
+use domain::ids::ListenerId;
 use platform::Error;
-use platform::manage::events::{self, DeleteEvents, EventQuery, EventSummary};
+use platform::manage::events::{self, DeleteEvents, EventQuery, EventSummary, Redelivery};
 use platform::manage::logs;
 use serde::Serialize;
 use serde_json::Value;
@@ -46,6 +47,18 @@ pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
     };
     events::delete(context.caller()?, context.platform(), context.path("id"), &request).await?;
     Ok(Answer::accepted())
+}
+
+pub(crate) async fn redeliver(context: Context) -> Result<Answer, Error> {
+    let parameters = &context.parameters;
+    let listener = parameters.filled_text("listener_id")?;
+    let listener = listener.as_deref().map(ListenerId::parse).transpose();
+    let request = Redelivery {
+        event_name: parameters.filled_text("event_name")?,
+        listener: listener.map_err(|error| Error::parameter("listener_id", error))?,
+    };
+    let (id, event_id) = (context.path("id"), context.path("event_id"));
+    Ok(Answer::data(events::redeliver(context.caller()?, context.platform(), id, event_id, request).await?))
 }
 
 pub(crate) async fn logs(context: Context) -> Result<Answer, Error> {

@@ -96,6 +96,14 @@ pub(super) const EVENT_RANGE: [Parameter; 3] = [
     optional("end_id", Pattern(EVENT_ID), "The newest event to delete; the last one when absent"),
     EVENT_NAME_OF,
 ];
+pub(super) const REDELIVERY: [Parameter; 2] = [
+    optional("event_name", Pattern(SUBSCRIBED_NAME), "The stream that has the event; all channels when absent"),
+    optional(
+        "listener_id",
+        Pattern(LISTENER_ID),
+        "A source, workflow or webhook, whether it listens or not; everything that listens when absent",
+    ),
+];
 
 pub(super) const CODE_NAMES: &[&str] = &["component_code", "component_url"];
 pub(super) const SOURCE_NAMES: &[&str] = &["component_id", "component_code", "component_url", "key"];
@@ -142,6 +150,8 @@ pub(super) const OPTIONS: [Parameter; 5] = [
     optional("prevContext", Object, "The context of the previous page"),
     optional("query", Text, "What the user has typed so far"),
 ];
+pub(super) const TRIAL: [Parameter; 2] =
+    [PROPS, optional("event", Any, "What triggers the run: a request, a tick, any JSON")];
 pub(super) const ACTION: [Parameter; 2] = [PROPS, optional("steps", Object, "What earlier steps returned")];
 
 const LISTENER: Parameter = required("listener_id", Pattern(LISTENER_ID), "A source, workflow or webhook");

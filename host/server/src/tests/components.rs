@@ -1,7 +1,7 @@
 //! Tests of components.
 
 use platform::fake::component;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::wire::{id, wire};
 
@@ -123,4 +123,39 @@ async fn options_and_actions_are_run() {
     assert_eq!(options["options"], json!(["x"]));
     assert_eq!((&run["ok"], &run["return_value"]), (&json!(true), &json!(null)));
     assert_eq!(unfit.refusal(), (422, "invalid_props".into()));
+}
+
+#[tokio::test]
+async fn the_registry_is_listed_without_code_and_without_what_no_key_names() {
+    let wire = wire().await;
+    let stranger = wire.world.user(&wire.admin, "stranger").await;
+    let props = json!({"slack": {"type": "app", "app": "slack"}});
+    for (version, key) in [("1.0.0", "slack-p"), ("1.1.0", "slack-p"), ("1.0.0", "slack-q")] {
+        let code = component("p", json!({"key": key, "version": version, "props": props}));
+        wire.post("/v1/admin/registry", json!({"component_code": code})).await.data();
+    }
+
+    let listed = wire.call("GET", "/v1/registry", &stranger, None).await.data();
+    wire.delete("/v1/admin/registry/slack-p").await;
+    let left = wire.call("GET", "/v1/registry", &stranger, None).await.data();
+
+    let of = |list: &Value| {
+        let field = |entry: &Value, name: &str| entry[name].as_str().unwrap().to_owned();
+        list.as_array().unwrap().iter().map(|entry| (field(entry, "key"), field(entry, "version"))).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&listed), [("slack-q".into(), "1.0.0".into()), ("slack-p".into(), "1.1.0".into())]);
+    assert_eq!((&listed[0]["apps"], listed[0].get("code")), (&json!(["slack"]), None));
+    assert_eq!(of(&left), [("slack-q".into(), "1.0.0".into())]);
+}
+
+#[tokio::test]
+async fn a_component_is_tried_before_it_is_deployed() {
+    let wire = wire().await;
+    let saved = wire.component(component("tried", json!({}))).await;
+
+    let tried = wire.post(&format!("/v1/components/{}/try", id(&saved)), json!({"event": {"n": 1}})).await.data();
+
+    assert_eq!((&tried["ok"], &tried["emitted_count"]), (&json!(true), &json!(1)), "{tried}");
+    assert_eq!(tried["emitted"][0]["event"], json!({"n": 1}));
+    assert_eq!(wire.get("/v1/users/me/sources").await.data(), json!([]));
 }

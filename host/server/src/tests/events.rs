@@ -176,3 +176,30 @@ async fn a_workflow_has_summaries_of_its_events_and_errors() {
     );
     assert_eq!(listed[0]["name"], "w");
 }
+
+#[tokio::test]
+async fn a_kept_event_is_delivered_again_to_its_listeners_or_to_one() {
+    let wire = wire().await;
+    let source = counted(&wire, 1).await;
+    let (first, second) = (wire.webhook().await, wire.webhook().await);
+    let emitter = source.rsplit('/').next().unwrap();
+    wire.post("/v1/subscriptions", json!({"emitter_id": emitter, "listener_id": id(&first)})).await.data();
+    let path = format!("{source}/events/1750593600001-0/redeliver");
+
+    let all = wire.post(&path, json!({})).await.data();
+    let one = wire.post(&path, json!({"listener_id": id(&second), "event_name": "default"})).await.data();
+
+    assert_eq!(all, json!({"event_id": "1750593600001-0", "listeners": [id(&first)]}));
+    assert_eq!(one["listeners"], json!([id(&second)]));
+    let refusal = async |path: &str, body: Value| wire.post(path, body).await.refusal();
+    let missing = refusal(&format!("{source}/events/1-0/redeliver"), json!({})).await;
+    assert_eq!(missing, (404, "event_not_found".into()));
+    assert_eq!(refusal(&path, json!({"listener_id": "wh_Ab12Cd34Ef56"})).await, (404, "webhook_not_found".into()));
+    assert_eq!(refusal(&path, json!({"listener_id": "elsewhere"})).await.0, 400);
+    let stranger = wire.world.user(&wire.admin, "stranger").await;
+    let foreign = wire.call("POST", "/v1/webhooks", &stranger, Some(json!({"url": "https://example.com/h"}))).await;
+    let to_foreign = refusal(&path, json!({"listener_id": id(&foreign.data())})).await;
+    assert_eq!(to_foreign, (404, "webhook_not_found".into()), "nothing is sent to what another account has");
+    let audited = wire.get("/v1/audit").await.data();
+    assert!(audited.to_string().contains("/redeliver"), "{audited}");
+}
