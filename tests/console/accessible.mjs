@@ -29,6 +29,7 @@ async function checkAll(stage, theme, name) {
   const workflow = await user.call("POST", "/workflows", WORKFLOW);
   const flow = `/workflows/${workflow.id}`;
   const failed = await user.call("POST", `${flow}/run`, { event: { total: 500 } });
+  await user.call("PUT", `/sources/${source.id}`, { configured_props: { limit: 300 } });
   await user.call("POST", `${flow}/run`, { event: { total: 5 } });
   const outside = await open(stage, { theme });
   await outside.at("/");
@@ -37,7 +38,7 @@ async function checkAll(stage, theme, name) {
   await outside.finish();
 
   const page = await openAs(stage, user, { theme });
-  const views = ["events", "runs", "logs", "state", "deliveries", "code", "settings"].map((tab) => `/sources/${source.id}/${tab}`);
+  const views = ["events", "runs", "logs", "state", "deliveries", "code", "versions", "settings"].map((tab) => `/sources/${source.id}/${tab}`);
   const flows = ["/workflows", "/workflows/new", `${flow}/steps?step=shape`, ...["runs", "events", "errors", "document", "versions"].map((tab) => `${flow}/${tab}`), `${flow}/runs/${failed.id}`];
   for (const path of ["/", "/sources", "/sources/new", ...views, ...flows, "/runs", `/runs/${run.id}`, "/webhooks", "/webhooks?new=1", `/webhooks/${hook.id}`, "/connections", "/dead-letters", "/accounts", "/keys", "/audit"]) {
     await page.at(path);
@@ -46,12 +47,36 @@ async function checkAll(stage, theme, name) {
     await page.locator(".event > .line").first().click({ timeout: 300 }).catch(() => undefined);
     await check(page, `${path} in the ${theme} theme`);
   }
+  await page.at(`/sources/${source.id}`);
+  await page.locator(".event > .line").first().click();
+  await page.getByRole("button", { name: "Deliver again" }).click();
+  await page.getByLabel("Deliver to").waitFor();
+  await check(page, `delivering again, in the ${theme} theme`);
+  await page.at("/sources/new");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await page.getByRole("button", { name: "Try it first" }).click();
+  await page.getByRole("button", { name: "Try", exact: true }).click();
+  await page.getByRole("status").getByText("Success").waitFor();
+  await check(page, `trying, in the ${theme} theme`);
+  await page.getByRole("button", { name: "From the registry" }).click();
+  await page.getByLabel("Search the registry").waitFor();
+  await settled(page);
+  await check(page, `the registry, in the ${theme} theme`);
   await page.at("/");
   await page.getByRole("heading", { name: "Overview", exact: true }).waitFor();
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox").waitFor();
   await check(page, "the palette");
   await page.finish();
+
+  const operator = await openAs(stage, stage.server, { theme });
+  for (const path of ["/admin/users", "/admin/apps", "/admin/server"]) {
+    await operator.at(path);
+    await operator.locator("h1").waitFor();
+    await settled(operator);
+    await check(operator, `${path} in the ${theme} theme`);
+  }
+  await operator.finish();
 }
 
 export async function nothing_serious_in_the_light_theme(stage) {

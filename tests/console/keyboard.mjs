@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { openAs, settled } from "./lib/browser.mjs";
-import { deploy, newUser, post, WORKFLOW } from "./lib/server.mjs";
+import { deploy, newUser, post, receiver, WORKFLOW } from "./lib/server.mjs";
 
 export async function everything_is_reached_with_the_keyboard(stage) {
   const user = await newUser(stage.server, "keys-only");
@@ -38,6 +38,59 @@ export async function everything_is_reached_with_the_keyboard(stage) {
   await page.finish();
 }
 
+/** Presses Tab until what has the focus says this. */
+async function tabTo(page, text) {
+  for (let step = 0; step < 60; step += 1) {
+    if ((await page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent ?? "")).includes(text)) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`Tab does not lead to ${text}`);
+}
+
+export async function a_source_is_deployed_tried_and_its_event_delivered_again_with_the_keyboard(stage) {
+  const user = await newUser(stage.server, "keys-deploy");
+  const target = await receiver();
+  await user.call("POST", "/webhooks", { url: target.url, name: "By keys" });
+  const page = await openAs(stage, user);
+  await page.getByRole("link", { name: "Deploy the first source" }).waitFor();
+  await page.keyboard.press("n");
+  await page.getByLabel("Code of the component").waitFor();
+  // In the editor Tab indents; Escape lets it leave.
+  await page.getByLabel("Code of the component").focus();
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("button", { name: "Try it first" }).waitFor();
+  await page.getByLabel("Name").focus();
+  await tabTo(page, "Try it first");
+  await page.keyboard.press("Enter");
+  await page.getByLabel("The event to try").focus();
+  await page.keyboard.press("Control+Enter");
+  await page.getByRole("status").getByText("Success").waitFor();
+  await page.getByLabel("Name").focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Waiting for the first event" }).waitFor();
+
+  await post(await page.locator(".copyable span").first().textContent(), { hello: "keys" });
+  await page.locator(".event").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("keys");
+  await tabTo(page, "keys\"");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Deliver again" }).waitFor();
+  await tabTo(page, "Deliver again");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  await page.getByLabel("Deliver to").getByText("By keys").waitFor({ state: "attached" });
+  await page.getByLabel("Deliver to").focus();
+  await page.keyboard.type("By keys");
+  await page.keyboard.press("Tab");
+  await tabTo(page, "Deliver");
+  await page.keyboard.press("Enter");
+  await page.getByText("Under way to By keys").waitFor();
+  assert.match(await target.next(), /keys/);
+  target.close();
+  await page.finish();
+}
+
 function focused(page) {
   return page.evaluate(() => document.activeElement?.textContent ?? "");
 }
@@ -54,7 +107,7 @@ export async function pages_fit_a_screen_of_360_pixels(stage) {
   const failed = await user.call("POST", `/workflows/${workflow.id}/run`, { event: { total: 500 } });
   const flows = ["/workflows", "/workflows/new", ...["steps?step=shape", "runs", "document", "versions", `runs/${failed.id}`].map((tab) => `/workflows/${workflow.id}/${tab}`)];
   const page = await openAs(stage, user, { width: 360, height: 740 });
-  const views = ["events", "runs", "logs", "state", "deliveries", "code", "settings"].map((tab) => `/sources/${source.id}/${tab}`);
+  const views = ["events", "runs", "logs", "state", "deliveries", "code", "versions", "settings"].map((tab) => `/sources/${source.id}/${tab}`);
   for (const path of ["/", "/sources", "/sources/new", ...views, ...flows, "/runs", `/runs/${run.id}`, "/webhooks", `/webhooks/${hook.id}`, "/connections", "/keys", "/audit", "/accounts"]) {
     await page.at(path);
     await page.locator("h1").waitFor();
@@ -66,5 +119,19 @@ export async function pages_fit_a_screen_of_360_pixels(stage) {
   await page.getByRole("button", { name: "Menu" }).click();
   await page.getByRole("link", { name: "Sources" }).click();
   await page.getByRole("heading", { name: "Sources", exact: true }).waitFor();
+  await page.at("/sources/new");
+  await page.getByRole("button", { name: "From the registry" }).click();
+  await page.getByLabel("Search the registry").waitFor();
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360, "the registry is too wide");
   await page.finish();
+
+  const operator = await openAs(stage, stage.server, { width: 360, height: 740 });
+  for (const path of ["/admin/users", "/admin/apps", "/admin/server", "/dead-letters"]) {
+    await operator.at(path);
+    await operator.locator("h1").waitFor();
+    await settled(operator);
+    const wide = await operator.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= 360, `${path} is ${wide} pixels wide`);
+  }
+  await operator.finish();
 }

@@ -3,6 +3,7 @@
 import { browse } from "./lib/browser.mjs";
 import { serve } from "./lib/server.mjs";
 import * as accessible from "./accessible.mjs";
+import * as attacks from "./attacks.mjs";
 import * as connecting from "./connecting.mjs";
 import * as keyboard from "./keyboard.mjs";
 import * as newcomer from "./newcomer.mjs";
@@ -13,7 +14,9 @@ import * as signing from "./signing.mjs";
 import * as speed from "./speed.mjs";
 import * as workflows from "./workflows.mjs";
 
-const suites = { signing, newcomer, connecting, pages, workflows, keyboard, safe, accessible, speed, ...(process.env.SCREENSHOTS ? { screenshots } : {}) };
+const suites = { signing, newcomer, connecting, attacks, pages, workflows, keyboard, safe, accessible, speed, ...(process.env.SCREENSHOTS ? { screenshots } : {}) };
+/** Longer than any test takes on a busy machine. */
+const TEST_MS = 180_000;
 const wanted = process.argv.slice(2);
 const server = await serve();
 const browser = await browse();
@@ -27,7 +30,7 @@ try {
       const started = performance.now();
       ran += 1;
       try {
-        await test({ server, browser });
+        await within(TEST_MS, test({ server, browser }));
         console.log(`ok    ${title} (${Math.round(performance.now() - started)} ms)`);
       } catch (error) {
         failed += 1;
@@ -40,4 +43,18 @@ try {
   await server.stop();
 }
 console.log(`${ran - failed} of ${ran} passed`);
-process.exitCode = failed === 0 && ran > 0 ? 0 : 1;
+// A test that failed may have left a receiver open, which would keep the process.
+process.exit(failed === 0 && ran > 0 ? 0 : 1);
+
+/** Fails a test that waits for what never comes. */
+async function within(ms, running) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it did not end within ${ms / 1000} s`)), ms);
+  });
+  try {
+    await Promise.race([running, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { open, openAs, settled } from "./lib/browser.mjs";
-import { api, deploy, newUser, post } from "./lib/server.mjs";
+import { api, deploy, newUser, post, receiver } from "./lib/server.mjs";
 
 const PROBES = ['<img src=x onerror="window.hit=1">', "<script>window.hit=1</script>", '"><svg onload=window.hit=1>', "javascript:window.hit=1", "{{constructor.constructor('window.hit=1')()}}"];
 const ALL = PROBES.join(" ");
@@ -28,21 +28,45 @@ export async function nothing_that_is_written_elsewhere_becomes_markup(stage) {
   const hook = await user.call("POST", "/webhooks", { url: "https://example.com/%3Cscript%3E", name: PROBES[0], description: ALL });
   await user.call("POST", "/subscriptions", { emitter_id: source.id, listener_id: hook.id });
   await user.call("POST", "/users/me/keys", { name: PROBES[1] });
+  // A receiver, whose answers are shown with each attempt, and who ends the delivery for good.
+  const evil = await receiver({ status: 410, body: ALL });
+  const ended = await user.call("POST", "/webhooks", { url: evil.url, name: PROBES[2] });
+  const [emitted] = await user.call("GET", `/sources/${source.id}/event_summaries`);
+  await user.call("POST", `/sources/${source.id}/events/${emitted.id}/redeliver`, { listener_id: ended.id });
+  for (let letters = []; letters.length === 0; ) letters = await user.call("GET", "/users/me/dead_letters");
+  evil.close();
+  // What changes between versions, and what the registry says of its components.
+  await user.call("PUT", `/sources/${source.id}`, { component_code: HOSTILE.replace('version: "1"', 'version: "2"'), configured_props: { word: "v" } });
+  const admin = api(stage.server, stage.server.key);
+  await admin("POST", "/admin/registry", { component_code: HOSTILE.replace("name:", 'key: "probe-hostile", type: "source", name:').replace('version: "1"', 'version: "1.0.0"') });
   const code = `export default defineComponent({ run({ $ }) { console.log(${JSON.stringify(ALL)}); $.export("a", ${JSON.stringify(ALL)}); $.send.emit({ raw_event: { text: ${JSON.stringify(ALL)} } }); throw new Error(${JSON.stringify(ALL)}); } })`;
   const workflow = await user.call("POST", "/workflows", { settings: { name: ALL.slice(0, 100) }, steps: [{ namespace: "probe", code }] });
   const flow = `/workflows/${workflow.id}`;
   const failed = await user.call("POST", `${flow}/run`, { event: { text: ALL } });
   const flows = ["/workflows", `${flow}/steps?step=probe`, ...["runs", "events", "errors", "document", "versions"].map((tab) => `${flow}/${tab}`), `${flow}/runs/${failed.id}?step=probe`];
   const page = await openAs(stage, user);
-  const views = ["events", "runs", "logs", "state", "deliveries", "code", "settings"].map((tab) => `/sources/${source.id}/${tab}`);
-  for (const path of ["/", "/sources", ...views, ...flows, "/runs", `/runs/${run.id}`, "/webhooks", `/webhooks/${hook.id}`, "/connections", "/keys", "/audit", `/sources/${encodeURIComponent(PROBES[0])}`, `/sources?q=${encodeURIComponent(ALL)}`]) {
+  const views = ["events", "runs", "logs", "state", "deliveries", "code", "versions", "settings"].map((tab) => `/sources/${source.id}/${tab}`);
+  for (const path of ["/", "/sources", ...views, ...flows, "/runs", `/runs/${run.id}`, "/webhooks", `/webhooks/${hook.id}`, `/webhooks/${ended.id}`, "/dead-letters", "/connections", "/keys", "/audit", `/sources/${encodeURIComponent(PROBES[0])}`, `/sources?q=${encodeURIComponent(ALL)}`]) {
     await page.at(path);
     await page.locator("h1, .empty h2").first().waitFor();
     for (const row of await page.locator(".event > .line").all()) await row.click();
+    for (const button of await page.getByRole("button", { name: "What changed" }).all()) await button.click();
     await settled(page);
     const found = await page.evaluate(() => ({ hit: window.hit, images: document.querySelectorAll("main img, main script, main iframe").length, links: document.querySelectorAll('a[href^="javascript:"]').length }));
     assert.deepEqual(found, { hit: undefined, images: 0, links: 0 }, path);
   }
+  await page.at(`/sources/${source.id}`);
+  await page.locator(".event > .line").first().click();
+  await page.getByRole("button", { name: "Deliver again" }).first().click();
+  await page.getByLabel("Deliver to").selectOption({ label: PROBES[2] });
+  await page.at("/sources/new");
+  await page.getByRole("button", { name: "From the registry" }).click();
+  await page.getByRole("region", { name: "The registry" }).getByRole("button", { name: /img src=x/ }).click();
+  await page.getByRole("button", { name: "Try it first" }).click();
+  await page.getByRole("button", { name: "Try", exact: true }).click();
+  await page.getByRole("status").getByText("Success").waitFor();
+  assert.deepEqual(await page.evaluate(() => ({ hit: window.hit, images: document.querySelectorAll("main img, main script, main iframe").length })), { hit: undefined, images: 0 });
+  await admin("DELETE", "/admin/registry/probe-hostile");
   await page.at("/");
   await page.getByRole("heading", { name: "Overview", exact: true }).waitFor();
   await page.keyboard.press("Control+k");
@@ -57,7 +81,7 @@ export async function the_users_of_an_operators_list_stay_text(stage) {
   await admin("POST", "/admin/users", { username: PROBES[0], email: "probe@example.com" });
   await admin("POST", "/admin/apps", { name_slug: "probe", name: PROBES[1] });
   const page = await openAs(stage, stage.server);
-  for (const path of ["/admin/users", "/admin/apps", "/accounts?new=probe", "/audit"]) {
+  for (const path of ["/admin/users", "/admin/apps", "/accounts?new=probe", "/audit", "/admin/server"]) {
     await page.at(path);
     await page.locator("h1").waitFor();
     await settled(page);

@@ -103,17 +103,21 @@ export async function post(address, body) {
 }
 
 /** A receiver of deliveries on this machine. */
-export async function receiver() {
+export async function receiver(answers = {}) {
   const got = [];
+  const wanted = [];
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (chunk) => (body += chunk));
     request.on("end", () => {
       got.push(body);
-      response.end("thanks");
+      wanted.shift()?.(body);
+      response.writeHead(answers.status ?? 200, { "Content-Type": "text/html" }).end(answers.body ?? "thanks");
     });
   });
+  /** The first body, when it is there. */
+  const next = () => (got.length > 0 ? got[0] : new Promise((resolve) => wanted.push(resolve)));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  return { url: `http://127.0.0.1:${server.address().port}/hook`, got, close: () => server.close() };
+  return { url: `http://127.0.0.1:${server.address().port}/hook`, got, next, close: () => server.close() };
 }

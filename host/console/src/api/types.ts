@@ -53,6 +53,19 @@ export interface Source {
   keep_runs?: number;
   keep_runs_for_seconds?: number;
   redact?: string[];
+  /** Why it cannot work: accounts that have to be connected again. */
+  problems?: string[];
+}
+
+export interface SourceVersion {
+  version: number;
+  current: boolean;
+  component_id: string;
+  component_name: string;
+  component_version: string;
+  digest: string;
+  configured_props: Record<string, Json>;
+  created_at: number;
 }
 
 export interface PropOption {
@@ -89,6 +102,18 @@ export interface Component {
   notes?: { path: string; message: string }[];
   warnings?: string[];
   created_at: number;
+}
+
+/** A component that is published to all users. */
+export interface RegistryEntry {
+  id: string;
+  key: string;
+  name: string;
+  version: string;
+  type: "source" | "action";
+  description?: string;
+  apps: string[];
+  updated_at: number;
 }
 
 export interface EventSummary {
@@ -166,6 +191,19 @@ export interface SourceRun {
   compute_ms: number;
 }
 
+/** What a component did before it was deployed; nothing of it is kept. */
+export interface Trial {
+  ok: boolean;
+  emitted: { event: Json; metadata: { summary?: string; id?: string } }[];
+  emitted_count: number;
+  rejected: string[];
+  stored: { key: string; value: Json }[];
+  requests: RequestMade[];
+  error?: Thrown;
+  logs: { level: string; message: string }[];
+  duration_ms: number;
+}
+
 export interface Replay {
   run_id: string;
   verdict: "identical" | "only_fuel" | "different" | "diverged";
@@ -240,6 +278,11 @@ export interface DeadLetter {
   reason: string;
   event: Json;
   created_at: number;
+}
+
+export interface Redelivered {
+  event_id: string;
+  listeners: string[];
 }
 
 export interface Subscription {
@@ -365,8 +408,22 @@ export interface Account {
   name: string;
   state: "connected" | "failing" | "disconnected";
   problem?: string;
+  uid?: string;
+  scopes?: string[];
+  expires_at?: number;
+  refreshed_at?: number;
   created_at: number;
   updated_at: number;
+}
+
+export interface AccountTest {
+  ok: boolean;
+  message: string;
+}
+
+export interface AccountUse {
+  id: string;
+  name: string;
 }
 
 export interface App {
@@ -380,6 +437,9 @@ export interface App {
 export interface ConnectWish {
   id: string;
   url: string;
+  state: "pending" | "connected" | "failed";
+  account_id?: string;
+  error?: { code: string; message: string };
 }
 
 export interface AuditEntry {
@@ -406,6 +466,20 @@ export interface AdminUser {
   created_at: number;
   api_key?: string;
   quotas?: { daily_compute_ms: number; daily_invocations: number };
+}
+
+/** A server that shares the store. */
+export interface Host {
+  id: string;
+  name: string;
+  address: string;
+  version: string;
+  started_at_ms: number;
+  seen_at_ms: number;
+  in_flight: number;
+  clock_offset_ms: number;
+  is_this_one: boolean;
+  differs_in: string[];
 }
 
 export interface StateKey {

@@ -2,17 +2,20 @@
 
 import { useState } from "preact/hooks";
 import { send } from "../api/client";
-import type { Account, App, ConnectWish } from "../api/types";
+import type { Account, App } from "../api/types";
 import { usePage } from "../state/resource";
 import { search, setSearch } from "../state/router";
 import { may } from "../state/session";
-import { Confirm, FormDialog } from "../ui/dialog";
-import { Ago, Badge, Bones, Button, Card, Empty, Failure, Field, Notice, PageHead } from "../ui/parts";
+import { attempt } from "../state/toasts";
+import { FormDialog } from "../ui/dialog";
+import { Bones, Button, Card, Empty, Failure, Field, Notice, PageHead } from "../ui/parts";
+import { useConnecting, WaitingFor, type Wish } from "./accounts/connecting";
+import { AccountLine } from "./accounts/line";
 
 export function Accounts() {
   const accounts = usePage<Account>("/users/me/accounts?limit=100");
   const apps = usePage<App>("/apps?limit=100");
-  const [gone, setGone] = useState<Account | undefined>(undefined);
+  const connecting = useConnecting();
   const asked = search.value.get("new");
   const list = accounts.data?.data;
   const appName = (slug: string) => apps.data?.data.find((app) => app.name_slug === slug)?.name ?? slug;
@@ -30,6 +33,7 @@ export function Accounts() {
         }
       />
       {accounts.error && <Failure error={accounts.error} retry={() => void accounts.reload()} />}
+      <WaitingFor connecting={connecting} />
       <Card label="Accounts">
         {!list && !accounts.error && <Bones rows={3} />}
         {list?.length === 0 && (
@@ -39,40 +43,11 @@ export function Accounts() {
         )}
         <div class="lines">
           {list?.map((account) => (
-            <div class="line" key={account.id}>
-              <span class="grow cut">
-                <span class="strong">{account.name}</span> <span class="tiny faint mono">{account.id}</span>
-              </span>
-              {account.state !== "connected" && (
-                <span title={account.problem}>
-                  <Badge tone={account.state === "failing" ? "warn" : "bad"}>{account.state}</Badge>
-                </span>
-              )}
-              <Badge>{appName(account.app)}</Badge>
-              <span class="tiny faint when">
-                <Ago at_ms={account.created_at * 1000} />
-              </span>
-              {may("write") && account.state === "disconnected" && (
-                <Button tone="bare" isLittle icon="replay" says={`Connect ${account.name} again`} onClick={() => void visit({ app: account.app, account_id: account.id })} />
-              )}
-              {may("write") && <Button tone="bare" isLittle icon="trash" says={`Delete ${account.name}`} onClick={() => setGone(account)} />}
-            </div>
+            <AccountLine key={account.id} account={account} app={appName(account.app)} reconnect={() => void attempt(undefined, () => connecting.begin({ app: account.app, account_id: account.id }))} changed={() => void accounts.reload()} />
           ))}
         </div>
       </Card>
-      {asked !== null && apps.data && <Connect apps={apps.data.data} app={asked} close={() => setSearch({ new: undefined })} made={() => void accounts.reload()} />}
-      {gone && (
-        <Confirm
-          title={`Delete “${gone.name}”?`}
-          says="Sources that use it keep it from being deleted."
-          action="Delete the account"
-          close={() => setGone(undefined)}
-          act={async () => {
-            await send("DELETE", `/accounts/${gone.id}`);
-            await accounts.reload();
-          }}
-        />
-      )}
+      {asked !== null && apps.data && <Connect apps={apps.data.data} app={asked} close={() => setSearch({ new: undefined })} made={() => void accounts.reload()} begin={connecting.begin} />}
     </div>
   );
 }
@@ -82,13 +57,7 @@ interface Pair {
   value: string;
 }
 
-/** Opens the page on which an account is connected: beside this one, so that a list here can be read again afterwards. */
-async function visit(wish: { app: string; name?: string; account_id?: string }) {
-  const { url } = await send<ConnectWish>("POST", "/connects", wish);
-  window.open(url, "_blank", "noopener");
-}
-
-function Connect({ apps, app, close, made }: { apps: App[]; app: string; close: () => void; made: () => void }) {
+function Connect({ apps, app, close, made, begin }: { apps: App[]; app: string; close: () => void; made: () => void; begin: (wish: Wish) => Promise<void> }) {
   const [slug, setSlug] = useState(apps.some((one) => one.name_slug === app) ? app : (apps[0]?.name_slug ?? ""));
   const [name, setName] = useState("");
   const chosen = apps.find((one) => one.name_slug === slug);
@@ -111,7 +80,7 @@ function Connect({ apps, app, close, made }: { apps: App[]; app: string; close: 
       isReady={hasPage || pairs.every((pair) => pair.name !== "" && pair.value !== "")}
       submit={async () => {
         if (hasPage) {
-          await visit({ app: slug, ...(name ? { name } : {}) });
+          await begin({ app: slug, ...(name ? { name } : {}) });
           return;
         }
         const credentials = Object.fromEntries(pairs.map((pair) => [pair.name, pair.value]));
@@ -131,7 +100,7 @@ function Connect({ apps, app, close, made }: { apps: App[]; app: string; close: 
       <Field id="account-name" label="Name" isOptional>
         <input id="account-name" class="input" value={name} maxLength={128} placeholder="Work" onInput={(event) => setName(event.currentTarget.value)} />
       </Field>
-      {hasPage && <Notice>A page opens beside this one and leads through it. The account is in the list when you come back.</Notice>}
+      {hasPage && <Notice>A page opens beside this one and leads through it. The account is in the list once it is connected.</Notice>}
       <div class="field" hidden={hasPage}>
         <span class="label">Credentials</span>
         {pairs.map((pair, index) => (

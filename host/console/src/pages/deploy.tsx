@@ -10,7 +10,9 @@ import { Editor, type EditorProblem } from "../ui/editor";
 import { Badge, Button, Card, Choices, Failure, Field, Notice, PageHead } from "../ui/parts";
 import { problemsOf, ProgressLine } from "./deploy/progress";
 import { PropsForm, valuesOf, wrongsOf } from "./deploy/props";
+import { RegistryPicker } from "./deploy/registry";
 import { TEMPLATES } from "./deploy/templates";
+import { TryIt } from "./deploy/trial";
 import { isModule } from "./source/code";
 
 type From = "write" | "address" | "registry";
@@ -41,9 +43,14 @@ export function Deploy() {
       setProgress(undefined);
     }
   };
+  const pick = (key: string) =>
+    act(async () => {
+      setAddress(key);
+      setComponent(undefined);
+      setComponent(await get<Component>(`/components/registry/${encodeURIComponent(key)}`));
+    });
   const read = () =>
     act(async () => {
-      if (from === "registry") return setComponent(await get<Component>(`/components/registry/${encodeURIComponent(address)}`));
       const filename = file || (isModule(code) ? "component.mjs" : "component.js");
       const body = from === "write" ? { component_code: code, filename, temporary: true } : { component_url: address, temporary: true };
       return setComponent(await sendFollowed<Component>("POST", "/components", body, setProgress));
@@ -59,6 +66,7 @@ export function Deploy() {
               value={from}
               change={(value) => {
                 setFrom(value);
+                setAddress("");
                 setComponent(undefined);
                 setError(undefined);
               }}
@@ -70,7 +78,8 @@ export function Deploy() {
             />
             {from === "write" && <Upload read={(name, text) => (setCode(text), setFile(name), setComponent(undefined))} />}
           </div>
-          {from === "write" ? (
+          {from === "registry" && <RegistryPicker picked={address} pick={(entry) => void pick(entry.key)} />}
+          {from === "write" && (
             <>
               <div class="templates" role="group" aria-label="Begin with an example">
                 <span class="small quiet">Begin with</span>
@@ -100,15 +109,12 @@ export function Deploy() {
                 submit={() => void read()}
               />
             </>
-          ) : (
+          )}
+          {from === "address" && (
             <Card>
               <div class="body">
-                <Field
-                  id="address"
-                  label={from === "address" ? "Address of the code" : "Key of the component"}
-                  hint={from === "address" ? "The server fetches it once, now." : "What the operator published it as, such as github-new-star"}
-                >
-                  <input id="address" class="input mono" value={address} placeholder={from === "address" ? "https://…" : ""} onInput={(event) => (setAddress(event.currentTarget.value), setComponent(undefined))} />
+                <Field id="address" label="Address of the code" hint="The server fetches it once, now.">
+                  <input id="address" class="input mono" value={address} placeholder="https://…" onInput={(event) => (setAddress(event.currentTarget.value), setComponent(undefined))} />
                 </Field>
               </div>
             </Card>
@@ -121,14 +127,18 @@ export function Deploy() {
             <Configure key={component.id} component={component} isBusy={isBusy} act={act} told={setProgress} error={error} fromRegistry={from === "registry"} />
           ) : (
             <Card title="Next">
-              <div class="body stack">
-                <p class="small quiet">The server loads the code, installs the npm packages that it imports, and reads which props it has. Nothing runs yet.</p>
-                <div>
-                  <Button tone="primary" disabled={isBusy || (from !== "write" && address === "")} onClick={() => void read()}>
-                    {isBusy ? "Reading…" : "Continue"}
-                  </Button>
+              {from === "registry" ? (
+                <p class="body small quiet">{isBusy ? "Reading…" : "Pick a component of the list. Then its props are asked for, and it can be tried before it is deployed."}</p>
+              ) : (
+                <div class="body stack">
+                  <p class="small quiet">The server loads the code, installs the npm packages that it imports, and reads which props it has. Nothing runs yet.</p>
+                  <div>
+                    <Button tone="primary" disabled={isBusy || (from === "address" && address === "")} onClick={() => void read()}>
+                      {isBusy ? "Reading…" : "Continue"}
+                    </Button>
+                  </div>
                 </div>
-              </div>
+              )}
             </Card>
           )}
         </div>
@@ -210,6 +220,7 @@ function Configure({ component, isBusy, act, told, error, fromRegistry }: Config
             {warning}
           </Notice>
         ))}
+        <TryIt component={component} values={values} />
         <div>
           <Button type="submit" tone="primary" disabled={isBusy}>
             {isBusy ? "Deploying…" : "Deploy"}

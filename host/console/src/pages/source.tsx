@@ -4,13 +4,13 @@ import { useEffect, useState } from "preact/hooks";
 import { send } from "../api/client";
 import type { Component, Json, Source } from "../api/types";
 import { useResource } from "../state/resource";
-import { navigate } from "../state/router";
+import { Link, navigate } from "../state/router";
 import { may } from "../state/session";
 import { loadSources } from "../state/sources";
 import { attempt } from "../state/toasts";
 import { isMissing } from "../shell/routes";
 import { Confirm } from "../ui/dialog";
-import { Badge, Bones, Button, ButtonLink, Card, Copyable, Empty, Failure, PageHead, Tabs } from "../ui/parts";
+import { Badge, Bones, Button, ButtonLink, Card, Copyable, Empty, Failure, Notice, PageHead, Tabs } from "../ui/parts";
 import { CodeTab } from "./source/code";
 import { DeliveriesTab } from "./source/deliveries";
 import { EventsTab } from "./source/events";
@@ -19,6 +19,7 @@ import { RunsTab } from "./source/runs";
 import { SettingsTab } from "./source/settings";
 import { StateTab } from "./source/state";
 import { TestDialog } from "./source/test";
+import { VersionsTab } from "./source/versions";
 
 const TABS: [string, string][] = [
   ["events", "Events"],
@@ -27,6 +28,7 @@ const TABS: [string, string][] = [
   ["state", "State"],
   ["deliveries", "Deliveries"],
   ["code", "Code"],
+  ["versions", "Versions"],
   ["settings", "Settings"],
 ];
 
@@ -108,6 +110,14 @@ export function SourcePage({ id, tab }: { id: string; tab: string }) {
           ))}
         </div>
       )}
+      {(data.problems ?? []).map((problem) => (
+        <Notice key={problem} tone="bad" icon="alert">
+          {problem}{" "}
+          <Link class="link" to="/accounts">
+            Connected accounts
+          </Link>
+        </Notice>
+      ))}
       <Tabs current={`/sources/${id}/${tab}`} tabs={TABS.map(([name, text]) => ({ to: `/sources/${id}/${name}`, text }))} />
       <TabContent tab={tab} source={data} component={component.data} changed={(changed) => source.set(changed)} test={() => setAsked("test")} />
       {asked === "test" && <TestDialog source={data} component={component.data} close={() => setAsked(undefined)} />}
@@ -150,6 +160,8 @@ function TabContent({ tab, source, component, changed, test }: TabProps) {
       return <DeliveriesTab source={source} />;
     case "code":
       return <CodeTab source={source} component={component} changed={changed} />;
+    case "versions":
+      return <VersionsTab source={source} changed={changed} />;
     case "settings":
       return <SettingsTab source={source} component={component} changed={changed} />;
     default:

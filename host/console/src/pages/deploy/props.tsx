@@ -4,9 +4,11 @@ import { useEffect, useState } from "preact/hooks";
 import { type ApiError, send } from "../../api/client";
 import type { Account, Json, Prop } from "../../api/types";
 import { usePage } from "../../state/resource";
-import { Link } from "../../state/router";
+import { may } from "../../state/session";
+import { attempt } from "../../state/toasts";
 import { Icon } from "../../ui/icon";
 import { Button, Field } from "../../ui/parts";
+import { useConnecting, WaitingFor } from "../accounts/connecting";
 import { TimerField } from "./timer";
 
 type Values = Record<string, Json>;
@@ -235,24 +237,37 @@ function RemoteControl({ id, prop, value, set, componentId, values }: { id: stri
 
 function AccountControl({ id, prop, value, set }: { id: string; prop: Prop; value: Json | undefined; set: (value: Json | undefined) => void }) {
   const accounts = usePage<Account>("/users/me/accounts?limit=100");
+  const connecting = useConnecting((account) => set({ authProvisionId: account }));
   const fitting = (accounts.data?.data ?? []).filter((account) => account.app === prop.app);
-  const chosen = (value as { authProvisionId?: string } | undefined)?.authProvisionId ?? "";
+  const { authProvisionId: chosen = "", auth } = (value as { authProvisionId?: string; auth?: string } | undefined) ?? {};
+  const choose = (account: string, isProxy: boolean) => set(account === "" ? undefined : { authProvisionId: account, ...(isProxy ? { auth: "proxy" } : {}) });
   return (
     <>
-      <select id={id} class="input" value={chosen} onChange={(event) => set(event.currentTarget.value === "" ? undefined : { authProvisionId: event.currentTarget.value })}>
+      <select id={id} class="input" value={chosen} onChange={(event) => choose(event.currentTarget.value, auth === "proxy")}>
         <option value="">{fitting.length === 0 ? `No account of ${prop.app} is connected` : "Choose an account…"}</option>
         {fitting.map((account) => (
           <option key={account.id} value={account.id}>
             {account.name}
+            {account.state === "disconnected" ? " (disconnected)" : ""}
           </option>
         ))}
       </select>
-      {fitting.length === 0 && accounts.data && (
-        <div class="hint">
-          <Link class="link" to={`/accounts?new=${prop.app ?? ""}`}>
-            Connect an account
-          </Link>
-        </div>
+      {chosen !== "" && (
+        <label class="check small">
+          <input type="checkbox" checked={auth === "proxy"} onChange={(event) => choose(chosen, event.currentTarget.checked)} />
+          Keep the credentials outside of the component: the server adds them to its requests
+        </label>
+      )}
+      {connecting.wish ? (
+        <WaitingFor connecting={connecting} />
+      ) : (
+        may("write") && (
+          <div class="hint">
+            <button type="button" class="link" onClick={() => void attempt(undefined, () => connecting.begin({ app: prop.app ?? "" }))}>
+              Connect {fitting.length === 0 ? "an account" : "another account"}
+            </button>
+          </div>
+        )
       )}
     </>
   );

@@ -14,6 +14,7 @@ import { LiveDot, useLiveList } from "../../ui/live";
 import { memo } from "../../ui/memo";
 import { At, Bones, Button, Card, CopyButton, Empty, Failure, Search, Sentinel } from "../../ui/parts";
 import { contains, Marked, Tree } from "../../ui/tree";
+import { RedeliverDialog } from "./redeliver";
 
 const idOf = (event: EventSummary) => event.id;
 const same = (event: EventSummary) => event;
@@ -159,6 +160,7 @@ const EventRow = memo(function EventRow({ event, source, stream, find, isFresh, 
 
 function Detail({ event, source, stream, find, removed }: Omit<RowProps, "isFresh" | "isTarget">) {
   const [whole, setWhole] = useState<Json | undefined>(undefined);
+  const [isAsked, setAsked] = useState(false);
   const value = whole ?? event.event;
   const load = () =>
     attempt(undefined, async () => {
@@ -177,6 +179,11 @@ function Detail({ event, source, stream, find, removed }: Omit<RowProps, "isFres
             <Link class="link" to={`/runs/${event.metadata.run_id}`}>
               Open its run
             </Link>
+          )}
+          {may("write") && (
+            <Button tone="bare" isLittle icon="retry" onClick={() => setAsked(true)}>
+              Deliver again
+            </Button>
           )}
           <CopyButton text={() => JSON.stringify(value, null, 2)} says="Copy the event as JSON" />
           {may("write") && (
@@ -204,6 +211,7 @@ function Detail({ event, source, stream, find, removed }: Omit<RowProps, "isFres
         </p>
       )}
       <Tree value={value} depth={3} find={find} />
+      {isAsked && <RedeliverDialog event={event} source={source} stream={stream} close={() => setAsked(false)} />}
     </div>
   );
 }

@@ -11,7 +11,8 @@ import { Badge, Button, Failure, Notice } from "../../ui/parts";
 import { ErrorBlock } from "../../ui/thrown";
 import { Tree } from "../../ui/tree";
 
-function exampleFor(component: Component | undefined): Json {
+/** An event that the component can be tried with. */
+export function exampleFor(component: Component | undefined): Json {
   const isHttp = component?.configurable_props.some((prop) => prop.type === "$.interface.http");
   if (isHttp) return { method: "POST", path: "/", query: {}, headers: { "content-type": "application/json" }, body: { hello: "world" } };
   const isTimer = component?.configurable_props.some((prop) => prop.type === "$.interface.timer");
