@@ -2,7 +2,7 @@
 
 use domain::users::{Plan, Quotas};
 use serde_json::{Value, json};
-use store::{Page, Reads};
+use store::Page;
 
 use super::{code, object, world};
 use crate::fake::{World, component, emit, emit_with, log, returned, threw};
