@@ -48,6 +48,11 @@ types:
 corpus *arguments:
     ./tests/corpus/run.sh {{arguments}}
 
+# Run public components of ten apps with accounts that the connect flow brought, against services of this machine
+accounts:
+    cargo build --quiet --workspace --bins
+    WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/debug/wellspring node tests/corpus/accounts.mjs
+
 # Install, load and use some hundred npm packages in the sandbox: `just packages axios` those that hold the word
 packages *arguments:
     cargo run --release --quiet -p tools --bin packages -- {{arguments}}

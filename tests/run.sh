@@ -79,6 +79,8 @@ if [ "${CI:-}" = true ]; then
   # About a minute in all; the tests above have run each of these with a few cases.
   say "parsers and planners under fuzz"
   WELLSPRING_FUZZ=${WELLSPRING_FUZZ:-20} timeout 600 cargo test --workspace --quiet --lib --test it -- fuzz::
+  say "public components with connected accounts"
+  timeout 600 node tests/corpus/accounts.mjs
   say "the API under fuzz"
   ./tests/fuzz-api/run.sh --short
 fi

@@ -5,8 +5,10 @@ import { serve } from "./lib/server.mjs";
 import * as accessible from "./accessible.mjs";
 import * as attacks from "./attacks.mjs";
 import * as connecting from "./connecting.mjs";
+import * as deploying from "./deploying.mjs";
 import * as keyboard from "./keyboard.mjs";
 import * as newcomer from "./newcomer.mjs";
+import * as operator from "./operator.mjs";
 import * as pages from "./pages.mjs";
 import * as safe from "./safe.mjs";
 import * as screenshots from "./screenshots.mjs";
@@ -14,7 +16,7 @@ import * as signing from "./signing.mjs";
 import * as speed from "./speed.mjs";
 import * as workflows from "./workflows.mjs";
 
-const suites = { signing, newcomer, connecting, attacks, pages, workflows, keyboard, safe, accessible, speed, ...(process.env.SCREENSHOTS ? { screenshots } : {}) };
+const suites = { signing, newcomer, connecting, attacks, pages, deploying, operator, workflows, keyboard, safe, accessible, speed, ...(process.env.SCREENSHOTS ? { screenshots } : {}) };
 /** Longer than any test takes on a busy machine. */
 const TEST_MS = 180_000;
 const wanted = process.argv.slice(2);

@@ -34,6 +34,7 @@ export async function of_the_main_pages(stage) {
   const [run] = await user.call("GET", `/sources/${source.id}/runs?state=error`);
   const workflow = await user.call("POST", "/workflows", WORKFLOW);
   const flow = await user.call("POST", `/workflows/${workflow.id}/run`, { event: { total: 500 } });
+  await user.call("PUT", `/sources/${source.id}`, { component_code: PAYMENTS.replace("90000", "100000").replace("1.4.0", "1.5.0"), filename: "component.mjs" });
   for (const theme of ["light", "dark"]) {
     const page = await openAs(stage, user, { theme, height: 800 });
     const shoot = async (path, name, ready) => {
@@ -48,6 +49,16 @@ export async function of_the_main_pages(stage) {
     if (theme === "light") await shoot(`/runs/${run.id}`, "run", () => page.getByText("Queued").waitFor());
     if (theme === "light") await shoot(`/workflows/${workflow.id}/runs/${flow.id}`, "workflow", () => page.getByText("Time", { exact: true }).waitFor());
     if (theme === "dark") await shoot("/sources/new", "deploy", () => page.getByLabel("Code of the component").waitFor());
+    if (theme === "light") {
+      await shoot(`/sources/${source.id}/versions`, "versions", () => page.getByRole("button", { name: "What changed" }).first().click());
+    }
     await page.finish();
   }
+  const operator = await openAs(stage, stage.server, { theme: "dark", height: 800 });
+  await operator.at("/admin/server");
+  // Rates are there with the second look.
+  await operator.locator(".stat", { hasText: "Runs a second" }).locator("b", { hasText: /^\d/ }).waitFor();
+  await settled(operator);
+  await operator.screenshot({ path: `${FOLDER}console-server-dark.png`, animations: "disabled" });
+  await operator.finish();
 }

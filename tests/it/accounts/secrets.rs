@@ -54,6 +54,12 @@ async fn tokens_are_in_no_log_record_error_page_or_file() {
     assert_eq!((&renewed["ok"], world.service.lock().refreshes), (&json!(false), 1));
 
     check("a run", &ran.to_string());
+    let component = client.get(&format!("/v1/sources/{source}")).await.unwrap().data()["component_id"].clone();
+    let trial = json!({"configured_props": {"app": {"authProvisionId": account}}, "event": {}});
+    let trial =
+        client.post(&format!("/v1/components/{}/try", component.as_str().unwrap()), &trial).await.unwrap().data();
+    assert_eq!((&trial["ok"], trial["requests"].as_array().map(Vec::len)), (&json!(false), Some(1)), "{trial}");
+    check("a trial", &trial.to_string());
     check("a run after a refresh", &renewed.to_string());
     for path in [
         "/v1/runs",
@@ -65,8 +71,11 @@ async fn tokens_are_in_no_log_record_error_page_or_file() {
         &format!("/v1/sources/{source}/logs"),
         &format!("/v1/sources/{source}/runs"),
         &format!("/v1/sources/{source}/event_summaries?event_name=$errors&expand=event"),
+        &format!("/v1/sources/{source}/versions"),
+        &format!("/v1/runs/{}", ran["run_id"].as_str().unwrap()),
         &format!("/v1/accounts/{account}"),
         &format!("/v1/accounts/{account}/uses"),
+        "/metrics",
     ] {
         let reply = client.get(path).await.unwrap();
         assert_eq!(reply.status, 200, "{path}");

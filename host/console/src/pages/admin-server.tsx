@@ -160,7 +160,7 @@ function Store({ metrics }: { metrics: Metrics }) {
   );
 }
 
-const PRESSURES = ["None", "Caches are halved", "Deploys wait", "Runs are refused"];
+const PRESSURES = ["No pressure", "Caches are halved", "Deploys wait", "Runs are refused"];
 
 function Memory({ metrics }: { metrics: Metrics }) {
   const budget = metrics.sum("wellspring_memory_budget_bytes", { part: "all" });

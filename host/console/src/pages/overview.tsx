@@ -140,8 +140,12 @@ function RunsCard({ runs, isLoading }: { runs: Run[]; isLoading: boolean }) {
   const middle = times[Math.floor(times.length / 2)] ?? 0;
   const slow = times[Math.floor(times.length * 0.95)] ?? 0;
   const perMinute = runs.length === 0 ? 0 : runs.length / Math.max((to_ms - oldest) / 60_000, 1);
+  const events = runs.reduce((sum, run) => sum + (run.emits?.count ?? 0), 0);
+  const eventsPerMinute = runs.length === 0 ? 0 : (events * perMinute) / runs.length;
+  const rate = (value: number) => (value >= 10 ? short(Math.round(value)) : value.toFixed(1));
   const stats: [string, string][] = [
-    ["Runs per minute", perMinute >= 10 ? short(Math.round(perMinute)) : perMinute.toFixed(1)],
+    ["Runs per minute", rate(perMinute)],
+    ["Events per minute", rate(eventsPerMinute)],
     ["Succeeded", runs.length === 0 ? "–" : `${(100 * (1 - errors / runs.length)).toFixed(errors === 0 ? 0 : 1)} %`],
     ["Median time", runs.length === 0 ? "–" : duration(middle)],
     ["95th percentile", runs.length === 0 ? "–" : duration(slow)],

@@ -46,7 +46,8 @@ export function duration(ms: number): string {
 export function bytes(size: number): string {
   if (size < 1024) return `${size} B`;
   if (size < 1 << 20) return `${(size / 1024).toFixed(1)} KB`;
-  return `${(size / (1 << 20)).toFixed(1)} MB`;
+  if (size < 1 << 30) return `${(size / (1 << 20)).toFixed(1)} MB`;
+  return `${(size / (1 << 30)).toFixed(1)} GB`;
 }
 
 export const count = (value: number): string => number.format(value);

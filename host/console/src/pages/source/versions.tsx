@@ -23,7 +23,7 @@ export function VersionsTab({ source, changed }: { source: Source; changed: (sou
         {list?.map((version, index) => {
           const before = list[index + 1];
           return (
-            <div key={version.version}>
+            <div class="event" key={version.version}>
               <div class="line wrap">
                 <span class="strong number">{version.version}</span>
                 {version.current && <Badge tone="good">Current</Badge>}
@@ -95,7 +95,7 @@ function Changed({ before, after }: { before: SourceVersion; after: SourceVersio
   const error = old.error ?? next.error;
   const props = [before, after].map((version) => JSON.stringify(sorted(version.configured_props), null, 2)) as [string, string];
   return (
-    <div class="body stack">
+    <div class="detail stack tight">
       {!isSameCode && (
         <>
           <h3 class="small">Code</h3>
