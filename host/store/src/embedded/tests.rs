@@ -370,3 +370,29 @@ async fn a_store_that_is_closed_is_one_file() {
 
     assert!(!folder.path().join("store.db-wal").exists());
 }
+
+/// Paused runs of workflows: a record and a timer each.
+#[tokio::test]
+async fn a_hundred_thousand_timers_are_found_again_and_leased_when_they_are_due() {
+    const RUNS: u64 = 100_000;
+    let folder = tempfile::tempdir().unwrap();
+    let world = world(&folder);
+    let numbers: Vec<u64> = (0..RUNS).collect();
+    for some in numbers.chunks(20_000) {
+        let pause = |run: &u64| {
+            let (id, due_ms) = (format!("run-{run:07}"), 1000 + run / 100);
+            let put = Op::PutRecord { kind: "workflow_run".into(), id: id.clone(), alias: None, value: text("paused") };
+            [put, Op::SetTimer { timer: id, due_ms, schedule: text("run") }]
+        };
+        world.commit(some.iter().flat_map(pause).collect()).await;
+    }
+
+    let world = reopen(world, &folder);
+
+    let due = async |now_ms: u64| {
+        let request = LeaseRequest { now_ms, lease_ms: 60_000, max: 1000 };
+        world.store.lease_timers(&world.partition(), request).await.unwrap().items.len()
+    };
+    assert_eq!((due(999).await, due(1000).await, due(1000).await, due(1002).await), (0, 100, 0, 200));
+    assert_eq!(world.store.records(&world.tenant, "workflow_run", Page::newest(1)).await.unwrap().total, RUNS);
+}

@@ -1,6 +1,9 @@
 //! Turns, lanes and leases, without any engine.
 
+mod held;
+
 use super::Queue;
+use super::index::{Change, Index};
 use crate::{JobId, JobLease, LanePosition, LeaseRequest, Leased, Shares, Tenant};
 
 fn tenant(name: &str) -> Tenant {
@@ -70,4 +73,29 @@ fn a_queue_that_is_worked_off_keeps_nothing() {
     assert_eq!(lease(&mut queue, 99, 9), Vec::<u64>::new());
     assert!(queue.jobs.is_empty() && queue.tenants.is_empty());
     assert!(queue.waiting.is_empty() && queue.ring.is_empty());
+}
+
+/// What an embedded store keeps in memory of a paused run; everything else of it is on disk.
+#[test]
+fn a_hundred_thousand_paused_runs_cost_their_places_in_the_order_of_timers() {
+    const RUNS: u64 = 100_000;
+    let tenant = tenant("u_Ab12Cd34Ef56");
+    let timer = |run: u64| format!("run/2zX5Gm9QkYt7Vb3Nc8Pd{run:07}");
+
+    let (mut index, bytes) = held::bytes_of(|| {
+        let mut index = Index::new(16, 1);
+        for run in 0..RUNS {
+            index.apply(&tenant, Change::SetTimer { timer: timer(run), due_ms: 1000 + run / 100 });
+        }
+        index
+    });
+
+    println!("bytes of memory for a paused run: {}", bytes / RUNS as usize);
+    assert!(bytes / (RUNS as usize) < 256, "{bytes} bytes for {RUNS} runs");
+    let everywhere = crate::Partition::all(16);
+    let mut due = |now_ms: u64| {
+        let request = LeaseRequest { now_ms, lease_ms: 60_000, max: 1000 };
+        index.lease_timers(&everywhere, request).items.len()
+    };
+    assert_eq!((due(999), due(1000), due(1000), due(1001)), (0, 100, 0, 100));
 }

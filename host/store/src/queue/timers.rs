@@ -1,11 +1,13 @@
 //! The order of timers in one partition, in memory: when each is due and who works on its tick.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use crate::{LeaseRequest, Tenant, TimerLease};
 
-/// A tenant's timer, under the name Redis sorts it by: `tenant:timer`.
-pub(crate) type TimerKey = Box<str>;
+/// A tenant's timer, under the name Redis sorts it by: `tenant:timer`. One text for both collections: a server has one for every
+/// paused run.
+pub(crate) type TimerKey = Arc<str>;
 
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Timers {
@@ -62,9 +64,11 @@ impl Timers {
     pub(crate) fn extend(&mut self, tenant: &Tenant, timer: &str, until_ms: u64) {
         let key = key(tenant, timer);
         if let Some(timer) = self.timers.get_mut(&key) {
-            self.order.remove(&(timer.available_ms, key.clone()));
+            // The text that is there already, and not another of the same content.
+            if let Some((_, key)) = self.order.take(&(timer.available_ms, key)) {
+                self.order.insert((until_ms, key));
+            }
             timer.available_ms = until_ms;
-            self.order.insert((until_ms, key));
         }
     }
 
