@@ -21,7 +21,7 @@ pub use outbound::{Fetched, Outbound, OutboundError, Posted, Posting};
 pub use program::{Module, ModuleKind, Program, ProgramHandle, ReadProgram};
 pub use relays::{EmailTerms, NoRelays, NotTaken, Recipients, Relays};
 pub use sandbox::{
-    Call, Load, LoadFailure, Loaded, Priority, Replay, ReplayMode, RunLimits, Sandbox, SandboxError, Task,
+    Call, HostCall, Load, LoadFailure, Loaded, Priority, Replay, ReplayMode, RunLimits, Sandbox, SandboxError, Task,
 };
 pub use services::{Carrying, Denied, Outgoing, Passage, Reply, RunServices, ServiceError};
 pub use telemetry::{Attribute, LogRecord, Span, SpanKind, Telemetry};

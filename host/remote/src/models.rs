@@ -1,9 +1,13 @@
 //! The API's responses, as far as commands read them. All other fields are kept, so that `--json` shows them.
 
+mod replays;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+pub use replays::{Difference, HostCall, Replay, Shadow};
 
 /// What a newer server says beyond what this client knows.
 type Rest = Map<String, Value>;
@@ -413,6 +417,25 @@ impl Source {
     }
 }
 
+// === impl Workflow ===
+
+impl Workflow {
+    /// The folder it was applied from, or `dev`.
+    pub fn project(&self) -> Option<&str> {
+        self.rest.get("project").and_then(Value::as_str)
+    }
+
+    pub fn version(&self) -> u64 {
+        self.rest.get("version").and_then(Value::as_u64).unwrap_or(1)
+    }
+
+    /// Where its HTTP triggers listen.
+    pub fn endpoints(&self) -> impl Iterator<Item = &str> {
+        let triggers = self.rest.get("triggers").and_then(Value::as_array).into_iter().flatten();
+        triggers.filter_map(|trigger| trigger.get("endpoint_url")?.as_str())
+    }
+}
+
 // === impl Prop ===
 
 impl Prop {
@@ -538,52 +561,5 @@ impl RunTrigger {
 impl<T> Default for Listed<T> {
     fn default() -> Self {
         Self { count: 0, first: Vec::new() }
-    }
-}
-
-/// A recorded run, run again.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Replay {
-    pub run_id: String,
-    pub verdict: String,
-    pub differences: Vec<Difference>,
-    pub replayed: Value,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Difference {
-    pub what: String,
-    pub recorded: Value,
-    pub replayed: Value,
-}
-
-/// How recorded runs go on new code.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Shadow {
-    pub runs: usize,
-    pub unchanged: usize,
-    pub changed: usize,
-    pub diverged: usize,
-    pub new_errors: usize,
-    pub fuel_change_percent: f64,
-    pub details: Vec<Replay>,
-}
-
-// === impl Replay ===
-
-impl Replay {
-    /// The same, but perhaps for its fuel.
-    pub fn is_unchanged(&self) -> bool {
-        ["identical", "only_fuel"].contains(&self.verdict.as_str())
-    }
-
-    pub fn shown_verdict(&self) -> &str {
-        match self.verdict.as_str() {
-            "identical" => "identical: it did the same, down to its fuel",
-            "only_fuel" => "the same, with other fuel",
-            "different" => "different",
-            "diverged" => "diverged: it asked for something that was not recorded",
-            other => other,
-        }
     }
 }

@@ -46,4 +46,4 @@ pub use sandbox::{Building, Built, Config, Error, Image, Isolation, LoadError, S
 pub use services::{
     FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse, Reply, ServiceError, Services,
 };
-pub use tape::{FORMAT as RECORDING_FORMAT, Recording, Replay, ReplayMode};
+pub use tape::{FORMAT as RECORDING_FORMAT, HostCall, Recording, Replay, ReplayMode, host_calls};

@@ -7,12 +7,14 @@
 //! Entries are bytes in one buffer, so that recording costs a copy and nothing more:
 //! kind (1), length of what was asked (4), length of the answer (4), what was asked, the answer.
 
+mod calls;
 mod loose;
 
 use bytes::Bytes;
 
 use crate::wall::Stop;
 
+pub use calls::{HostCall, host_calls};
 pub(crate) use loose::{Loose, read_completion, write_completion};
 
 /// The format of a recording; raised with every change of meaning.

@@ -12,6 +12,7 @@ on_both_stores! {
     a_recorded_run_is_replayed_without_effects_and_on_other_code,
     a_regression_is_found_before_anything_changes,
     a_recording_holds_no_secret_that_is_shown,
+    a_replay_is_gone_through_call_by_call,
 }
 
 async fn record(world: &World, source: &Deployed, mode: &str) {
@@ -170,4 +171,40 @@ async fn a_recording_holds_no_secret_that_is_shown(world: World) {
     let replayed = replay(&world, &id, &json!({})).await;
     assert_eq!((&run["recording"], &replayed["verdict"]), (&json!("kept"), &json!("identical")));
     assert!(!run.to_string().contains("s3cret") && !replayed.to_string().contains("s3cret"));
+}
+
+async fn a_replay_is_gone_through_call_by_call(world: World) {
+    let receiver = Receiver::start(|_| Answer::status(201).body("made")).await;
+    let run = format!(
+        "async run() {{ const n = this.db.get('n') ?? 0; const reply = await fetch('{}', {{method: 'POST', headers: {{authorization: 'hidden-1'}}, body: 'hidden-2'}}); this.$emit({{n, text: await reply.text(), at: Date.now()}}) }}",
+        receiver.url("/items?key=hidden-3")
+    );
+    let source = world.endpoint(&run).await;
+    record(&world, &source, "all").await;
+    let id = trigger(&world, &source, &json!({})).await;
+    let developer = Developer::logged_in(&world.served);
+
+    let plain = replay(&world, &id, &json!({})).await;
+    let stepped = replay(&world, &id, &json!({"calls": true})).await;
+    let printed = developer.run(&["replay", &id, "--step"]);
+
+    assert_eq!((&plain["verdict"], plain.get("calls")), (&json!("identical"), None));
+    let calls = stepped["calls"].as_array().unwrap();
+    let told: Vec<String> = calls
+        .iter()
+        .map(|call| format!("{} {} = {}", text(&call["kind"]), text(&call["asked"]), text(&call["answer"])))
+        .collect();
+    let line = format!("POST {}", receiver.url("/items"));
+    let expected = [
+        "db n = undefined".to_owned(),
+        format!("request {line} = request 1"),
+        format!("response request 1: {line} = status 201"),
+        format!("response request 1: {line} = made"),
+    ];
+    let places: Vec<Option<usize>> = expected.iter().map(|call| told.iter().position(|told| told == call)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{told:?}");
+    assert!(told.iter().any(|call| call.starts_with("time ")), "{told:?}");
+    assert!(!stepped["calls"].to_string().contains("hidden"), "{told:?}");
+    assert!(printed.contains("db n  ->  undefined") && printed.contains("->  status 201"), "{printed}");
+    assert!(printed.contains("identical"), "the verdict comes last: {printed}");
 }

@@ -17,6 +17,10 @@ impl Sandbox for NoSandbox {
         Err(SandboxError::Failed(NothingRuns.into()))
     }
 
+    fn calls(&self, _recording: &bytes::Bytes) -> Vec<platform::ports::HostCall> {
+        Vec::new()
+    }
+
     fn discard(&self, _digest: &str) {}
 
     async fn run(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use domain::outcome::Recorded;
 use metrics::Family;
 use outbound::Outbound;
@@ -79,6 +80,11 @@ impl ports::Sandbox for Sandboxing {
             Err(error) => Err(load_failure(error)?),
         };
         Ok(Load { result, usage: usage(used) })
+    }
+
+    fn calls(&self, recording: &Bytes) -> Vec<ports::HostCall> {
+        let told = |sandbox::HostCall { kind, asked, answer }| ports::HostCall { kind, asked, answer };
+        sandbox::host_calls(recording).into_iter().map(told).collect()
     }
 
     fn discard(&self, digest: &str) {

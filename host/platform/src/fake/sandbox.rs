@@ -12,8 +12,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::ports::{
-    Emit, Fault, Level, Load, LoadFailure, Loaded, LogLine, Outcome, Priority, Program, ProgramHandle, RunServices,
-    Sandbox, SandboxError, Task, Thrown, Usage,
+    Emit, Fault, HostCall, Level, Load, LoadFailure, Loaded, LogLine, Outcome, Priority, Program, ProgramHandle,
+    RunServices, Sandbox, SandboxError, Task, Thrown, Usage,
 };
 
 type Behaviour = Arc<dyn Fn(Value, Arc<dyn RunServices>) -> BoxFuture<'static, Outcome> + Send + Sync>;
@@ -84,6 +84,10 @@ impl Sandbox for ScriptedSandbox {
             }),
         };
         Ok(Load { result, usage: used() })
+    }
+
+    fn calls(&self, _recording: &bytes::Bytes) -> Vec<HostCall> {
+        Vec::new()
     }
 
     fn discard(&self, digest: &str) {

@@ -10,7 +10,7 @@ use domain::redact::{Hidden, Redaction};
 use domain::replay::{Deeds, Difference, Verdict, compare, shown_differences};
 use domain::runs::{Trigger, TriggerKind};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::Lookup;
 
 use super::code::{self, CodeRequest};
@@ -31,6 +31,8 @@ pub struct ReplayRequest {
     pub code: CodeRequest,
     /// Ask the real services for what was not recorded.
     pub is_live: bool,
+    /// Tell what the run asked its host, too.
+    pub wants_calls: bool,
 }
 
 /// How a replay went.
@@ -41,6 +43,9 @@ pub struct ReplayView {
     pub differences: Vec<Difference>,
     /// What the replay did.
     pub replayed: Deeds,
+    /// What the recorded run asked its host, in order, when that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<Value>,
 }
 
 /// How recorded runs go on new code.
@@ -75,7 +80,22 @@ pub async fn replay(
         }
     };
     let mode = if request.is_live { ReplayMode::Live } else { mode };
-    run_again(caller, platform, &recording, &program, mode).await
+    let mut view = run_again(caller, platform, &recording, &program, mode).await?;
+    if request.wants_calls {
+        view.calls = Some(calls(caller, platform, &recording).await?);
+    }
+    Ok(view)
+}
+
+/// What a recorded run asked its host, as far as it may be shown.
+async fn calls(caller: &Caller, platform: &Platform, recording: &Recording) -> Result<Value, Error> {
+    let content = content(caller, platform, recording)?;
+    let mut calls = json!(platform.sandbox.calls(&content.answers()));
+    let redaction = settings_of(caller, platform, &recording.emitter_id).await?.redaction;
+    let mut hidden = Hidden::default();
+    redaction.apply(&mut content.input(), &mut hidden);
+    hidden.mask(&mut calls);
+    Ok(calls)
 }
 
 /// Runs the last recorded runs of a source on new code, before anything changes.
@@ -231,7 +251,7 @@ async fn run_again(
         replayed.mask(&hidden);
         differences = shown_differences(verdict, &content.deeds, &replayed);
     }
-    Ok(ReplayView { run_id: recording.run_id.clone(), verdict, differences, replayed })
+    Ok(ReplayView { run_id: recording.run_id.clone(), verdict, differences, replayed, calls: None })
 }
 
 // === impl ShadowView ===

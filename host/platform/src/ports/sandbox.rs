@@ -32,6 +32,19 @@ pub trait Sandbox: Send + Sync {
         priority: Priority,
         services: Arc<dyn RunServices>,
     ) -> Result<Outcome, SandboxError>;
+
+    /// What a recorded run asked its host, in order, as it may be shown: without credentials.
+    fn calls(&self, recording: &Bytes) -> Vec<HostCall>;
+}
+
+/// One question of a run to its host, and the answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HostCall {
+    /// `time`, `elapsed`, `random`, `db`, `credentials`, `request` or `response`.
+    pub kind: &'static str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub asked: String,
+    pub answer: String,
 }
 
 /// What came of loading a component, and what that cost.

@@ -1,5 +1,7 @@
 //! `replay`: a recorded run once more, on what it was answered then.
 
+mod steps;
+
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
@@ -20,6 +22,10 @@ pub struct Arguments {
     /// Ask the real services for what was not recorded
     #[arg(long)]
     live: bool,
+    /// Go through what the run asked its host, one key for each: Enter goes on, `a` shows the rest, `q` ends. Without a terminal all
+    /// of it is printed
+    #[arg(long)]
+    step: bool,
     #[command(flatten)]
     pub(super) connection: Connection,
 }
@@ -33,7 +39,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     if arguments.live {
         body.insert("live".to_owned(), json!(true));
     }
+    if arguments.step {
+        body.insert("calls".to_owned(), json!(true));
+    }
     let replay: Replay = session.client.post(&format!("runs/{}/replay", arguments.run), &Value::Object(body)).await?;
+    if arguments.step && !session.output.is_json && !steps::go_through(&session.output, &replay.calls)? {
+        return Ok(());
+    }
     print(&session.output, &replay)?;
     let is_expected = arguments.code.is_some() || replay.is_unchanged();
     if is_expected { Ok(()) } else { Err(Error::Differs { run: replay.run_id }) }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use proptest::prelude::*;
 
-use super::{Kind, Recording, Replay, ReplayMode, Tape, read_completion, write_completion};
+use super::{Kind, Recording, Replay, ReplayMode, Tape, host_calls, read_completion, write_completion, write_text};
 use crate::wall::Stop;
 
 fn recorded(record: impl FnOnce(&mut Tape)) -> Bytes {
@@ -112,4 +112,41 @@ proptest! {
         let written = Bytes::from(write_completion(case, request, &payload));
         prop_assert_eq!(read_completion(&written), Some((case, request, Bytes::from(payload))));
     }
+}
+
+#[test]
+fn a_recording_is_told_call_by_call_without_credentials() {
+    let mut tape = Tape::recording(10_000);
+    tape.number(Kind::Now, || 1_750_593_600_000.0).unwrap();
+    tape.record(Kind::Credentials, b"slack", &write_text(Some(r#"{"token": "xoxb-1", "id": 7}"#)));
+    tape.record(Kind::DbGet, b"n", &write_text(Some("41")));
+    tape.record(Kind::DbGet, b"none", &write_text(None));
+    tape.record(Kind::Completion, &[], &[]);
+    tape.record(Kind::Fetch, b"GET https://api.example.com/a?token=xoxb-1\n0123", &[]);
+    tape.record(Kind::Completion, &[], &write_completion(0, 1, br#"{"status": 200, "headers": []}"#));
+    tape.record(Kind::Completion, &[], &write_completion(1, 1, br#"{"echo": "xoxb-1"}"#));
+    tape.record(Kind::Completion, &[], &write_completion(2, 1, b""));
+    tape.record(Kind::Completion, &[], &write_completion(4, 2, br#"{"code": "reset", "message": "broke off"}"#));
+    let Some(Recording::Kept(recording)) = tape.finish() else { panic!("it was recorded") };
+
+    let calls = host_calls(&recording);
+
+    let told: Vec<(&str, &str, &str)> =
+        calls.iter().map(|call| (call.kind, call.asked.as_str(), call.answer.as_str())).collect();
+    let line = "request 1: GET https://api.example.com/a";
+    assert_eq!(
+        told,
+        [
+            ("time", "", "1750593600000"),
+            ("credentials", "slack", "********"),
+            ("db", "n", "41"),
+            ("db", "none", "undefined"),
+            ("request", "GET https://api.example.com/a", "request 1"),
+            ("response", line, "status 200"),
+            ("response", line, r#"{"echo": "********"}"#),
+            ("response", line, "end"),
+            ("response", "request 2: ", "failed: broke off"),
+        ]
+    );
+    assert_eq!(host_calls(&Bytes::new()), []);
 }

@@ -28,7 +28,8 @@ pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn replay(context: Context) -> Result<Answer, Error> {
     let is_live = context.parameters.flag("live")?.unwrap_or(false);
-    let request = ReplayRequest { code: code_request(&context.parameters)?, is_live };
+    let wants_calls = context.parameters.flag("calls")?.unwrap_or(false);
+    let request = ReplayRequest { code: code_request(&context.parameters)?, is_live, wants_calls };
     Ok(Answer::data(replays::replay(context.caller()?, context.platform(), context.path("id"), request).await?))
 }
 

@@ -52,12 +52,13 @@ pub(super) const RECORD: [Parameter; 2] = [
     required("value", Any, "Any JSON"),
     optional("ttl_seconds", Integer, "After so many seconds it is gone, at most 31622400; without it, it stays"),
 ];
-pub(super) const REPLAY: [Parameter; 5] = [
+pub(super) const REPLAY: [Parameter; 6] = [
     CODE_TEXT,
     CODE_URL,
     FILES,
     FILENAME,
     optional("live", Boolean, "Ask the real services for what was not recorded"),
+    optional("calls", Boolean, "Answer also with what the recorded run asked its host, in order"),
 ];
 pub(super) const SHADOW: [Parameter; 5] =
     [CODE_TEXT, CODE_URL, FILES, FILENAME, optional("runs", Integer, "How many, 200 at most; 20 when absent")];
@@ -281,9 +282,9 @@ const SETTINGS: Parameter = optional(
 const TRIGGERS: Parameter =
     optional("triggers", Any, "A list of what starts runs, each with a `type`: `http`, `timer`, `source`, `component`");
 const STEPS: Parameter = optional("steps", Any, "A list of steps, each with a `namespace`; see schemas/workflow.json");
-pub(super) const WORKFLOW: [Parameter; 3] = [SETTINGS, TRIGGERS, STEPS];
-pub(super) const CHANGED_WORKFLOW: [Parameter; 4] =
-    [SETTINGS, TRIGGERS, STEPS, optional("active", Boolean, "Whether its triggers start runs")];
+const STARTS_RUNS: Parameter = optional("active", Boolean, "Whether its triggers start runs");
+pub(super) const WORKFLOW: [Parameter; 5] = [SETTINGS, TRIGGERS, STEPS, STARTS_RUNS, PROJECT];
+pub(super) const CHANGED_WORKFLOW: [Parameter; 5] = WORKFLOW;
 pub(super) const ROLLBACK: [Parameter; 1] = [required("version", Integer, "The number of an earlier version")];
 pub(super) const WORKFLOW_EVENT: [Parameter; 2] = [
     optional("event", Any, "What the steps find in `steps.trigger.event`"),

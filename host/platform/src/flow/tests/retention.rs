@@ -157,7 +157,7 @@ async fn redacted_values_are_in_nothing_that_is_shown_of_runs_and_replays() {
         recorded(&call)
     });
     let replay = async |code| {
-        let request = ReplayRequest { code, is_live: false };
+        let request = ReplayRequest { code, ..ReplayRequest::default() };
         replays::replay(&stage.caller, platform, &id, request).await.unwrap()
     };
 
