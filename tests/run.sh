@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them. Arguments go to `cargo test`.
 #
-# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy, chromium), and asks first where it can. With CI=true it
+# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy, chromium, tmux), and asks first where it can. With CI=true it
 # also lints, rebuilds the committed shim, its machine code and the console to compare them byte for byte, and fuzzes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -20,6 +20,7 @@ command -v cc >/dev/null || missing+=(gcc libc6-dev)
 [ "${CI:-}" != true ] || python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3 python3-venv)
 command -v curl >/dev/null || missing+=(curl)
 command -v script >/dev/null || missing+=(bsdutils)
+command -v tmux >/dev/null || missing+=(tmux)
 if [ ${#missing[@]} -gt 0 ]; then
   root=(); [ "$(id -u)" = 0 ] || root=(sudo)
   if ! command -v apt-get >/dev/null || { [ ${#root[@]} -gt 0 ] && ! command -v sudo >/dev/null; }; then

@@ -54,6 +54,10 @@ impl Developer {
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
     }
 
+    pub(crate) fn remove(&self, name: &str) {
+        std::fs::remove_file(self.folder().join(name)).unwrap();
+    }
+
     pub(crate) fn file(&self, name: &str, text: &str) {
         std::fs::write(self.folder().join(name), text).unwrap();
     }

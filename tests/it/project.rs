@@ -1,5 +1,8 @@
 //! The daily loop with the real binary: deploying again, versions, applying a folder, tests in the sandbox, and `dev`.
 
+mod terminal;
+mod workflows;
+
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -279,6 +282,21 @@ impl Dev {
             panic!("{part} was never said: {said:?}");
         };
         tokio::time::timeout(PATIENCE, found).await.expect(part)
+    }
+
+    /// All lines up to the one after which each part was shown.
+    async fn shows_all(&mut self, parts: &[&str]) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        let found = async {
+            while !parts.iter().all(|part| lines.iter().any(|line| line.contains(part))) {
+                match self.shown.next_line().await {
+                    Ok(Some(line)) => lines.push(line),
+                    _ => panic!("{parts:?} were not all shown: {lines:?}"),
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, found).await.expect("all parts are shown");
+        lines
     }
 
     async fn shows(&mut self, part: &str) -> String {

@@ -1,4 +1,4 @@
-//! `wellspring dev`: a server, and the components in a file or folder, deployed again whenever they are saved.
+//! `wellspring dev`: a server, and the components and workflows in a file or folder, deployed again whenever they are saved.
 //!
 //! What they emit and log is shown as it comes. It is a server like any other, on the same data folder, and the
 //! components are its sources like any others: they stay when this ends, and the next `dev` goes on with them.
@@ -9,6 +9,7 @@ mod key;
 mod login;
 mod places;
 mod watching;
+mod workflows;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,7 +28,7 @@ use watching::Watching;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A component, or a folder of them, with or without a `wellspring.toml`
+    /// A component, a workflow, or a folder of them, with or without a `wellspring.toml`
     #[arg(default_value = ".")]
     path: PathBuf,
     /// A value for a prop, as `name=value`; the value is JSON, or else text. It counts for every component that declares the
@@ -71,7 +72,7 @@ async fn develop(client: Client, path: PathBuf, props: Map<String, Value>, stop:
     let mut following = Following::new(client, stop);
     loop {
         let changed = deploys.bring_up_to_date(&output).await;
-        changed.forget.iter().for_each(|id| following.forget(id));
+        changed.forget.iter().for_each(|path| following.forget(path));
         changed.follow.iter().for_each(|source| following.follow(source));
         watching.changed().await?;
     }

@@ -26,7 +26,7 @@ pub(crate) fn is_document(path: &Path) -> bool {
 }
 
 pub(crate) async fn run(path: &Path, event: Value, network: &NetworkArguments) -> Result<ExitCode> {
-    let mut document = remote::read_document(path)?;
+    let mut document = remote::documents::read(path)?;
     if let Some(document) = document.as_object_mut() {
         document.remove("triggers");
     }

@@ -12,7 +12,8 @@ use crate::output::{Output, talk};
 const HEAD: &str = "# Commands
 
 Written by `just generate` from the program's own help. `wellspring man FOLDER` writes the same as manual pages,
-`wellspring completions SHELL` completes it in bash, zsh, fish, elvish and PowerShell. `cargo build --release -p remote` builds
+`wellspring completions SHELL` completes it in bash, zsh, fish, elvish and PowerShell, in the first three also names of sources,
+workflows and what else is on the server. `cargo build --release -p remote` builds
 `wellspring-client`: the commands that talk to a server, without the server.
 
 **Which server.** `--url`, else `WELLSPRING_URL`, else the login of `--profile` or `WELLSPRING_PROFILE`, else the last login, else
@@ -51,8 +52,62 @@ pub(crate) fn completions(arguments: &CompletionsArguments, mut whole: clap::Com
     let name = whole.get_name().to_owned();
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut whole, name, &mut script);
-    Output::of_process(false).line(String::from_utf8_lossy(&script).trim_end())
+    let script = String::from_utf8_lossy(&script).trim_end().to_owned();
+    Output::of_process(false).line(&with_names(arguments.shell, script))
 }
+
+/// Completions that also ask the server for the names of sources, workflows and whatever else a place takes.
+fn with_names(shell: Shell, script: String) -> String {
+    match shell {
+        Shell::Bash => format!("{script}\n\n{BASH_NAMES}"),
+        Shell::Fish => format!("{script}\n{FISH_NAMES}"),
+        // The last lines call the function, or say what completes the command.
+        Shell::Zsh => match script.rsplit_once("if [ \"$funcstack[1]\"") {
+            Some((functions, _)) => format!("{functions}{ZSH_NAMES}"),
+            None => script,
+        },
+        _ => script,
+    }
+}
+
+const BASH_NAMES: &str = r#"_wellspring_with_names() {
+    local word=${COMP_WORDS[COMP_CWORD]} name
+    local -a names=()
+    if [[ $word != -* ]]; then
+        while IFS= read -r name; do
+            [[ $name == "$word"* ]] && names+=("$(printf %q "$name")")
+        done < <("${COMP_WORDS[0]}" names -- "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2> /dev/null)
+    fi
+    if [[ ${#names[@]} -gt 0 ]]; then
+        COMPREPLY=("${names[@]}")
+    else
+        _wellspring "$@"
+    fi
+}
+if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
+    complete -F _wellspring_with_names -o nosort -o bashdefault -o default wellspring
+else
+    complete -F _wellspring_with_names -o bashdefault -o default wellspring
+fi"#;
+
+const ZSH_NAMES: &str = r#"_wellspring_with_names() {
+    local -a names
+    if [[ ${words[CURRENT]} != -* ]]; then
+        names=(${(f)"$(${words[1]} names -- "${(@)words[2,CURRENT-1]}" 2> /dev/null)"})
+    fi
+    if (( $#names )); then
+        compadd -a names
+    else
+        _wellspring "$@"
+    fi
+}
+
+compdef _wellspring_with_names wellspring
+if [ "$funcstack[1]" = "_wellspring" ]; then
+    _wellspring_with_names "$@"
+fi"#;
+
+const FISH_NAMES: &str = "complete -c wellspring -f -n 'not string match -q -- \"-*\" (commandline -ct)' -a '(wellspring names -- (commandline -opc)[2..] 2> /dev/null)'";
 
 pub(crate) fn man(arguments: &ManArguments, whole: &clap::Command) -> Result<(), Error> {
     let failed = |source| Error::File { verb: "write", path: arguments.folder.clone(), source };

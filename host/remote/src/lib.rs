@@ -21,6 +21,7 @@ pub mod models;
 mod session;
 
 pub mod ask;
+pub mod documents;
 mod examples;
 mod files;
 pub mod find;
@@ -39,7 +40,7 @@ mod generate;
 use std::process::ExitCode;
 
 pub use client::{Client, Key, Query, Stage};
-pub use commands::{Command, accounts, audit, keys, print_event, print_log_event, read_document, run};
+pub use commands::{Command, accounts, audit, keys, print_event, print_log_event, run};
 pub use error::{Error, exit};
 pub use files::{Collected, collect};
 pub use output::Output;

@@ -74,6 +74,10 @@ impl Profiles {
     }
 
     /// The named one, or else the current one; none when there is none at all.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.profiles.keys().cloned().collect()
+    }
+
     pub(crate) fn choose(&self, name: Option<&str>) -> Result<Option<(&str, &Profile)>, Error> {
         let wanted = name.or(self.current.as_deref()).unwrap_or(DEFAULT);
         match (self.profiles.get_key_value(wanted), name) {

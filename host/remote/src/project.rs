@@ -1,6 +1,6 @@
-//! A folder of components, and `wellspring.toml`, which says how each is deployed: for `apply`, `dev` and `test`.
+//! A folder of components and workflows, and `wellspring.toml`, which says how each is deployed: for `apply`, `dev` and `test`.
 //!
-//! Every file of the folder that can be a component is one. The file needs no entry for a component that needs no props:
+//! Every file of the folder that can be a component or a workflow is one. The file needs no entry for a component that needs no props:
 //!
 //! ```toml
 //! project = "shop"                      # the folder's name when absent
@@ -17,6 +17,7 @@
 //! ```
 
 mod secrets;
+mod workflows;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,12 +25,14 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::documents;
 use crate::error::Error;
 use crate::models::Prop;
 use crate::props::parse_value;
 use crate::suggest::suggest;
 
 pub use secrets::Secrets;
+pub use workflows::WorkflowEntry;
 
 pub const FILE: &str = "wellspring.toml";
 /// The project of what `dev` deploys.
@@ -44,6 +47,7 @@ pub struct Project {
     pub secrets: Secrets,
     /// By the names of their sources.
     pub entries: Vec<Entry>,
+    pub workflows: Vec<WorkflowEntry>,
 }
 
 /// One source that there is to be.
@@ -68,6 +72,8 @@ struct File {
     #[serde(default)]
     sources: BTreeMap<String, FileEntry>,
     #[serde(default)]
+    workflows: BTreeMap<String, workflows::FileEntry>,
+    #[serde(default)]
     profiles: BTreeMap<String, Profile>,
 }
 
@@ -88,6 +94,8 @@ struct Profile {
     secrets: Option<PathBuf>,
     #[serde(default)]
     sources: BTreeMap<String, FileEntry>,
+    #[serde(default)]
+    workflows: BTreeMap<String, workflows::FileEntry>,
 }
 
 // === impl Project ===
@@ -103,11 +111,17 @@ impl Project {
         let secrets = Secrets::read(folder, secrets, profile)?;
         let secrets = secrets.with_environment(|name| std::env::var(name).ok(), &secret_names(&file));
         let name = file.project.clone().unwrap_or_else(|| folder_name(folder));
-        let mut files = match is_folder {
-            true => component_files(folder)?,
-            false => vec![path.to_owned()],
+        let (mut files, mut documents) = match (is_folder, documents::is_workflow(path)) {
+            (true, _) => (component_files(folder)?, workflows::files_of(folder)?),
+            (false, true) => (Vec::new(), vec![path.to_owned()]),
+            (false, false) => (vec![path.to_owned()], Vec::new()),
         };
-        files.retain(|path| !file.exclude.iter().any(|excluded| *path == folder.join(excluded)));
+        let is_wanted = |path: &PathBuf| !file.exclude.iter().any(|excluded| *path == folder.join(excluded));
+        files.retain(is_wanted);
+        documents.retain(is_wanted);
+        let of_workflows = workflows::merged(&file.workflows, chosen.map(|profile| &profile.workflows));
+        let workflows = workflows::entries(folder, &documents, &of_workflows)?;
+        let parts: Vec<PathBuf> = documents.iter().flat_map(|path| documents::step_files(path)).collect();
         let configured = merged(&file.sources, chosen);
         let mut entries = Vec::new();
         for (key, entry) in &configured {
@@ -117,12 +131,15 @@ impl Project {
             }
         }
         let is_configured = |path: &PathBuf| entries.iter().any(|entry: &Entry| entry.path == *path);
-        let others: Vec<Entry> =
-            files.iter().filter(|path| !is_configured(path)).map(|path| Entry::plain(path)).collect();
+        let others: Vec<Entry> = files
+            .iter()
+            .filter(|path| !is_configured(path) && !parts.contains(path))
+            .map(|path| Entry::plain(path))
+            .collect();
         entries.extend(others);
         entries.sort_by(|one, other| one.name.cmp(&other.name));
         check_names(folder, &entries)?;
-        Ok(Self { name, secrets, entries })
+        Ok(Self { name, secrets, entries, workflows })
     }
 }
 
@@ -170,6 +187,8 @@ impl Entry {
 fn secret_names(file: &File) -> Vec<String> {
     let profiles = file.profiles.values().flat_map(|profile| profile.sources.values());
     let values = file.sources.values().chain(profiles).flat_map(|entry| entry.props.values());
+    let of_workflows = file.profiles.values().map(|profile| &profile.workflows).chain([&file.workflows]);
+    let values = values.chain(of_workflows.flat_map(workflows::values));
     let names = values.filter_map(|value| match reference(value) {
         Some((Reference::Secret, name)) => Some(name.to_owned()),
         _ => None,

@@ -67,9 +67,14 @@ impl Tail {
     /// Follows `stream` (`default`, `$errors`, `$logs` or a channel; all channels without it) after the event `last_id`,
     /// or from now on.
     pub fn new(client: &Client, source_id: &str, stream: Option<&str>, last_id: Option<String>) -> Self {
+        Self::of(client, &format!("sources/{source_id}"), stream, last_id)
+    }
+
+    /// The same of a source or a workflow, by its path of the API.
+    pub fn of(client: &Client, path: &str, stream: Option<&str>, last_id: Option<String>) -> Self {
         Self {
             client: client.clone(),
-            path: format!("sources/{source_id}/sse"),
+            path: format!("{path}/sse"),
             stream: stream.map(str::to_owned),
             last_id,
             open: None,
@@ -128,6 +133,7 @@ impl Tail {
             "end" => {
                 let reason = serde_json::from_str(&frame.data).map_or_else(|_| String::new(), |End { reason }| reason);
                 let cause = match reason.as_str() {
+                    "workflow_deleted" => return Err(Error::StreamEnded { cause: "the workflow was deleted" }),
                     "source_deleted" => return Err(Error::StreamEnded { cause: "the source was deleted" }),
                     "key_revoked" => return Err(Error::StreamEnded { cause: "the API key was revoked" }),
                     "account_deleted" => return Err(Error::StreamEnded { cause: "the account was deleted" }),

@@ -129,6 +129,9 @@ fn workflows_routes() -> Vec<Route> {
         route(PUT, "/v1/workflows/{workflow_id}", DEPLOY, workflows::update).after(workflows::find)
             .says("Workflows", "Activate or deactivate a workflow, or deploy its next version; what is absent stays, and runs in flight finish on their version").body(&CHANGED_WORKFLOW).answers(One("Workflow")).refuses(&[404, 409, 422, 429])
             .example(json!({"active": false})),
+        route(POST, "/v1/workflows/{workflow_id}/preview", DEPLOY, workflows::preview).unaudited().after(workflows::find)
+            .says("Workflows", "Say what an update would change, without making it").body(&CHANGED_WORKFLOW).answers(One("Preview")).refuses(&[404, 422, 429])
+            .example(json!({"settings": {"name": "Orders", "concurrency": 2}})),
         route(DELETE, "/v1/workflows/{workflow_id}", DEPLOY, workflows::delete)
             .says("Workflows", "Delete a workflow with its runs, its triggers and the sources that were deployed for it").answers(NoContent).refuses(&[404, 409]),
         route(GET, "/v1/workflows/{workflow_id}/versions", READ, workflows::versions)

@@ -11,6 +11,7 @@ use remote::{Client, Collected, Error, Output, collect};
 use serde_json::{Map, Value, json};
 
 use super::places::Places;
+use super::workflows::{Beside, Workflows};
 
 /// The profile of `wellspring.toml` that `dev` uses.
 const PROFILE: &str = "dev";
@@ -21,6 +22,7 @@ pub(super) struct Deploys {
     /// Of the command line: for every component that declares them.
     props: Map<String, Value>,
     known: BTreeMap<String, Known>,
+    workflows: Workflows,
 }
 
 /// A component that was read, and the source made of it when that went well.
@@ -30,10 +32,11 @@ struct Known {
     source: Option<Deployed>,
 }
 
-/// A source that this run has made or taken over.
+/// A source or workflow that this run has made or taken over.
 #[derive(Clone)]
 pub(super) struct Deployed {
-    pub(super) id: String,
+    /// Of the API: `sources/dc_…`.
+    pub(super) path: String,
     pub(super) name: String,
     /// What its hooks emitted is shown too.
     pub(super) is_new: bool,
@@ -50,14 +53,18 @@ enum Made {
 #[derive(Default)]
 pub(super) struct Changed {
     pub(super) follow: Vec<Deployed>,
+    /// Paths of the API.
     pub(super) forget: Vec<String>,
+    /// The keys of actions that were published.
+    published: Vec<String>,
 }
 
 // === impl Deploys ===
 
 impl Deploys {
     pub(super) fn new(client: Client, path: PathBuf, props: Map<String, Value>) -> Self {
-        Self { client, path, props, known: BTreeMap::new() }
+        let workflows = Workflows::new(client.clone());
+        Self { client, path, props, known: BTreeMap::new(), workflows }
     }
 
     /// Deploys what is new or has changed since, and deletes the sources whose files are gone.
@@ -75,7 +82,8 @@ impl Deploys {
             output.warn(&warning);
         }
         for entry in &project.entries {
-            changed.follow.extend(self.bring_one_up_to_date(output, &project, entry).await);
+            let to_follow = self.bring_one_up_to_date(output, &project, entry, &mut changed.published).await;
+            changed.follow.extend(to_follow);
         }
         let gone: Vec<String> = self
             .known
@@ -83,14 +91,32 @@ impl Deploys {
             .filter(|name| !project.entries.iter().any(|entry| entry.name == **name))
             .cloned()
             .collect();
+        let published = std::mem::take(&mut changed.published);
+        let sources = self.sources();
+        let beside = Beside { sources: &sources, published: &published };
+        self.workflows.bring_up_to_date(output, &project, &beside, &mut changed).await;
+        // Last: a workflow that listened to one of them no longer does.
         for name in gone {
             changed.forget.extend(self.remove(output, &name).await);
         }
         changed
     }
 
+    /// The sources of the folder: what they are called in it, and their ids.
+    fn sources(&self) -> Vec<(String, String)> {
+        let id = |source: &Deployed| source.path.trim_start_matches("sources/").to_owned();
+        let known = self.known.iter();
+        known.filter_map(|(name, known)| Some((name.clone(), id(known.source.as_ref()?)))).collect()
+    }
+
     /// The source, when it is to be followed from now on.
-    async fn bring_one_up_to_date(&mut self, output: &Output, project: &Project, entry: &Entry) -> Option<Deployed> {
+    async fn bring_one_up_to_date(
+        &mut self,
+        output: &Output,
+        project: &Project,
+        entry: &Entry,
+        published: &mut Vec<String>,
+    ) -> Option<Deployed> {
         let collected = match collect(&entry.path) {
             Ok(collected) => collected,
             Err(error) => {
@@ -115,10 +141,11 @@ impl Deploys {
             }
             Ok(Made::Action { name }) => {
                 output.say(&format!("published {}; `wellspring run {name}` runs it", entry.name));
+                published.push(name);
                 None
             }
             Err(error) => {
-                complain(output, entry, &places, &error);
+                complain(output, &entry.path, &places, &error);
                 known
             }
         };
@@ -146,9 +173,9 @@ impl Deploys {
             let _ = self.client.delete(&format!("components/{}", component.id), &[]).await;
         }
         let (shown, is_new) = deployed?;
-        let (id, name) = (shown.id.clone(), entry.name.clone());
+        let (path, name) = (format!("sources/{}", shown.id), entry.name.clone());
         let places = Places::of(&entry.path, collected);
-        Ok(Made::Source(Box::new(shown), Deployed { id, name, is_new, places }))
+        Ok(Made::Source(Box::new(shown), Deployed { path, name, is_new, places }))
     }
 
     async fn deploy_source(
@@ -160,7 +187,7 @@ impl Deploys {
     ) -> Result<(Source, bool), Error> {
         let name = source_name(&entry.name);
         let existing = match known {
-            Some(known) => self.client.get(&format!("sources/{}", known.id)).await.ok(),
+            Some(known) => self.client.get(&known.path).await.ok(),
             None => self.find(&name).await?,
         };
         let props = self.props(project, entry, component, existing.as_ref()).await?;
@@ -203,15 +230,15 @@ impl Deploys {
         Ok(sources.into_iter().find(|source| source.name == name))
     }
 
-    /// A file that is gone takes its source with it. The id of the source, when there was one.
+    /// A file that is gone takes its source with it. The path of the source, when there was one.
     async fn remove(&mut self, output: &Output, name: &str) -> Option<String> {
         let source = self.known.remove(name)?.source?;
         let query = [("ignore_hook_errors", "true")];
-        match self.client.delete(&format!("sources/{}", source.id), &query).await {
+        match self.client.delete(&source.path, &query).await {
             Ok(()) => output.say(&format!("removed {name}: its file is gone")),
             Err(error) => output.warn(&format!("{name} was not removed: {error}")),
         }
-        Some(source.id)
+        Some(source.path)
     }
 }
 
@@ -222,15 +249,15 @@ fn source_name(entry: &str) -> String {
 
 fn announce(output: &Output, deployed: &Deployed, source: &Source) {
     let verb = if deployed.is_new { "deployed" } else { "updated" };
-    output.say(&format!("{verb} {} as {} ({})", deployed.name, source.name_slug, deployed.id));
+    output.say(&format!("{verb} {} as {} ({})", deployed.name, source.name_slug, source.id));
     for (prop, endpoint) in source.endpoints() {
         output.say(&format!("  {prop}: {endpoint}"));
     }
 }
 
 /// Told, and then waited for the next save.
-fn complain(output: &Output, entry: &Entry, places: &Places, error: &Error) {
-    output.warn(&format!("{} was not deployed: {}", entry.path.display(), places.real(&error.to_string())));
+pub(super) fn complain(output: &Output, path: &Path, places: &Places, error: &Error) {
+    output.warn(&format!("{} was not deployed: {}", path.display(), places.real(&error.to_string())));
     let Error::Refused { details, .. } = error else {
         if let Some(hint) = error.hint() {
             output.hint(&hint);

@@ -1,4 +1,5 @@
-//! Prints what the sources emit, throw and log, and one line for each run, live. Every line names its source.
+//! Prints what sources and workflows emit, throw and log, and one line for each run and step, live. Every line names its
+//! source or workflow.
 
 use std::collections::HashMap;
 
@@ -22,7 +23,7 @@ pub(super) struct Following {
     stop: CancellationToken,
     /// Ended when this is dropped.
     tasks: JoinSet<()>,
-    /// By source.
+    /// By path of the API.
     followed: HashMap<String, Vec<AbortHandle>>,
 }
 
@@ -36,9 +37,9 @@ impl Following {
     pub(super) fn follow(&mut self, source: &Deployed) {
         for stream in STREAMS {
             let last_id = source.is_new.then(|| BEGINNING.to_owned());
-            let mut tail = Tail::new(&self.client, &source.id, stream, last_id);
+            let mut tail = Tail::of(&self.client, &source.path, stream, last_id);
             let (stop, source) = (self.stop.clone(), source.clone());
-            let id = source.id.clone();
+            let path = source.path.clone();
             let handle = self.tasks.spawn(async move {
                 let ended = stop.run_until_cancelled(show(&mut tail, stream, &source)).await;
                 if let Some(Err(error)) = ended {
@@ -46,13 +47,13 @@ impl Following {
                     Output::of_process(false).warn(&format!("{}: {what} are no longer followed: {error}", source.name));
                 }
             });
-            self.followed.entry(id).or_default().push(handle);
+            self.followed.entry(path).or_default().push(handle);
         }
     }
 
-    /// Of a source that was deleted.
-    pub(super) fn forget(&mut self, id: &str) {
-        for handle in self.followed.remove(id).into_iter().flatten() {
+    /// Of a source or workflow that was deleted.
+    pub(super) fn forget(&mut self, path: &str) {
+        for handle in self.followed.remove(path).into_iter().flatten() {
             handle.abort();
         }
     }
@@ -94,14 +95,19 @@ fn print(output: &Output, stream: Option<&str>, source: &Deployed, event: &Event
     output.line(&plain(&format!("{name}  {}", source.places.real(&text))))
 }
 
-/// `http  200  12 ms  1 emitted`
+/// `run    http  200  12 ms  1 emitted`, or `step   shape  3 ms` for a step of a workflow.
 fn run_line(run: &RunRecord) -> String {
     let status = run.reply_status.map(|status| format!("  {status}")).unwrap_or_default();
     let ended = match &run.error {
         Some(error) => format!("{}: {}", error.name, error.message),
         None => format!("{} emitted", run.emits.count),
     };
-    format!("run    {}{status}  {} ms  {ended}", run.trigger.shown(), run.duration_ms())
+    let step = run.trigger.id.as_deref().filter(|_| run.trigger.kind == "step").and_then(|id| id.split_once('/'));
+    match (step, &run.error) {
+        (Some((_, step)), None) => format!("step   {step}  {} ms", run.duration_ms()),
+        (Some((_, step)), Some(_)) => format!("step   {step}  {} ms  {ended}", run.duration_ms()),
+        (None, _) => format!("run    {}{status}  {} ms  {ended}", run.trigger.shown(), run.duration_ms()),
+    }
 }
 
 /// The stack of an error, which names files and lines; or what is said instead.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use remote::Collected;
+use serde_json::{Map, Value};
 
 /// The folder of a component's files on the server, and what it calls the folders above an entry.
 const OWN_FOLDER: &str = "/component/";
@@ -33,9 +34,35 @@ impl Places {
         Self { folders }
     }
 
+    /// The code of a workflow's steps is in files beside its document, or in the document itself.
+    pub(super) fn of_workflow(document: &Path, content: &Value) -> Self {
+        let mut folders = Vec::new();
+        gather_inline(document, content, &mut folders);
+        folders.extend(document.parent().map(|folder| (OWN_FOLDER.to_owned(), slashed(folder))));
+        Self { folders }
+    }
+
     /// A text with real paths in it.
     pub(super) fn real(&self, text: &str) -> String {
         self.folders.iter().fold(text.to_owned(), |text, (server, real)| text.replace(server.as_str(), real))
+    }
+}
+
+/// Steps that were written in place: their code has a file name of its own on the server.
+fn gather_inline(document: &Path, value: &Value, folders: &mut Vec<(String, String)>) {
+    let inline = |step: &Map<String, Value>| {
+        let is_inline = step.contains_key("code") && !step.contains_key("filename");
+        step.get("namespace").and_then(Value::as_str).filter(|_| is_inline).map(str::to_owned)
+    };
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| gather_inline(document, item, folders)),
+        Value::Object(fields) => {
+            if let Some(step) = inline(fields) {
+                folders.push((format!("{OWN_FOLDER}{step}.js"), format!("{} step {step}", document.display())));
+            }
+            fields.values().for_each(|value| gather_inline(document, value, folders));
+        }
+        _ => {}
     }
 }
 

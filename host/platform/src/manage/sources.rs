@@ -29,6 +29,8 @@ pub(super) use create::change_ms;
 pub use create::{CreateSource, create};
 pub use delete::delete;
 pub use history::{Rollback, SourceVersionView, rollback, versions};
+pub(super) use naming::check_project;
+pub(super) use preview::short;
 pub use preview::{Preview, PreviewedChange, preview};
 pub use recording::{RunSettings, set_recording};
 pub(crate) use run::run_triggered;

@@ -4,6 +4,7 @@ mod compile;
 mod delete;
 mod deploy;
 mod generate;
+mod preview;
 mod runs;
 mod triggers;
 
@@ -21,6 +22,7 @@ use crate::{Caller, Error, Noun, Platform};
 pub use delete::delete;
 pub(super) use delete::{clear_run_timers, clear_step_values, forget_step};
 pub use deploy::{WorkflowChange, create, rollback, update};
+pub use preview::preview;
 pub use runs::{
     RunListQuery, RunPath, WorkflowRunView, cancel, cancel_by_key, find_pause, find_run, list_runs, replay, resume,
     resume_by_key, run, run_later,
@@ -32,6 +34,9 @@ pub struct WorkflowView {
     pub name: String,
     pub active: bool,
     pub version: u32,
+    /// The folder that `apply` made it from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     pub triggers: Vec<Value>,
     /// As they were given, without secret values; left out in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -152,6 +157,7 @@ impl WorkflowView {
             name: workflow.name.clone(),
             active: workflow.is_active,
             version: workflow.version,
+            project: workflow.project.clone(),
             triggers: workflow.triggers.iter().map(shown).collect(),
             steps: None,
             settings: None,

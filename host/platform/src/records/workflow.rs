@@ -18,6 +18,9 @@ pub struct Workflow {
     /// The version that new runs go through.
     pub version: u32,
     pub triggers: Vec<TriggerRecord>,
+    /// The folder that `apply` made it from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     pub created_at: u64,
     pub updated_at: u64,
 }

@@ -1,8 +1,9 @@
 //! `apply`: makes the server match a folder. First a plan, then the changes, in the order of their names.
 //!
-//! A source is found again by its name. What a folder made has the folder's project on it, and only that is ever deleted.
+//! A source is found again by its name, and so is a workflow. What a folder made has the folder's project on it, and only that is ever deleted.
 
 mod plan;
+mod workflows;
 
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ use plan::{Action, Plan, Step};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A folder of components, with or without a `wellspring.toml`
+    /// A folder of components and workflows, with or without a `wellspring.toml`
     #[arg(default_value = ".")]
     folder: PathBuf,
     /// Apply the plan without asking
@@ -27,7 +28,7 @@ pub struct Arguments {
     /// Show the plan and change nothing
     #[arg(long, conflicts_with = "yes")]
     plan: bool,
-    /// Delete the sources of this project that are no longer in the folder, with their events
+    /// Delete the sources and workflows of this project that are no longer in the folder, with their events
     #[arg(long)]
     prune: bool,
     /// Go on when a deactivate hook fails
@@ -66,7 +67,7 @@ async fn decide_and_apply(
 ) -> Result<bool, Error> {
     plan.print(&session.output)?;
     if plan.has_problems() {
-        return Err(Error::NotApplied { count: plan.problems(), of: project.entries.len() });
+        return Err(Error::NotApplied { count: plan.problems(), of: project.entries.len() + project.workflows.len() });
     }
     if plan.is_empty() || arguments.plan {
         return Ok(false);
@@ -75,6 +76,11 @@ async fn decide_and_apply(
         ask::confirm(&format!("Apply this to {}: {}?", session.client.url(), plan.counted(false)))?;
     }
     for step in plan.steps.iter().filter(|step| step.action != Action::Unchanged) {
+        if let Some(workflow) = &step.workflow {
+            let _progress = session.output.progress(&format!("{} {}", step.action.doing(), step.name));
+            workflow.apply(session, project, step.action).await?;
+            continue;
+        }
         apply(session, arguments, project, step).await?;
     }
     session.output.say(&format!("applied: {}", plan.counted(true)));

@@ -1,6 +1,5 @@
 //! `workflows`: deployed from a document, run, looked at, paused, rolled back.
 
-mod document;
 mod runs;
 
 use std::path::PathBuf;
@@ -9,12 +8,12 @@ use serde_json::{Value, json};
 
 use self::runs::{logs, print_run, runs, show_run};
 use super::run::read_event;
+use crate::documents;
 use crate::error::Error;
+use crate::models::Source;
 use crate::output::table::{text, whole};
 use crate::output::{Table, ago, plain};
 use crate::session::{Connection, Session};
-
-pub use document::read as read_document;
 
 const TEMPLATE: &str = include_str!("workflows/template.yaml");
 
@@ -165,7 +164,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
 }
 
 /// The text of a new document.
-fn template(name: &str, file: &str) -> String {
+pub(crate) fn template(name: &str, file: &str) -> String {
     TEMPLATE.replace("__FILE__", file).replace("__NAME__", &Value::from(name).to_string())
 }
 
@@ -203,10 +202,15 @@ async fn list(session: &Session) -> Result<(), Error> {
 }
 
 async fn deploy(session: &Session, file: &std::path::Path, update: Option<&str>) -> Result<(), Error> {
-    let document = document::read(file)?;
+    let mut document = documents::read(file)?;
+    if !documents::named_sources(&document).is_empty() {
+        let sources: Vec<Source> = session.client.all("users/me/sources").await?;
+        let sources: Vec<_> = sources.into_iter().map(|source| (source.name, source.id)).collect();
+        documents::name_sources(&mut document, &sources)?;
+    }
     let existing = match update {
         Some(wanted) => Some(find(session, wanted).await?),
-        None => named(session, document::name(&document)).await?,
+        None => named(session, documents::name(&document)).await?,
     };
     let progress = session.output.progress("deploying");
     let deployed: Value = match &existing {

@@ -122,3 +122,53 @@ fn a_prop_that_is_not_declared_and_a_secret_that_is_not_there_are_named() {
     let given = project.secrets.clone().with_environment(|_| Some("x".to_owned()), &["TOKEN".to_owned()]);
     assert_eq!(values(&props, &given).unwrap()["token"], "x");
 }
+
+#[test]
+fn workflows_are_found_beside_components_and_their_step_files_are_parts_of_them() {
+    let file = r#"
+        [workflows.orders]
+        active = false
+        [workflows.orders.steps.shape.props]
+        token = { secret = "TOKEN" }
+        size = 3
+        [profiles.production.workflows.orders]
+        name = "Orders"
+        active = true
+        [profiles.production.workflows.orders.steps.shape.props]
+        size = 4
+    "#;
+    let folder = folder(&[
+        ("wellspring.toml", file),
+        ("orders.yaml", "steps:\n  - namespace: shape\n    file: shape.js\n"),
+        ("idle.yml", "settings: {name: Idle one, auto_deploy: false}\nsteps:\n  - namespace: a\n    end: x\n"),
+        ("shape.js", "export default {}"),
+        ("source.js", ""),
+        ("compose.yaml", "services: {}\n"),
+        (".secrets.env", "TOKEN=one"),
+    ]);
+
+    let plain = Project::read(folder.path(), None).unwrap();
+    let production = Project::read(folder.path(), Some("production")).unwrap();
+    let single = Project::read(&folder.path().join("idle.yml"), None).unwrap();
+
+    let names = |project: &Project| -> Vec<(String, bool)> {
+        project.workflows.iter().map(|workflow| (workflow.name.clone(), workflow.is_active)).collect()
+    };
+    assert_eq!(names(&plain), [("Idle one".to_owned(), false), ("orders".to_owned(), false)]);
+    assert_eq!(names(&production), [("Idle one".to_owned(), false), ("Orders".to_owned(), true)]);
+    assert_eq!((names(&single).len(), single.entries.len()), (1, 0));
+    assert_eq!(plain.entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["source"]);
+    assert_eq!(plain.secrets.get("TOKEN", "token").unwrap(), "one");
+}
+
+#[test]
+fn a_workflow_without_a_file_and_two_of_one_name_are_refused() {
+    let step = "steps:\n  - namespace: a\n    end: x\n";
+    let absent = folder(&[("wellspring.toml", "[workflows.orders]\nactive = true\n")]);
+    let twice = folder(&[("a.yaml", &format!("settings: {{name: b}}\n{step}")), ("b.yaml", step)]);
+
+    let problem = |folder: &tempfile::TempDir| Project::read(folder.path(), None).unwrap_err().to_string();
+
+    assert!(problem(&absent).contains("there is no file orders.yaml"), "{}", problem(&absent));
+    assert!(problem(&twice).contains("two workflows are called b"), "{}", problem(&twice));
+}

@@ -1,6 +1,7 @@
 //! The help of every command.
 
-use crate::client::{Machine, check_snapshot};
+use crate::client::{BINARY, Machine, check_snapshot};
+use crate::world::account;
 
 const COMMANDS: [&[&str]; 65] = [
     &[],
@@ -124,6 +125,38 @@ fn completions_are_made_for_every_shell() {
     }
     let script = machine.file("completions.bash", &machine.run(&["completions", "bash"]).stdout);
     assert!(machine.command("bash").arg("-n").arg(script).status().unwrap().success());
+}
+
+/// What bash offers for the last of these words.
+fn offered(machine: &Machine, words: &[&str]) -> Vec<String> {
+    let script = machine.file("completions.bash", &machine.run(&["completions", "bash"]).stdout);
+    let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let asks = format!(
+        "source {}; COMP_WORDS=('{}' {}); COMP_CWORD={}; _wellspring_with_names \"${{COMP_WORDS[0]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        script.display(),
+        BINARY,
+        words.join(" "),
+        words.len(),
+    );
+    let output = machine.command("bash").arg("-c").arg(asks).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+}
+
+#[test]
+fn completions_know_what_is_on_the_server() {
+    let fake = account();
+    let machine = Machine::of(&fake);
+
+    assert_eq!(offered(&machine, &["events", ""]), ["hello-world", "ticker"]);
+    assert_eq!(offered(&machine, &["events", "--json", "tick"]), ["ticker"]);
+    assert_eq!(offered(&machine, &["webhooks", "delete", ""]), ["My\\ hook"], "as a shell takes it");
+    assert!(offered(&machine, &["ev"]).contains(&"events".to_owned()), "commands as before");
+    assert!(offered(&machine, &["events", "--fol"]).iter().any(|option| option.starts_with("--follow")));
+    // Without a server it offers what it knows by itself, and says nothing.
+    let alone = Machine::new();
+    let said = alone.run(&["names", "--", "events"]);
+    assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (0, "", ""));
 }
 
 #[test]

@@ -15,8 +15,7 @@ const PARTS: [&str; 3] = ["settings", "triggers", "steps"];
 
 pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
     let (caller, platform) = (context.caller()?, context.platform());
-    let document = document(&context.parameters).unwrap_or_else(|| json!({}));
-    let workflow = workflows::create(caller, platform, document).await?;
+    let workflow = workflows::create(caller, platform, change(&context)?).await?;
     Ok(Answer::data(workflows::view(caller, platform, &workflow).await?))
 }
 
@@ -30,9 +29,23 @@ pub(crate) async fn find(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn update(context: Context) -> Result<Answer, Error> {
     let (caller, platform) = (context.caller()?, context.platform());
-    let change = WorkflowChange { active: context.parameters.flag("active")?, document: document(&context.parameters) };
-    let workflow = workflows::update(caller, platform, id(&context), change).await?;
+    let workflow = workflows::update(caller, platform, id(&context), change(&context)?).await?;
     Ok(Answer::data(workflows::view(caller, platform, &workflow).await?))
+}
+
+/// What the same update would change.
+pub(crate) async fn preview(context: Context) -> Result<Answer, Error> {
+    let (caller, platform) = (context.caller()?, context.platform());
+    Ok(Answer::data(workflows::preview(caller, platform, id(&context), change(&context)?).await?))
+}
+
+fn change(context: &Context) -> Result<WorkflowChange, Error> {
+    let parameters = &context.parameters;
+    Ok(WorkflowChange {
+        active: parameters.flag("active")?,
+        project: parameters.filled_text("project")?,
+        document: document(parameters),
+    })
 }
 
 pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {

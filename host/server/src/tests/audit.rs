@@ -110,6 +110,7 @@ fn every_route_that_changes_something_is_recorded() {
             "/v1/runs/{id}/replay",
             "/v1/sources/{id}/shadow",
             "/v1/sources/{id}/preview",
+            "/v1/workflows/{workflow_id}/preview",
         ]
         .contains(&route.path);
         let is_reading = route.access == Access::Key(Scope::Read) && route.tag != "Sessions";

@@ -142,6 +142,7 @@ async fn a_workflow_has_summaries_of_its_events_and_errors() {
         is_active: true,
         version: 1,
         triggers: Vec::new(),
+        project: None,
         created_at: 0,
         updated_at: 0,
     };

@@ -67,6 +67,7 @@ async fn workflow(wire: &Wire) -> String {
         is_active: true,
         version: 1,
         triggers: Vec::new(),
+        project: None,
         created_at: 0,
         updated_at: 0,
     };

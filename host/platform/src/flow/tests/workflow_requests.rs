@@ -111,7 +111,7 @@ async fn a_slow_run_is_accepted_first_and_one_of_an_inactive_workflow_is_not_fou
     stage.wait_for_runs().await;
     assert_eq!(states(&stage, &workflow).await, ["success"]);
 
-    let change = workflows::WorkflowChange { active: Some(false), document: None };
+    let change = workflows::WorkflowChange { active: Some(false), ..workflows::WorkflowChange::default() };
     workflows::update(&stage.caller, &stage.world.platform, workflow.id.as_str(), change).await.unwrap();
     assert!(matches!(stage.handle.admit(key.as_str()).await, Err(Refusal::NotFound)));
 }

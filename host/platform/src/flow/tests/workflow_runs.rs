@@ -245,7 +245,7 @@ async fn a_run_in_flight_finishes_on_its_version_and_new_ones_take_the_newest() 
     let (caller, platform, id) = (&stage.caller, &stage.world.platform, workflow.id.as_str());
     run(&stage, &workflow, json!({})).await;
 
-    let change = WorkflowChange { document: Some(json!({"steps": [code("second")]})), active: None };
+    let change = WorkflowChange::from(json!({"steps": [code("second")]}));
     let updated = workflows::update(caller, platform, id, change).await.unwrap();
     stage.world.clock.advance(1000);
     stage.work().await;
@@ -273,7 +273,7 @@ async fn a_run_that_paused_for_longer_than_its_version_is_kept_ends_with_an_erro
             workflows::resume(caller, platform, id, paused.id.as_str(), &json!(null)).await.unwrap();
         }
         for _ in 0..50 {
-            let change = WorkflowChange { document: Some(document.clone()), active: None };
+            let change = WorkflowChange::from(document.clone());
             workflows::update(caller, platform, id, change).await.unwrap();
         }
 
@@ -372,7 +372,9 @@ async fn a_timer_starts_runs_while_the_workflow_is_active() {
         ran.push(stage.world.sandbox.called().len());
     }
 
-    workflows::update(caller, platform, id, WorkflowChange { active: Some(false), document: None }).await.unwrap();
+    workflows::update(caller, platform, id, WorkflowChange { active: Some(false), ..WorkflowChange::default() })
+        .await
+        .unwrap();
     stage.world.clock.advance(600_000);
     stage.work().await;
 

@@ -23,7 +23,7 @@ pub(super) fn check(name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-pub(super) fn check_project(project: Option<&str>) -> Result<(), Error> {
+pub(in crate::manage) fn check_project(project: Option<&str>) -> Result<(), Error> {
     match project {
         Some(project) if project.len() > PROJECT_BYTES_MAXIMUM => {
             let source = ParameterError::TooLong { limit_bytes: PROJECT_BYTES_MAXIMUM, size_bytes: project.len() };

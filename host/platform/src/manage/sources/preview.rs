@@ -14,7 +14,7 @@ use crate::{Caller, Error, Platform, sealed_props};
 
 #[derive(Debug, Serialize)]
 pub struct Preview {
-    /// The version that the source has now.
+    /// The version that there is now.
     pub version: u32,
     /// Empty when the update would change nothing.
     pub changes: Vec<PreviewedChange>,
@@ -22,7 +22,7 @@ pub struct Preview {
 
 #[derive(Debug, Serialize)]
 pub struct PreviewedChange {
-    /// `code`, `name`, `active`, `project`, or a prop as `props.url`.
+    /// `code`, `name`, `active`, `project`, or a prop as `props.url`; of a workflow also `settings.…`, `triggers`, `steps.…`.
     pub what: String,
     /// Secret values are redacted; null when there is none.
     pub before: Value,
@@ -82,6 +82,6 @@ fn changed_props(
 }
 
 /// Enough of a digest to tell two apart.
-fn short(digest: &str) -> &str {
+pub(in crate::manage) fn short(digest: &str) -> &str {
     digest.get(..12).unwrap_or(digest)
 }

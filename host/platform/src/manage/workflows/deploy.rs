@@ -2,7 +2,7 @@
 
 use domain::ids::{EmitterId, WorkflowId};
 use domain::workflow::Document;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use store::Lookup;
 
 use super::compile::{Compiled, compile, redacted};
@@ -22,18 +22,24 @@ const VERSIONS_KEPT: u32 = 50;
 #[derive(Clone, Debug, Default)]
 pub struct WorkflowChange {
     pub active: Option<bool>,
+    /// The folder that `apply` makes it from.
+    pub project: Option<String>,
     /// `{settings, triggers, steps}`
     pub document: Option<Value>,
 }
 
 /// A document that was checked and compiled.
-struct Prepared {
-    version: WorkflowVersion,
-    compiled: Compiled,
-    document: Document,
+pub(super) struct Prepared {
+    pub(super) version: WorkflowVersion,
+    pub(super) compiled: Compiled,
+    pub(super) document: Document,
 }
 
-pub async fn create(caller: &Caller, platform: &Platform, given: Value) -> Result<Workflow, Error> {
+/// Of a document, which may be all that is given.
+pub async fn create(caller: &Caller, platform: &Platform, new: impl Into<WorkflowChange>) -> Result<Workflow, Error> {
+    let WorkflowChange { active, project, document } = new.into();
+    let given = document.unwrap_or_else(|| json!({}));
+    sources::check_project(project.as_deref())?;
     check_quota(caller, platform).await?;
     if count::<Workflow>(&caller.tenant, platform).await? >= WORKFLOWS_MAXIMUM {
         return Err(Error::TooMany { noun: Noun::Workflow, limit: WORKFLOWS_MAXIMUM });
@@ -46,9 +52,10 @@ pub async fn create(caller: &Caller, platform: &Platform, given: Value) -> Resul
     let workflow = Workflow {
         id,
         name: settings.name.clone(),
-        is_active: settings.auto_deploy,
+        is_active: active.unwrap_or(settings.auto_deploy),
         version: 1,
         triggers: planned.triggers.clone(),
+        project,
         created_at: now,
         updated_at: now,
     };
@@ -56,20 +63,33 @@ pub async fn create(caller: &Caller, platform: &Platform, given: Value) -> Resul
     if committed.is_err() {
         planned.undo(caller, platform, &[]).await;
     }
-    committed.map(|()| workflow)
+    committed?;
+    if !workflow.is_active {
+        set_sources_active(caller, platform, &workflow).await?;
+    }
+    Ok(workflow)
+}
+
+/// The sources that were deployed with a workflow emit while it is active; new ones do from the beginning.
+async fn set_sources_active(caller: &Caller, platform: &Platform, workflow: &Workflow) -> Result<(), Error> {
+    for source in workflow.triggers.iter().filter_map(triggers::own_source) {
+        let change = UpdateSource { active: Some(workflow.is_active), ..UpdateSource::default() };
+        sources::update(caller, platform, source.as_str(), change).await?;
+    }
+    Ok(())
 }
 
 pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: WorkflowChange) -> Result<Workflow, Error> {
     let before = kept(caller, platform, id).await?;
+    sources::check_project(change.project.as_deref())?;
+    let project = change.project.or_else(|| before.record.project.clone());
     let Some(document) = change.document else {
-        return set_active(caller, platform, before, change.active).await;
+        return set_active(caller, platform, before, change.active, project).await;
     };
     check_quota(caller, platform).await?;
     let current = version_of(platform, &caller.tenant, &before.record, before.record.version).await?;
-    let secrets = sealed_props::open(platform, &caller.tenant, id, current.secrets.as_ref())?;
-    let document = merged(&current.document, document);
+    let prepared = prepare_next(caller, platform, &before.record, &current, document).await?;
     let number = before.record.version + 1;
-    let prepared = prepare(caller, platform, (&before.record.id, number), document, &secrets).await?;
     let former = &before.record.triggers;
     let planned = triggers::plan(caller, platform, &before.record.id, &prepared.document, former).await?;
     let name = prepared.document.settings.name.clone();
@@ -78,6 +98,7 @@ pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: Work
         is_active: change.active.unwrap_or(before.record.is_active),
         version: number,
         triggers: planned.triggers.clone(),
+        project,
         updated_at: platform.clock.now_seconds(),
         ..before.record.clone()
     };
@@ -86,6 +107,11 @@ pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: Work
         return Err(error);
     }
     triggers::forget(caller, platform, former, &workflow.triggers).await;
+    // What was made for new triggers is active.
+    let has_new = workflow.triggers != *former;
+    if workflow.is_active != before.record.is_active || (has_new && !workflow.is_active) {
+        set_sources_active(caller, platform, &workflow).await?;
+    }
     forget_version(caller, platform, &workflow).await;
     Ok(workflow)
 }
@@ -114,6 +140,19 @@ pub async fn rollback(caller: &Caller, platform: &Platform, id: &str, number: u3
     }
     triggers::forget(caller, platform, former, &workflow.triggers).await;
     Ok(workflow)
+}
+
+/// The version after `current`, of a document whose parts may be absent.
+pub(super) async fn prepare_next(
+    caller: &Caller,
+    platform: &Platform,
+    workflow: &Workflow,
+    current: &WorkflowVersion,
+    document: Value,
+) -> Result<Prepared, Error> {
+    let secrets = sealed_props::open(platform, &caller.tenant, workflow.id.as_str(), current.secrets.as_ref())?;
+    let document = merged(&current.document, document);
+    prepare(caller, platform, (&workflow.id, workflow.version + 1), document, &secrets).await
 }
 
 async fn prepare(
@@ -171,20 +210,29 @@ async fn set_active(
     platform: &Platform,
     before: Kept<Workflow>,
     active: Option<bool>,
+    project: Option<String>,
 ) -> Result<Workflow, Error> {
-    let Some(is_active) = active.filter(|active| *active != before.record.is_active) else {
+    let is_active = active.unwrap_or(before.record.is_active);
+    if is_active == before.record.is_active && project == before.record.project {
         return Ok(before.record);
-    };
-    for source in before.record.triggers.iter().filter_map(triggers::own_source) {
-        let change = UpdateSource { active: Some(is_active), ..UpdateSource::default() };
-        sources::update(caller, platform, source.as_str(), change).await?;
     }
     let updated_at = platform.clock.now_seconds();
-    let workflow = Workflow { is_active, updated_at, ..before.record.clone() };
+    let workflow = Workflow { is_active, project, updated_at, ..before.record.clone() };
+    if is_active != before.record.is_active {
+        set_sources_active(caller, platform, &workflow).await?;
+    }
     let mut batch = platform.batch(&caller.tenant).require(table::unchanged(&before)).then(table::put(&workflow)?);
     batch.operations.extend(triggers::operations(caller, platform, &before.record.triggers, &workflow).await?);
     platform.commit(batch).await?;
     Ok(workflow)
+}
+
+// === impl WorkflowChange ===
+
+impl From<Value> for WorkflowChange {
+    fn from(document: Value) -> Self {
+        Self { document: Some(document), ..Self::default() }
+    }
 }
 
 /// Parts of a document that were not given stay as they were.

@@ -66,10 +66,13 @@ pub async fn list_runs(
     query: &RunListQuery,
 ) -> Result<PageOf<WorkflowRunView>, Error> {
     let workflow = find(caller, platform, id).await?;
-    let mut found = Vec::new();
-    under_way(caller, platform, &workflow, query, &mut found).await?;
+    let (mut at_work, mut found) = (Vec::new(), Vec::new());
+    under_way(caller, platform, &workflow, query, &mut at_work).await?;
     ended(caller, platform, &workflow, query, &mut found).await?;
+    // A run that ended between the two reads is in both, and has ended.
+    found.append(&mut at_work);
     found.sort_by(|one, other| other.id.cmp(&one.id));
+    found.dedup_by(|later, first| later.id == first.id);
     let (total, limit) = (found.len(), query.limit.get());
     found.truncate(limit);
     let cursors: Vec<String> = found.iter().map(|view| view.id.to_string()).collect();

@@ -58,6 +58,16 @@ impl Planned {
     }
 }
 
+/// That what triggers name is there, without making anything.
+pub(super) async fn check(caller: &Caller, platform: &Platform, document: &Document) -> Result<(), Error> {
+    for (index, trigger) in document.triggers.iter().enumerate() {
+        if let TriggerKind::Source { source_id, .. } = &trigger.kind {
+            sources::find(caller, platform, source_id).await.map_err(|error| at(index, error))?;
+        }
+    }
+    Ok(())
+}
+
 /// What the triggers add to the batch that deploys them: subscriptions and timers. Those of `before` end in it.
 pub(super) async fn operations(
     caller: &Caller,

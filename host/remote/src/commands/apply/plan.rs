@@ -3,6 +3,7 @@
 use console::Style;
 use serde_json::{Map, Value, json};
 
+use super::workflows::{self, Planned};
 use crate::error::Error;
 use crate::files;
 use crate::models::{Component, Preview, PreviewedChange, Source};
@@ -14,11 +15,11 @@ use crate::session::Session;
 /// In the order in which it is done.
 pub(super) struct Plan {
     pub(super) steps: Vec<Step>,
-    /// Sources of the project that are no longer in the folder, and stay.
+    /// Sources and workflows of the project that are no longer in the folder, and stay.
     left: Vec<String>,
 }
 
-/// What happens to one source or action.
+/// What happens to one source, action or workflow.
 pub(super) struct Step {
     pub(super) name: String,
     pub(super) action: Action,
@@ -28,8 +29,9 @@ pub(super) struct Step {
     pub(super) source: Option<Source>,
     pub(super) props: Map<String, Value>,
     pub(super) is_active: bool,
-    changes: Vec<PreviewedChange>,
-    problem: Option<Error>,
+    pub(super) workflow: Option<Planned>,
+    pub(super) changes: Vec<PreviewedChange>,
+    pub(super) problem: Option<Error>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,28 +49,40 @@ pub(super) async fn make(session: &Session, project: &Project, prune: bool) -> R
     let sources: Vec<Source> = session.client.all("users/me/sources").await?;
     let mut steps = Vec::new();
     for entry in &project.entries {
-        let mut step = Step::new(entry);
+        let mut step = Step::named(&entry.name, entry.is_active);
         let planned = step.plan(session, project, entry, &sources).await;
         match planned {
             Ok(()) => {}
             // Of one component; the others are looked at all the same.
-            Err(error @ (Error::NotLoggedIn { .. } | Error::WrongKey { .. } | Error::Unreachable { .. })) => {
-                return Err(error);
-            }
+            Err(error) if is_of_all(&error) => return Err(error),
             Err(error) => step.problem = Some(error),
         }
         steps.push(step);
     }
+    let (planned, gone_workflows) = workflows::plan(session, project, &sources, &steps).await?;
+    steps.extend(planned);
     let is_gone = |source: &&Source| {
         source.project() == Some(&project.name) && !project.entries.iter().any(|entry| entry.name == source.name)
     };
     let gone: Vec<&Source> = sources.iter().filter(is_gone).collect();
     let mut left = Vec::new();
     match prune {
-        true => steps.extend(gone.into_iter().map(Step::delete)),
-        false => left.extend(gone.into_iter().map(|source| source.name_slug.clone())),
+        true => {
+            // What listens goes before what it listens to.
+            steps.extend(gone_workflows);
+            steps.extend(gone.into_iter().map(Step::delete));
+        }
+        false => {
+            left.extend(gone.into_iter().map(|source| source.name_slug.clone()));
+            left.extend(gone_workflows.into_iter().map(|step| step.name));
+        }
     }
     Ok(Plan { steps, left })
+}
+
+/// Whether it would meet every component: the plan cannot be made.
+pub(super) fn is_of_all(error: &Error) -> bool {
+    matches!(error, Error::NotLoggedIn { .. } | Error::WrongKey { .. } | Error::Unreachable { .. })
 }
 
 // === impl Plan ===
@@ -122,32 +136,24 @@ impl Plan {
 // === impl Step ===
 
 impl Step {
-    fn new(entry: &Entry) -> Self {
+    pub(super) fn named(name: &str, is_active: bool) -> Self {
         Self {
-            name: entry.name.clone(),
+            name: name.to_owned(),
             action: Action::Unchanged,
             code: Value::Null,
             component: None,
             source: None,
             props: Map::new(),
-            is_active: entry.is_active,
+            is_active,
+            workflow: None,
             changes: Vec::new(),
             problem: None,
         }
     }
 
     fn delete(source: &Source) -> Self {
-        Self {
-            name: source.name.clone(),
-            action: Action::Delete,
-            code: Value::Null,
-            component: None,
-            source: Some(source.clone()),
-            props: Map::new(),
-            is_active: source.active,
-            changes: Vec::new(),
-            problem: None,
-        }
+        let step = Self::named(&source.name, source.active);
+        Self { action: Action::Delete, source: Some(source.clone()), ..step }
     }
 
     async fn plan(
@@ -228,7 +234,8 @@ impl Step {
         if output.is_json {
             return Ok(());
         }
-        let line = format!("{} {}", self.action.sign(), self.name);
+        let kind = if self.workflow.is_some() { " (workflow)" } else { "" };
+        let line = format!("{} {}{kind}", self.action.sign(), self.name);
         output.line(&output.paint(&self.action.style(), &line))?;
         let changes = self.changes.iter();
         changes.into_iter().try_for_each(|PreviewedChange { what, before, after }| {
@@ -237,8 +244,16 @@ impl Step {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let source = self.source.as_ref().map(|source| &source.id);
-        json!({"name": self.name, "action": self.action.verb(), "source_id": source, "changes": self.changes})
+        let (name, action, changes) = (&self.name, self.action.verb(), &self.changes);
+        match &self.workflow {
+            Some(workflow) => {
+                json!({"name": name, "action": action, "workflow_id": workflow.id, "changes": changes})
+            }
+            None => {
+                let source = self.source.as_ref().map(|source| &source.id);
+                json!({"name": name, "action": action, "source_id": source, "changes": changes})
+            }
+        }
     }
 }
 
