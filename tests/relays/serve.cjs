@@ -38,6 +38,9 @@ const mail = new SMTPServer({
   },
 });
 
+// A client that dies breaks off: its connection fails, and not the server.
+mail.on("error", () => {});
+
 const store = new S3rver({
   address: "127.0.0.1",
   port: 0,

@@ -34,10 +34,15 @@ impl Relays {
         Self { folder, lines, ports: serde_json::from_str(&ports).unwrap(), _child: child, _stdin: stdin }
     }
 
+    /// The address of the object store.
+    pub fn object_store(&self) -> String {
+        format!("http://127.0.0.1:{}", self.ports["s3"])
+    }
+
     /// Options of a server that sends through them.
     pub fn options(&self) -> Vec<String> {
         let smtp = format!("smtp://wellspring:p%3Ass%2Fw%40rd@127.0.0.1:{}?tls=none", self.ports["smtp"]);
-        let s3 = format!("http://127.0.0.1:{}", self.ports["s3"]);
+        let s3 = self.object_store();
         let options = [
             ("--smtp-url", smtp.as_str()),
             ("--smtp-from", "Wellspring <noreply@wells.test>"),

@@ -10,7 +10,7 @@
 //! | `$.flow.delay(ms)`, `$.flow.suspend(ms)`, `$.flow.rerun(ms, context, maxRetries)` | a year at most |
 //! | `$.send.http({url, method, headers, data})` | `url`; `method` is POST with `data` and GET without |
 //! | `$.send.email({subject, text, html, to})` | `subject`, and `text` or `html`; `to` is the account's owner unless given |
-//! | `$.send.s3({bucket, key, payload})` | all three; `prefix` instead of `key` leaves the name to the platform |
+//! | `$.send.s3({bucket, key, payload, auth})` | the first three; `prefix` instead of `key` leaves the name to the platform; `auth` is an app prop, or the account it is connected to |
 //! | `$.send.emit(event, {id, name, summary, ts})` | as `$emit` of a source |
 //! | `$.send.sse({channel, payload})` | both |
 
@@ -69,6 +69,8 @@ pub struct S3Object {
     pub bucket: String,
     pub name: ObjectName,
     pub payload: Vec<u8>,
+    /// Whose keys it is stored with: the name of an app prop, or the id of its account. The operator's when absent.
+    pub auth: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,8 +245,9 @@ fn parse_s3(fields: &mut Fields<'_>) -> Option<S3Object> {
     if !fields.has("payload") {
         fields.problem("payload", "is required");
     }
+    let auth = fields.text("auth");
     let payload = parse_body(fields, "payload")?.bytes;
-    Some(S3Object { bucket: bucket?, name: name?, payload })
+    Some(S3Object { bucket: bucket?, name: name?, payload, auth })
 }
 
 fn parse_sse(fields: &mut Fields<'_>) -> Option<Effect> {

@@ -3,10 +3,12 @@
 //! The guest hands over what the component wrote, unchecked. Nothing is done unless all of it is valid, because doing half
 //! of what an action asked for is worse than an error.
 
-use domain::actions::{self, Effect};
+use domain::actions::{self, Effect, S3Object};
+use domain::component::Description;
 use domain::limits::Limits;
 use domain::problem::Problem;
-use serde_json::{Value, json};
+use domain::props::PropType;
+use serde_json::{Map, Value, json};
 use store::Tenant;
 
 use crate::Platform;
@@ -26,6 +28,34 @@ pub(crate) fn parse(given: &[ports::Effect], limits: &Limits) -> Result<Vec<Effe
         }
     }
     if problems.is_empty() { Ok(effects) } else { Err(problems) }
+}
+
+/// Puts the accounts in the place of the app props that `auth` names. Only what the component was given can be used.
+pub(crate) fn name_accounts(
+    effects: &mut [Effect],
+    description: &Description,
+    props: &Map<String, Value>,
+) -> Result<(), Vec<Problem>> {
+    let apps = description.props.iter().filter(|prop| prop.kind == PropType::App);
+    let account = |name: &str| props.get(name)?.get("authProvisionId")?.as_str();
+    let given: Vec<(&str, Option<&str>)> = apps.map(|prop| (prop.name.as_str(), account(&prop.name))).collect();
+    let mut problems = Vec::new();
+    for effect in effects {
+        let Effect::S3(S3Object { auth: Some(auth), .. }) = effect else { continue };
+        let found = given.iter().find(|(prop, account)| prop == auth || *account == Some(auth.as_str()));
+        match found {
+            Some((_, Some(account))) => *auth = (*account).to_owned(),
+            Some((prop, None)) => {
+                problems
+                    .push(Problem::new("$.send.s3.auth", format!("the prop `{prop}` is not connected to an account")));
+            }
+            None => {
+                let message = "must be the name of an app prop, or the id of the account that one is connected to";
+                problems.push(Problem::new("$.send.s3.auth", message));
+            }
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// As `error` of a run: the first problem in words, and all of them.
@@ -64,6 +94,8 @@ pub(crate) fn refused(platform: &Platform, tenant: &Tenant, effect: &Effect) -> 
             }
             Some(_) => None,
         },
+        // With keys of one's own it is one's own bucket.
+        Effect::S3(object) if object.auth.is_some() => None,
         Effect::S3(object) => platform.relays.check_bucket(tenant, &object.bucket).err(),
         _ => None,
     }
@@ -72,8 +104,6 @@ pub(crate) fn refused(platform: &Platform, tenant: &Tenant, effect: &Effect) -> 
 /// Why it cannot be done for an action that is run by hand; none when it can.
 pub(crate) fn unsupported(effect: &Effect) -> Option<&'static str> {
     match effect {
-        Effect::Email(_) => Some("an action that is run by hand sends no e-mail; in a workflow it does"),
-        Effect::S3(_) => Some("an action that is run by hand stores no object; in a workflow it does"),
         Effect::Sse { .. } => Some("an action that is run by hand has no stream; in a workflow it has the workflow's"),
         Effect::Pause(_) => Some("an action that is run by hand has nothing that could go on later"),
         _ => None,

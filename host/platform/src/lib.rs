@@ -38,6 +38,7 @@ mod platform;
 mod posting;
 mod programs;
 mod rate;
+mod relaying;
 mod sealed_props;
 mod shares;
 pub mod spans;

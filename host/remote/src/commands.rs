@@ -17,6 +17,7 @@ pub mod keys;
 mod list;
 mod login;
 mod logs;
+mod names;
 mod publish;
 mod replay;
 mod rollback;
@@ -33,7 +34,8 @@ use crate::generate;
 
 pub use events::print_event;
 pub use logs::print_log_event;
-pub use workflows::read_document;
+#[cfg(test)]
+pub(crate) use workflows::template as workflow_template;
 
 /// Everything that talks to a server, and what helps with it.
 #[derive(Debug, clap::Subcommand)]
@@ -98,6 +100,9 @@ pub enum Command {
     Completions(generate::CompletionsArguments),
     /// Write the manual pages
     Man(generate::ManArguments),
+    /// Print what can stand at a place of a command line: completions ask for it
+    #[command(hide = true)]
+    Names(names::Arguments),
     /// Print the reference of all commands as Markdown
     #[command(hide = true)]
     Reference,
@@ -135,7 +140,7 @@ impl Command {
             Self::Webhooks(arguments) => arguments.connection.json,
             Self::Deliveries(arguments) => arguments.connection.json,
             Self::Login(_) | Self::Logout(_) | Self::Init(_) => false,
-            Self::Completions(_) | Self::Man(_) | Self::Reference => false,
+            Self::Completions(_) | Self::Man(_) | Self::Names(_) | Self::Reference => false,
         }
     }
 
@@ -172,6 +177,7 @@ impl Command {
             Self::Deliveries(arguments) => deliveries::run(&arguments).await,
             Self::Completions(arguments) => generate::completions(&arguments, whole),
             Self::Man(arguments) => generate::man(&arguments, &whole),
+            Self::Names(arguments) => names::run(&arguments, whole).await,
             Self::Reference => generate::print_reference(whole),
         }
     }

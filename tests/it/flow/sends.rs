@@ -88,6 +88,85 @@ async fn an_object_store_receives_what_a_workflow_sends() {
     assert!(text(&closed["ran"]["error"]["message"]).contains("--s3-bucket"), "{closed}");
 }
 
+/// Stores with the account behind its prop `store`.
+const STORES: &str = "props: {store: {type: 'app', app: 'object_store'}}, run({ $ }) { $.send.s3({bucket: 'lake', key: this.key ?? 'own/a.txt', payload: 'mine', auth: 'store'}) }";
+
+/// An account with keys of the object store: of `S3RVER`, which it knows, or of another, which it refuses.
+async fn connect(world: &World, relays: &Relays, id: &str) -> String {
+    let app = json!({"name_slug": "object_store", "name": "Object store", "auth_type": "keys"});
+    world.client.post("/v1/admin/apps", &app).await.unwrap().data();
+    let credentials = json!({"access_key_id": id, "secret_access_key": "S3RVER", "endpoint": relays.object_store()});
+    let account = json!({"app": "object_store", "name": id, "credentials": credentials});
+    text(&world.client.post("/v1/accounts", &account).await.unwrap().data()["id"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_is_stored_with_the_keys_of_a_connected_account() {
+    let relays = Relays::start().await;
+    // The operator has no object store.
+    let world = World::on_sqlite().await;
+    let account = connect(&world, &relays, "S3RVER").await;
+    let wrong = connect(&world, &relays, "another-key-planted").await;
+    let run = async |account: &str, code: &str| {
+        let props = json!({"store": {"authProvisionId": account}});
+        let steps = json!([{"namespace": "stores", "code": code, "props": props}]);
+        let workflow = world.client.post("/v1/workflows", &json!({"steps": steps})).await.unwrap().data();
+        let path = format!("/v1/workflows/{}", text(&workflow["id"]));
+        let ran = world.client.post(&format!("{path}/run"), &json!({})).await.unwrap().data();
+        (path, ran)
+    };
+
+    let (_, ran) = run(&account, &format!("export default {{ {STORES} }}")).await;
+    assert_eq!(ran["state"], "success", "{ran}");
+    assert_eq!(relays.objects("lake", "own", 1).await, [("own/a.txt".to_owned(), "mine".to_owned())]);
+
+    // By its id as well, but no account that the step was not given.
+    let by_id = STORES.replace("'store'})", &format!("'{account}'}})")).replace("own/a.txt", "id/a.txt");
+    let (_, ran) = run(&account, &format!("export default {{ {by_id} }}")).await;
+    assert_eq!(ran["state"], "success", "{ran}");
+    assert_eq!(relays.objects("lake", "id", 1).await.len(), 1);
+    let (_, foreign) = run(&wrong, &format!("export default {{ {by_id} }}")).await;
+    assert_eq!(foreign["error"]["code"], "invalid_parameters", "{foreign}");
+    assert!(text(&foreign["error"]["message"]).contains("$.send.s3.auth"), "{foreign}");
+
+    // Nothing of the keys is in what is kept and told.
+    assert!(!ran.to_string().contains("S3RVER") && !foreign.to_string().contains("planted"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_action_run_by_hand_sends_mail_and_stores_objects_or_says_why_not() {
+    let mut relays = Relays::start().await;
+    let configured = world(&relays, &[]).await;
+    let bare = World::on_sqlite().await;
+    let act = "module.exports = {name: 'Act', version: '1', key: 'act', type: 'action', props: {PROPS}, run({ $ }) { $.send.email({subject: 'by hand', text: 'hello'}); $.send.s3({bucket: 'lake', key: 'by-hand.txt', payload: 'one'}); if (this.store) $.send.s3({bucket: 'lake', prefix: 'by-hand', payload: 'two', auth: 'store'}); }}";
+    let run = async |world: &World, props: Value| {
+        let declared = if props["store"].is_null() { "" } else { "store: {type: 'app', app: 'object_store'}" };
+        let code = act.replace("PROPS", declared);
+        world.client.post("/v1/components", &json!({"component_code": code})).await.unwrap().data();
+        world.client.post("/v1/components/act/run", &json!({"configured_props": props})).await.unwrap().data()
+    };
+
+    let account = connect(&configured, &relays, "S3RVER").await;
+    let done = run(&configured, json!({"store": {"authProvisionId": account}})).await;
+
+    assert_eq!((&done["ok"], done["sends"].as_array().map(Vec::len)), (&json!(true), Some(3)), "{done}");
+    assert_eq!(done["sends"][1], json!({"kind": "s3", "ok": true, "url": "s3://lake/by-hand.txt"}));
+    assert!(text(&relays.next_mail().await["message"]).contains("Subject: by hand"));
+    let stored: Vec<String> = relays.objects("lake", "", 2).await.into_iter().map(|(_, body)| body).collect();
+    assert!(stored.contains(&"one".to_owned()) && stored.contains(&"two".to_owned()), "{stored:?}");
+
+    // Keys that the store refuses, and a server without relays.
+    let wrong = connect(&configured, &relays, "another-key").await;
+    let refused = run(&configured, json!({"store": {"authProvisionId": wrong}})).await;
+    let last = &refused["sends"][2];
+    assert_eq!((&refused["error"]["code"], &last["ok"]), (&json!("not_sent"), &json!(false)), "{refused}");
+    assert!(text(&last["error"]).starts_with("the object store answered 403"), "{refused}");
+    let nothing = run(&bare, json!({})).await;
+    let reasons: Vec<String> = nothing["sends"].as_array().unwrap().iter().map(|send| text(&send["error"])).collect();
+    assert!(reasons[0].contains("--smtp-url") && reasons[1].contains("--s3-endpoint"), "{nothing}");
+    assert_eq!((&nothing["ok"], &nothing["error"]["code"]), (&json!(false), &json!("unsupported")));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_without_relays_says_so_when_the_step_is_deployed() {
     let world = World::on_sqlite().await;

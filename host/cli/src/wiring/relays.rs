@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use async_trait::async_trait;
 use bytes::Bytes;
 use domain::mail::address_of;
-use domain::s3::{S3Credentials, Unsigned, object_path, sign};
+use domain::s3::{S3Credentials, Unsigned, object_path, refusal, sign};
 use outbound::{Body, Config, Outbound, Redirect, Relay, Request, Url};
 use platform::ports::{Clock, EmailTerms, NotTaken, Recipients, Relays, SystemClock};
 use store::Tenant;
@@ -106,6 +106,7 @@ impl Objects {
         let credentials = S3Credentials {
             access_key_id: settings.s3_access_key_id.clone().with_context(|| format!("the key id {missing}"))?,
             secret_access_key: secrets.s3_secret_access_key.clone().with_context(|| format!("the key {missing}"))?,
+            session_token: None,
             region: settings.s3_region.clone(),
         };
         let exempt_origins = vec![(host.to_owned(), endpoint.port_or_known_default().unwrap_or_default())];
@@ -131,16 +132,11 @@ impl Objects {
         let answered = self.outbound.of_tenant(tenant.as_str()).send(request).await;
         let response = answered.map_err(|error| later(error.to_string()))?;
         let status = response.status.as_u16();
-        if response.status.is_success() {
-            return Ok(());
-        }
         let text = response.body.collect(REASON_BYTES).await.unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        // `<Error><Code>NoSuchBucket</Code>…`
-        let code = text.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
-        let reason =
-            format!("the object store answered {status}{}", code.map(|c| format!(" ({c})")).unwrap_or_default());
-        Err(NotTaken { reason, is_final: matches!(status, 400..=499) && !matches!(status, 403 | 408 | 429) })
+        match refusal(status, &String::from_utf8_lossy(&text)) {
+            None => Ok(()),
+            Some((reason, is_final)) => Err(NotTaken { reason, is_final }),
+        }
     }
 }
 

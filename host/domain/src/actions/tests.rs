@@ -83,7 +83,8 @@ fn an_email_has_a_subject_and_a_text() {
 
 #[test]
 fn an_s3_object_has_bucket_name_and_payload() {
-    let expected = S3Object { bucket: "b".to_owned(), name: ObjectName::Key("k".to_owned()), payload: b"x".to_vec() };
+    let expected =
+        S3Object { bucket: "b".to_owned(), name: ObjectName::Key("k".to_owned()), payload: b"x".to_vec(), auth: None };
 
     assert_eq!(effect("send.s3", json!([{"bucket": "b", "key": "k", "payload": "x"}])), Ok(Effect::S3(expected)));
     assert!(effect("send.s3", json!([{"bucket": "b", "prefix": "p/", "payload": {"$bytes": "AA=="}}])).is_ok());

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use domain::fan_out::Cause;
-use domain::ids::{EmitterId, ListenerId, RunId, SourceId, WebhookId, WorkflowId};
+use domain::ids::{AccountId, EmitterId, ListenerId, RunId, SourceId, WebhookId, WorkflowId};
 use domain::json::Json;
 use domain::runs::TriggerKind;
 use domain::trace::{SpanId, TraceContext, TraceId};
@@ -112,6 +112,9 @@ pub(crate) struct ObjectSending {
     pub(crate) bucket: String,
     /// Decided when the step was committed: another attempt writes the same object.
     pub(crate) key: String,
+    /// Whose keys it is stored with; the operator's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) account: Option<AccountId>,
     /// In base64.
     pub(crate) body: String,
 }

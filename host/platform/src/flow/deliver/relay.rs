@@ -4,20 +4,17 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use domain::actions::Email;
-use domain::ids::{UserId, WorkflowId};
-use domain::mail::{Envelope, render};
+use domain::ids::WorkflowId;
 use domain::retry::{Attempt, Verdict, classify};
-use domain::users::day_start_ms;
-use store::{CommitError, Job, Lookup, Op, Precondition};
+use store::Job;
 
 use crate::Error;
 use crate::flow::handle::Flow;
 use crate::flow::work::Completion;
 use crate::numbers::Destination;
 use crate::ports::NotTaken;
-use crate::records::{EmailSending, ObjectSending, RecordError, User, names, table};
-
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+use crate::records::{EmailSending, ObjectSending, RecordError};
+use crate::relaying::{self, Object};
 
 /// What sends, and in which words that is told.
 pub(super) struct Unsent<'a> {
@@ -32,30 +29,18 @@ impl Flow {
     pub(crate) async fn send_email(&self, job: &Job, sending: &EmailSending) -> Result<Completion, Error> {
         let EmailSending { workflow, step, id, subject, text, html, to } = sending.clone();
         let unsent = Unsent { workflow: &workflow, step: &step, what: "$.send.email".to_owned() };
-        let owner = match to.is_empty() {
-            true => self.owner_address(job).await?,
-            false => None,
-        };
-        let to: Vec<String> = to.into_iter().chain(owner).collect();
-        let Some(terms) = self.platform.relays.email().filter(|_| !to.is_empty()) else {
-            return self.tell_unsent(job, &unsent, "this server has no mail relay, or the account no address").await;
-        };
-        if job.attempt == 0 && !self.count_recipients(job, to.len()).await? {
-            let limit = self.platform.config.shares.emails_per_day;
-            return self.tell_unsent(job, &unsent, &format!("an account has {limit} recipients a day")).await;
-        }
-        let envelope = Envelope { from: &terms.from, to: &to, id: &id, now_ms: self.platform.clock.instant_ms() };
-        let message = render(&Email { subject, text, html, to: Vec::new() }, &envelope);
-        let taken = self.platform.relays.send_email(&to, &message).await;
+        let email = Email { subject, text, html, to };
+        let taken = relaying::send_email(&self.platform, &job.tenant, (&id, &email), job.attempt == 0).await?;
         self.conclude(job, Destination::Email, &unsent, taken).await
     }
 
     pub(crate) async fn put_object(&self, job: &Job, sending: &ObjectSending) -> Result<Completion, Error> {
-        let ObjectSending { workflow, step, bucket, key, body } = sending;
+        let ObjectSending { workflow, step, bucket, key, account, body } = sending;
         let unsent = Unsent { workflow, step, what: format!("$.send.s3 to {bucket}/{key}") };
         let malformed = |error| RecordError::Malformed { kind: "job", source: serde::de::Error::custom(error) };
-        let body = STANDARD.decode(body).map_err(malformed)?;
-        let taken = self.platform.relays.put_object(&job.tenant, bucket, key, body.into()).await;
+        let body = STANDARD.decode(body).map_err(malformed)?.into();
+        let object = Object { bucket, key, account: account.as_ref(), body };
+        let taken = relaying::put_object(&self.platform, &job.tenant, object).await?;
         self.conclude(job, Destination::S3, &unsent, taken).await
     }
 
@@ -79,29 +64,6 @@ impl Flow {
             (Verdict::Retry { at_ms }, _) => self.retry(job, at_ms, Vec::new()).await,
             (_, Err(NotTaken { reason, .. })) => self.tell_unsent(job, unsent, &reason).await,
             (_, Ok(())) => self.acknowledge(job, Vec::new()).await,
-        }
-    }
-
-    async fn owner_address(&self, job: &Job) -> Result<Option<String>, Error> {
-        let Ok(id) = UserId::parse(job.tenant.as_str()) else { return Ok(None) };
-        let found = table::find::<User>(&*self.platform.store, &names::operator(), Lookup::Id(id.as_str())).await?;
-        Ok(found.map(|kept| kept.record.email))
-    }
-
-    /// `false` when there were too many today.
-    async fn count_recipients(&self, job: &Job, recipients: usize) -> Result<bool, Error> {
-        let now_ms = self.platform.clock.instant_ms();
-        let day_ms = day_start_ms(now_ms);
-        let counter = names::emails_of_day(day_ms);
-        let amount = i64::try_from(recipients).unwrap_or(i64::MAX);
-        let limit = i64::try_from(self.platform.config.shares.emails_per_day).unwrap_or(i64::MAX);
-        let below = Precondition::CounterBelow { counter: counter.clone(), limit: limit.saturating_sub(amount - 1) };
-        let expires_ms = u64::try_from(day_ms + 2 * DAY_MS).ok();
-        let count = Op::Count { counter, amount, expires_ms };
-        match self.platform.store.commit(self.platform.batch(&job.tenant).require(below).then(count)).await {
-            Ok(_) => Ok(true),
-            Err(CommitError::Conflict { .. }) => Ok(false),
-            Err(error) => Err(error.into()),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use domain::ids::RunId;
 use domain::outcome::Effect;
+use domain::problem::Problem;
 use domain::props;
 use domain::retention::{RUNS_KEPT_MAXIMUM, RunRetention};
 use domain::runs::{Facts, Trigger, TriggerKind};
@@ -146,10 +147,14 @@ impl Running<'_> {
             let choice = Choice::parse(step, returned);
             return choice.map(StepOutcome::Chosen).map_err(|error| Failure::new(namespace, "not_a_choice", error));
         }
-        let effects = effects::parse(&outcome.effects, limits).map_err(|problems| {
+        let invalid = |problems: Vec<Problem>| {
             let message = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
             Failure::new(namespace, "invalid_parameters", message)
-        })?;
+        };
+        let mut effects = effects::parse(&outcome.effects, limits).map_err(invalid)?;
+        if let Some(step) = self.version.step(namespace) {
+            effects::name_accounts(&mut effects, &step.description, &step.props).map_err(invalid)?;
+        }
         let asked = self.pending.apply((platform, self.owner.tenant), namespace, effects)?;
         self.pending.writes.extend(transaction.write_operations(outcome.writes));
         let mut exports = Map::from_iter([("$return_value".to_owned(), returned)]);

@@ -3,12 +3,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use domain::actions::{Effect, Email, HttpSend, ObjectName, S3Object};
-use domain::ids::{EmitId, WorkflowId};
-use domain::plan::iso_8601;
+use domain::ids::{AccountId, EmitId, WorkflowId};
 use store::{Enqueue, Op};
 
 use crate::Platform;
 use crate::records::{EmailSending, ObjectSending, RecordError, Sending, Work, Workflow};
+use crate::relaying::object_key;
 
 /// What goes under the same prefix of a bucket becomes one object, a line for each payload.
 pub(super) fn send_jobs(
@@ -23,23 +23,23 @@ pub(super) fn send_jobs(
         match effect {
             Effect::Http(send) => works.push(request(&workflow.id, step, send)),
             Effect::Email(email) => works.push(self::email(platform, &workflow.id, step, email)),
-            Effect::S3(S3Object { bucket, name: ObjectName::Prefix(prefix), payload }) => {
-                match batches.iter_mut().find(|batch| batch.bucket == bucket && batch.prefix == prefix) {
+            Effect::S3(S3Object { bucket, name: name @ ObjectName::Prefix(_), payload, auth }) => {
+                let place = Place { bucket, name, auth: auth.as_deref() };
+                match batches.iter_mut().find(|batch| batch.place == place) {
                     Some(batch) => batch.lines.push(payload),
-                    None => batches.push(Batched { step, bucket, prefix, lines: vec![payload] }),
+                    None => batches.push(Batched { step, place, lines: vec![payload] }),
                 }
             }
-            Effect::S3(S3Object { bucket, name: ObjectName::Key(key), payload }) => {
-                works.push(object(&workflow.id, step, (bucket, key.clone()), payload));
+            Effect::S3(S3Object { bucket, name, payload, auth }) => {
+                let place = Place { bucket, name, auth: auth.as_deref() };
+                works.push(object(platform, &workflow.id, step, &place, payload));
             }
             _ => {}
         }
     }
-    for Batched { step, bucket, prefix, lines } in batches {
-        let key = key_under(platform, prefix);
+    for Batched { step, place, lines } in batches {
         let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_slice()).collect();
-        let joined = lines.join(&b'\n');
-        works.push(object(&workflow.id, step, (bucket, key), &joined));
+        works.push(object(platform, &workflow.id, step, &place, &lines.join(&b'\n')));
     }
     let enqueue = |work: &Work| {
         let payload = work.encode()?;
@@ -48,11 +48,18 @@ pub(super) fn send_jobs(
     works.iter().map(enqueue).collect()
 }
 
+/// Where an object goes.
+#[derive(PartialEq)]
+struct Place<'a> {
+    bucket: &'a str,
+    name: &'a ObjectName,
+    auth: Option<&'a str>,
+}
+
 /// Payloads of one prefix.
 struct Batched<'a> {
     step: &'a str,
-    bucket: &'a str,
-    prefix: &'a str,
+    place: Place<'a>,
     lines: Vec<&'a Vec<u8>>,
 }
 
@@ -73,18 +80,14 @@ fn email(platform: &Platform, workflow: &WorkflowId, step: &str, email: &Email) 
     Work::Email(EmailSending { workflow: workflow.clone(), step: step.to_owned(), id, subject, text, html, to })
 }
 
-fn object(workflow: &WorkflowId, step: &str, (bucket, key): (&str, String), body: &[u8]) -> Work {
-    let (workflow, step, bucket) = (workflow.clone(), step.to_owned(), bucket.to_owned());
-    Work::Object(ObjectSending { workflow, step, bucket, key, body: STANDARD.encode(body) })
-}
-
-/// `prefix/2026/11/16/09/2026-11-16T09:30:00.000Z-<id>`: in the order of time, by the hour.
-fn key_under(platform: &Platform, prefix: &str) -> String {
-    let now_ms = platform.clock.instant_ms();
-    let time = iso_8601(now_ms);
-    let hour = time.get(..13).unwrap_or_default().replace(['-', 'T'], "/");
-    let id = EmitId::new(now_ms, platform.entropy.bytes());
-    let prefix = prefix.trim_end_matches('/');
-    let separator = if prefix.is_empty() { "" } else { "/" };
-    format!("{prefix}{separator}{hour}/{time}-{id}")
+fn object(platform: &Platform, workflow: &WorkflowId, step: &str, place: &Place<'_>, body: &[u8]) -> Work {
+    Work::Object(ObjectSending {
+        workflow: workflow.clone(),
+        step: step.to_owned(),
+        bucket: place.bucket.to_owned(),
+        key: object_key(platform, place.name),
+        // Names of props became accounts when the step was taken in.
+        account: place.auth.and_then(|auth| AccountId::parse(auth).ok()),
+        body: STANDARD.encode(body),
+    })
 }

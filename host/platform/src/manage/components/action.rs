@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
-use domain::actions::{Effect, HttpSend};
-use domain::component::Kind;
+use domain::actions::{Effect, Email, HttpSend, S3Object};
+use domain::component::{Description, Kind};
+use domain::ids::{AccountId, EmitId};
 use domain::problem::Problem;
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
@@ -19,7 +20,8 @@ use crate::manage::code::Resolved;
 use crate::manage::configure;
 use crate::manage::reply::ReplyView;
 use crate::manage::users::check_quota;
-use crate::ports::{Call, LogLine, Outcome, Posting, Reply};
+use crate::ports::{Call, LogLine, NotTaken, Outcome, Posting, Reply};
+use crate::relaying::{self, Object, object_key};
 use crate::{Caller, Error, Platform, effects};
 
 /// The caller waits for them: at the timeout of a delivery (15 s), this many at a time end within minutes.
@@ -67,6 +69,9 @@ pub struct Send {
     pub status: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// This server does not do it at all.
+    #[serde(skip)]
+    is_refused: bool,
 }
 
 /// Everything an action asked for, sorted.
@@ -93,8 +98,9 @@ pub async fn run_action(
     let values = configure::whole(caller, platform, &component.description, configured_props).await?;
     let resolved = Resolved { component, origin, unsaved: None };
     let call = Call::Action { steps };
+    let given = (resolved.component.description.clone(), values.clone());
     let Once { run_id, outcome, reply } = run_once(caller, platform, &resolved, call, values).await?;
-    let (asked, problems) = asked(platform, &outcome);
+    let (asked, problems) = asked(platform, (&given.0, &given.1), &outcome);
     let sends: Vec<Send> = stream::iter(asked.sends.into_iter().enumerate())
         .map(|(index, effect)| send(&caller.tenant, platform, index, effect))
         .buffered(SENDS_AT_ONCE)
@@ -119,8 +125,16 @@ pub async fn run_action(
 }
 
 /// Of a run that failed only what it exported until then is told.
-fn asked(platform: &Platform, outcome: &Outcome) -> (Asked, Vec<Problem>) {
-    let effects = match effects::parse(&outcome.effects, &platform.config.limits) {
+fn asked(
+    platform: &Platform,
+    (description, values): (&Description, &Map<String, Value>),
+    outcome: &Outcome,
+) -> (Asked, Vec<Problem>) {
+    let parsed = effects::parse(&outcome.effects, &platform.config.limits).and_then(|mut effects| {
+        effects::name_accounts(&mut effects, description, values)?;
+        Ok(effects)
+    });
+    let effects = match parsed {
         Ok(effects) => effects,
         Err(problems) => return (Asked::default(), problems),
     };
@@ -148,8 +162,13 @@ async fn send(tenant: &Tenant, platform: &Platform, index: usize, effect: Effect
         let reason = format!("an action that is run by hand sends at most {SENDS_MAXIMUM} times");
         return Send::refused(effects::kind(&effect), reason);
     }
+    if let Some(reason) = effects::refused(platform, tenant, &effect) {
+        return Send::refused(effects::kind(&effect), reason);
+    }
     match effect {
         Effect::Http(request) => send_http(tenant, platform, request).await,
+        Effect::Email(email) => send_email(tenant, platform, &email).await,
+        Effect::S3(object) => put_object(tenant, platform, object).await,
         Effect::Emit(_) => {
             let reason = "an action that is run by hand has no stream to emit to; in a workflow it has the workflow's";
             Send::refused("emit", reason.to_owned())
@@ -169,23 +188,47 @@ async fn send_http(tenant: &Tenant, platform: &Platform, request: HttpSend) -> S
         Ok(posted) => (Some(posted.status), Some(format!("the receiver answered {}", posted.status))),
         Err(error) => (None, Some(error.to_string())),
     };
-    Send { kind: "http", ok: error.is_none(), method: Some(method), url: Some(url), status, error }
+    let ok = error.is_none();
+    Send { kind: "http", ok, method: Some(method), url: Some(url), status, error, is_refused: false }
+}
+
+async fn send_email(tenant: &Tenant, platform: &Platform, email: &Email) -> Send {
+    let id = EmitId::new(platform.clock.instant_ms(), platform.entropy.bytes()).to_string();
+    Send::of("email", None, relaying::send_email(platform, tenant, (&id, email), true).await)
+}
+
+async fn put_object(tenant: &Tenant, platform: &Platform, object: S3Object) -> Send {
+    let S3Object { bucket, name, payload, auth } = object;
+    let key = object_key(platform, &name);
+    let account = auth.and_then(|auth| AccountId::parse(&auth).ok());
+    let url = format!("s3://{bucket}/{key}");
+    let object = Object { bucket: &bucket, key: &key, account: account.as_ref(), body: payload.into() };
+    Send::of("s3", Some(url), relaying::put_object(platform, tenant, object).await)
 }
 
 // === impl Send ===
 
 impl Send {
     fn refused(kind: &'static str, reason: String) -> Self {
-        Self { kind, ok: false, method: None, url: None, status: None, error: Some(reason) }
+        Self { kind, ok: false, method: None, url: None, status: None, error: Some(reason), is_refused: true }
+    }
+
+    /// Of something that a relay or a store was given.
+    fn of(kind: &'static str, url: Option<String>, taken: Result<Result<(), NotTaken>, Error>) -> Self {
+        let error = match taken {
+            Ok(Ok(())) => None,
+            Ok(Err(not_taken)) => Some(not_taken.reason),
+            // The host's own fault, which is logged where it arose.
+            Err(error) => Some(error.to_string()),
+        };
+        Self { kind, ok: error.is_none(), method: None, url, status: None, error, is_refused: false }
     }
 
     /// As `error` of the run.
     fn failure(&self) -> Option<Value> {
         let reason = self.error.as_ref()?;
-        let (code, to) = match &self.url {
-            Some(url) => ("not_sent", format!(" to {url}")),
-            None => ("unsupported", String::new()),
-        };
+        let to = self.url.as_ref().map(|url| format!(" to {url}")).unwrap_or_default();
+        let code = if self.is_refused { "unsupported" } else { "not_sent" };
         Some(json!({"code": code, "message": format!("$.send.{}{to}: {reason}", self.kind)}))
     }
 }

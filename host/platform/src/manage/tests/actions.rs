@@ -59,7 +59,7 @@ async fn what_an_action_sends_in_vain_is_in_its_result() {
     let (failed_world, failed) = run_asking(effects, || threw("no")).await;
 
     let told: Vec<String> = run.sends.iter().map(|send| send.error.clone().unwrap_or_default()).collect();
-    assert_eq!(told[0], "an action that is run by hand sends no e-mail; in a workflow it does");
+    assert!(told[0].contains("this server has no mail relay"), "{told:?}");
     assert!(told[1].contains("has no stream to emit to"), "{told:?}");
     assert_eq!((told[2].as_str(), run.sends[2].status), ("the receiver answered 500", Some(500)));
     assert!(run.sends[3].ok && world.outbound.posted().len() == 2);

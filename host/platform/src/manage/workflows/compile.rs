@@ -160,7 +160,9 @@ impl Compiler<'_> {
             ("$.send.email", no_email, "this server has no mail relay: its operator sets one with --smtp-url"),
             ("$.send.s3", no_objects, "this server has no object store: its operator sets one with --s3-endpoint"),
         ];
-        let problem = missing.iter().find(|(call, is_missing, _)| *is_missing && code.contains(call));
+        // With `auth` it is a store of the tenant's own.
+        let is_own = |call: &str| call == "$.send.s3" && code.contains("auth");
+        let problem = missing.iter().find(|(call, is_missing, _)| *is_missing && code.contains(call) && !is_own(call));
         match problem {
             None => Ok(()),
             Some((call, _, reason)) => Err(Error::Workflow(vec![Problem::new(
@@ -232,7 +234,7 @@ impl Compiler<'_> {
                 let source =
                     ComponentSource { filename: "expression.js".to_owned(), source, files: Default::default() };
                 let linked = self.platform.linker.link(self.caller.tenant.as_str(), source).await;
-                let linked = linked.map_err(|error| Error::Link(at_expression(&error, place, line, column)))?;
+                let linked = linked.map_err(|error| Error::Link(at_expression(&error, place, code, (line, column))))?;
                 if linked.program.modules.len() > 1 {
                     let message = "an expression cannot require packages: use a code step";
                     return Err(Error::Workflow(vec![Problem::new(place, message)]));
@@ -319,8 +321,17 @@ fn placed(error: Error, path: &str) -> Error {
 }
 
 /// Where the expression stands, instead of where it was parsed.
-fn at_expression(error: &LinkError, place: &str, line: u32, column: u32) -> LinkError {
+fn at_expression(error: &LinkError, place: &str, code: &str, (line, column): (u32, u32)) -> LinkError {
+    let code = code.trim_end();
+    let last = u32::try_from(code.matches('\n').count()).unwrap_or(u32::MAX);
     let within = error.line.unwrap_or(2).saturating_sub(2);
+    if within > last {
+        // What is missing at its end is missed after it, where the expression no longer is.
+        let length = code.rsplit('\n').next().unwrap_or_default().chars().count();
+        let column_after = u32::try_from(length).unwrap_or(u32::MAX).saturating_add(1);
+        let at_end = LinkError { line: Some(last + 2), column: Some(column_after), ..error.clone() };
+        return at_expression(&at_end, place, code, (line, column));
+    }
     let at =
         (line + within, error.column.map(|found| if within == 0 { column + found.saturating_sub(1) } else { found }));
     let message = match error.message.rsplit_once("expression.js:") {
