@@ -7,6 +7,8 @@ mod data_stores;
 mod deliveries;
 mod endpoints;
 mod examples;
+mod expressions;
+mod kills;
 mod limits;
 mod listeners;
 mod restarts;

@@ -10,7 +10,6 @@ on_both_stores! {
     a_source_starts_a_workflow_that_answers_to_a_webhook,
     a_suspended_run_goes_on_when_its_url_is_called_also_after_a_restart,
     an_endpoint_answers_what_a_step_responds,
-    hostile_expressions_stay_in_their_sandbox,
     iterations_at_once_lose_no_update_of_their_state,
     an_immediate_answer_does_not_wait_for_its_step,
     a_workflow_is_followed_by_its_channels,
@@ -226,59 +225,4 @@ async fn steps_have_records_of_their_own_that_show_what_they_were_given(world: W
     let replayed = world.client.post(&format!("{}/replay", record(&failed)), &json!({})).await.unwrap().data();
     assert_eq!(replayed["verdict"], "identical", "{replayed}");
     assert_eq!(world.client.post(&format!("{}/replay", record(&ran)), &json!({})).await.unwrap().status, 404);
-}
-
-/// What expressions may be: nothing of them is evaluated outside of the sandbox, and none ends what stands around it.
-async fn hostile_expressions_stay_in_their_sandbox(world: World) {
-    let deployed = async |expression: &str| {
-        let step = json!({"namespace": "x", "code": "export default { props: {v: 'any'}, run() { return this.v } }", "props": {"v": format!("{{{{ {expression} }}}}")}});
-        let document = json!({"settings": {"timeout_seconds": 2}, "steps": [step]});
-        world.client.post("/v1/workflows", &document).await.unwrap()
-    };
-    for broken in [
-        "1); escaped(",
-        "1]; escaped[",
-        "1 } ) => (",
-        "/*",
-        "`",
-        "'",
-        "...[1]",
-        "",
-        "let a = 1",
-        "return 1",
-        "1; 2",
-        "(",
-        "a b",
-    ] {
-        let refused = deployed(broken).await;
-        assert_eq!(refused.status, 422, "{broken}: {}", refused.text());
-    }
-    let mistake = deployed("1 +").await;
-    let details = &mistake.json()["details"];
-    assert!(details["line"].is_u64() && details["column"].is_u64(), "{}", mistake.text());
-    assert_eq!(details["file"], "steps.x.props.v");
-
-    for (expression, expected) in [
-        ("typeof process === 'object' ? Object.keys(process.env).length : 0", json!(1)),
-        ("typeof require", json!("function")),
-        ("[1, 2].map((n) => n * 2)", json!([2, 4])),
-        ("a => a", json!(null)),
-        ("`a${1 + 1}`", json!("a2")),
-        ("1 // a comment", json!(1)),
-    ] {
-        let workflow = deployed(expression).await.data();
-        let ran = run(&world, &workflow, json!({})).await;
-        assert_eq!(ran["exports"]["x"]["$return_value"], expected, "{expression}: {ran}");
-    }
-    for (expression, code) in [
-        ("(() => { for (;;); })()", "deadline"),
-        ("'x'.repeat(1e9)", "out_of_memory"),
-        ("steps.nothing.at.all", "threw"),
-        ("(() => { throw 1 })()", "threw"),
-    ] {
-        let workflow = deployed(expression).await.data();
-        let ran = run(&world, &workflow, json!({})).await;
-        let found = text(&ran["error"]["code"]);
-        assert!(found == code || (code != "threw" && found != "success"), "{expression}: {ran}");
-    }
 }

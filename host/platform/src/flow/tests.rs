@@ -126,6 +126,13 @@ impl Stage {
         created
     }
 
+    /// One that hears what an emitter emits.
+    async fn webhook_of(&self, emitter: &str, url: &str) {
+        let new = NewWebhook { url: url.to_owned(), ..NewWebhook::default() };
+        let created = create_webhook(&self.caller, &self.world.platform, new).await.unwrap();
+        self.subscribe(emitter, created.webhook.id.as_str(), "default").await;
+    }
+
     /// The urls of everything posted so far.
     fn posted(&self) -> Vec<String> {
         self.world.outbound.posted().into_iter().map(|posting| posting.url).collect()

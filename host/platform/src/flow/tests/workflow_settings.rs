@@ -106,12 +106,12 @@ async fn many_paused_runs_wake_on_time() {
     for second in 0..RUNS / AT_ONCE {
         let due_ms = begun_ms + (second + 1) * 1000;
         let mut batch = Batch::new(tenant, begun_ms);
+        let mut paused = template.clone();
+        paused["position"]["root"]["at"]["Paused"]["until_ms"] = json!(due_ms);
+        let paused: WorkflowRun = serde_json::from_value(paused).unwrap();
         for _ in 0..AT_ONCE {
-            let mut run = template.clone();
             let id = crate::invoke::new_run_id(&stage.world.platform, workflow.id.as_str());
-            run["id"] = json!(id);
-            run["position"]["root"]["at"]["Paused"]["until_ms"] = json!(due_ms);
-            let run: WorkflowRun = serde_json::from_value(run).unwrap();
+            let run = WorkflowRun { id: id.clone(), ..paused.clone() };
             let schedule = Tick::Run { run: id.clone() }.encode().unwrap();
             batch.operations.push(table::put(&run).unwrap());
             batch.operations.push(Op::SetTimer { timer: names::run_timer(&id), due_ms, schedule });
@@ -130,4 +130,22 @@ async fn many_paused_runs_wake_on_time() {
 
     let left = store.records(tenant, "workflow_run", store::Page::newest(1)).await.unwrap().total;
     assert_eq!(left, RUNS - 2 * AT_ONCE);
+}
+
+/// A pause is a length of time and no hour of a clock: it is as long when clocks are put back meanwhile.
+#[tokio::test]
+async fn a_pause_across_a_change_of_clocks_keeps_its_length() {
+    const HOUR_MS: u64 = 3_600_000;
+    let stage = Stage::new().await;
+    // 25 October 2025, 22:00 in Berlin: clocks are put back during the night.
+    stage.world.clock.advance(125 * 24 * HOUR_MS + 8 * HOUR_MS);
+    stage.world.sandbox.script("waits", |_| pausing(&json!({"kind": "delay", "ms": 12 * HOUR_MS})));
+    let workflow = deploy(&stage, json!({"steps": [code("waits"), code("after")]})).await;
+    run(&stage, &workflow).await;
+
+    stage.world.clock.advance(12 * HOUR_MS - 1);
+    let before = stage.work().await;
+    stage.world.clock.advance(1);
+
+    assert_eq!((before, stage.work().await), (0, 1));
 }
