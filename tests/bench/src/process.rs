@@ -26,14 +26,18 @@ pub(crate) fn free_port() -> Result<u16> {
 impl Process {
     /// Starts a server and waits until its port answers. What it has to say goes into a file.
     pub(crate) async fn start(command: &mut Command, port: u16, log: &Path) -> Result<Self> {
-        /// Some twenty seconds in all: a first start compiles the engine.
-        const TRIES: usize = 4000;
+        Self::start_within(command, port, log, Duration::from_secs(20)).await
+    }
+
+    /// The same, of a server that takes its time.
+    pub(crate) async fn start_within(command: &mut Command, port: u16, log: &Path, patience: Duration) -> Result<Self> {
         const PAUSE: Duration = Duration::from_millis(5);
+        let tries = patience.as_millis() / PAUSE.as_millis();
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let output = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output).kill_on_drop(true);
         let mut child = command.spawn().with_context(|| format!("cannot start {program}"))?;
-        for _ in 0..TRIES {
+        for _ in 0..tries {
             if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
                 return Ok(Self { child, port });
             }

@@ -1,16 +1,30 @@
 //! `just bench workflow`: a workflow of three pure steps against one source, on the same server, in turns of one run.
 //!
 //! The source does what `contenders/component.js` does. Each step of the workflow does a third of it: they shape the request, look
-//! at it, and return what the source would emit. Both are answered when what they did is on disk. Next to them, when `--n8n` names a
-//! server of n8n with the same three code steps behind a webhook, that one.
+//! at it, and return what the source would emit. Both are answered when what they did is on disk. Next to them, with `--n8n`, n8n with
+//! the same three code steps behind a webhook: installed, started and stopped by `n8n/serve.sh`, or one that is named.
+//!
+//! At the end, what a paused run costs in memory: so many are started that pause for a day, and the server's own memory is read before
+//! and after.
 
-use anyhow::{Context, Result};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use bytes::Bytes;
+use futures_util::{StreamExt, TryStreamExt, stream};
 use hyper::Method;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 use super::contenders::{COMPONENT, Wellspring};
-use super::load::{self, Figures, Load};
+use super::http::Target;
+use super::load::{self, BODY, Figures, Load};
+use super::process::{Process, free_port};
+
+/// It imports its workflow, publishes it and starts, a program each; a first time it is installed before.
+const PATIENCE: Duration = Duration::from_secs(900);
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -26,9 +40,12 @@ pub(crate) struct Arguments {
     /// How often each is measured; the median counts
     #[arg(long, default_value_t = 9)]
     rounds: usize,
-    /// The address of a webhook of n8n whose workflow has the same three code steps
-    #[arg(long, value_name = "URL")]
-    n8n: Option<String>,
+    /// Compare with n8n: one that is installed and started here, or the webhook of one whose workflow has the same code steps
+    #[arg(long, value_name = "URL", num_args = 0..=1)]
+    n8n: Option<Option<String>>,
+    /// Paused runs whose memory is measured; 0 leaves that out
+    #[arg(long, default_value_t = 20_000)]
+    paused: usize,
 }
 
 #[derive(Serialize)]
@@ -38,6 +55,8 @@ struct Report {
     /// Requests per second of the workflow, of those of the source: the median of the rounds, each on its own.
     workflow_against_source: f64,
     workflow_against_n8n: Option<f64>,
+    /// Memory of the server, by the runs that pause in it.
+    bytes_per_paused_run: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -64,7 +83,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let workflow = server.call(Method::POST, "workflows", &document()).await?;
     let workflow = workflow.pointer("/triggers/0/endpoint_url").and_then(Value::as_str);
     let workflow = workflow.context("a workflow without an endpoint")?.to_owned();
-    let named = [("one source", Some(source)), ("three steps", Some(workflow)), ("n8n", arguments.n8n.clone())];
+    let (n8n, process) = match &arguments.n8n {
+        None => (None, None),
+        Some(Some(url)) => (Some(url.clone()), None),
+        Some(None) => {
+            let (url, process) = start_n8n(folder.path()).await?;
+            (Some(url), Some(process))
+        }
+    };
+    let named = [("one source", Some(source)), ("three steps", Some(workflow)), ("n8n", n8n)];
     let measured = |(name, url): (&'static str, Option<String>)| Some(Measured { name, url: url?, rounds: Vec::new() });
     let mut field: Vec<Measured> = named.into_iter().filter_map(measured).collect();
     let load = Load { connections: arguments.connections, seconds: arguments.seconds, rate: None };
@@ -73,7 +100,12 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
             one.rounds.push(load::put_on(&one.url, load).await?);
         }
     }
+    // Asked to stop, so that it stops its own helpers.
+    if let Some(process) = process {
+        process.stop().await?;
+    }
     let report = Report {
+        bytes_per_paused_run: measure_paused(&server, arguments.paused, arguments.connections).await?,
         connections: arguments.connections,
         workflow_against_source: ratio(&field, "three steps", "one source").context("both were measured")?,
         workflow_against_n8n: ratio(&field, "three steps", "n8n"),
@@ -84,6 +116,64 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     }
     println!("{}", serde_json::to_string(&report)?);
     Ok(())
+}
+
+/// n8n, and the address of its webhook once its workflow answers there.
+async fn start_n8n(folder: &Path) -> Result<(String, Process)> {
+    let (port, script) = (free_port()?, concat!(env!("CARGO_MANIFEST_DIR"), "/n8n/serve.sh"));
+    let mut command = Command::new(script);
+    command.arg(port.to_string()).arg(folder.join("n8n"));
+    let log = folder.join("n8n.log");
+    let process = Process::start_within(&mut command, port, &log, PATIENCE).await?;
+    let url = format!("http://127.0.0.1:{port}/webhook/bench");
+    let target = Target::parse(&url)?;
+    // It listens before it has read its workflows.
+    for _ in 0..PATIENCE.as_secs() {
+        let answered = async { target.connect().await?.send(target.json(Bytes::from_static(BODY))?).await };
+        if let Ok((status, body)) = answered.await
+            && status.is_success()
+        {
+            let words = serde_json::from_slice::<Value>(&body)?.pointer("/words").and_then(Value::as_u64);
+            return words.map(|_| (url, process)).context("n8n does not answer what its last step returned");
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    bail!("n8n does not run its workflow: {}", std::fs::read_to_string(&log).unwrap_or_default().trim())
+}
+
+/// How much larger the server is with so many runs that pause for a day, for each of them.
+async fn measure_paused(server: &Wellspring, runs: usize, connections: usize) -> Result<Option<f64>> {
+    if runs == 0 {
+        return Ok(None);
+    }
+    let code = "export default defineComponent({ run({ $ }) { $.flow.delay(24 * 3600 * 1000) } })";
+    let step = json!({"namespace": "wait", "code": code});
+    let document = json!({"settings": {"name": "paused"}, "triggers": [{"type": "http"}], "steps": [step]});
+    let workflow = server.call(Method::POST, "workflows", &document).await?;
+    let url = workflow.pointer("/triggers/0/endpoint_url").and_then(Value::as_str).context("no endpoint")?;
+    let target = Target::parse(url)?;
+    let start = async |count: usize| {
+        let share = count.div_ceil(connections.max(1));
+        let connection = async |_| -> Result<()> {
+            let mut connection = target.connect().await?;
+            for _ in 0..share {
+                let (status, _) = connection.send(target.json(Bytes::from_static(BODY))?).await?;
+                anyhow::ensure!(status.is_success(), "a run that pauses was answered with {status}");
+            }
+            Ok(())
+        };
+        stream::iter(0..connections.max(1))
+            .map(connection)
+            .buffer_unordered(connections.max(1))
+            .try_collect::<()>()
+            .await
+    };
+    // Pools and caches are as large as they get before anything is measured.
+    start(runs / 4).await?;
+    let before = server.process.memory_mb("RssAnon:");
+    start(runs).await?;
+    let after = server.process.memory_mb("RssAnon:");
+    Ok(before.zip(after).map(|(before, after)| (after - before) * 1e6 / runs as f64))
 }
 
 fn document() -> Value {
@@ -123,6 +213,9 @@ fn print_table(report: &Report) {
     println!("three steps against one source: {:.2}", report.workflow_against_source);
     if let Some(ratio) = report.workflow_against_n8n {
         println!("three steps against n8n: {ratio:.1}");
+    }
+    if let Some(bytes) = report.bytes_per_paused_run {
+        println!("memory of a paused run: {bytes:.0} bytes");
     }
 }
 
