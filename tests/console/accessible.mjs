@@ -70,7 +70,7 @@ async function checkAll(stage, theme, name) {
   await page.finish();
 
   const operator = await openAs(stage, stage.server, { theme });
-  for (const path of ["/admin/users", "/admin/apps", "/admin/server"]) {
+  for (const path of ["/admin/users", "/admin/apps", "/admin/registry", "/admin/server"]) {
     await operator.at(path);
     await operator.locator("h1").waitFor();
     await settled(operator);

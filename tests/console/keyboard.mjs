@@ -126,7 +126,7 @@ export async function pages_fit_a_screen_of_360_pixels(stage) {
   await page.finish();
 
   const operator = await openAs(stage, stage.server, { width: 360, height: 740 });
-  for (const path of ["/admin/users", "/admin/apps", "/admin/server", "/dead-letters"]) {
+  for (const path of ["/admin/users", "/admin/apps", "/admin/registry", "/admin/server", "/dead-letters"]) {
     await operator.at(path);
     await operator.locator("h1").waitFor();
     await settled(operator);

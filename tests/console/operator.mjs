@@ -1,7 +1,7 @@
 // The operator's pages.
 
 import assert from "node:assert/strict";
-import { openAs } from "./lib/browser.mjs";
+import { openAs, paste } from "./lib/browser.mjs";
 import { deploy, newUser, post } from "./lib/server.mjs";
 
 export async function an_operator_manages_users_and_apps(stage) {
@@ -62,4 +62,25 @@ export async function an_operator_sees_how_the_server_does(stage) {
   const member = await openAs(stage, user);
   assert.equal(await member.getByRole("link", { name: "Server" }).count(), 0, "a member is not led there");
   await member.finish();
+}
+
+export async function an_operator_publishes_and_unpublishes_components(stage) {
+  const page = await openAs(stage, stage.server);
+  await page.at("/admin/registry");
+  await page.getByRole("button", { name: "Publish a component" }).click();
+  const editor = page.getByRole("dialog").getByLabel("Code of the component");
+  await editor.click();
+  await page.keyboard.press("Control+a");
+  await paste(page, 'export default { name: "No key", version: "1.0.0", run() {} };');
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+  await page.getByRole("dialog").getByText(/key/).last().waitFor();
+  await editor.click();
+  await page.keyboard.press("Control+a");
+  await paste(page, 'export default { key: "console-shown", name: "Shown to all", version: "1.0.0", type: "source", run() { this.$emit(1); } };');
+  await page.getByRole("button", { name: "Publish", exact: true }).click();
+  await page.getByText("Shown to all 1.0.0 is published").waitFor();
+  await page.getByRole("button", { name: "Unpublish console-shown" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Unpublish" }).click();
+  await page.getByText("console-shown", { exact: true }).waitFor({ state: "hidden" });
+  await page.finish();
 }

@@ -81,7 +81,7 @@ export async function the_users_of_an_operators_list_stay_text(stage) {
   await admin("POST", "/admin/users", { username: PROBES[0], email: "probe@example.com" });
   await admin("POST", "/admin/apps", { name_slug: "probe", name: PROBES[1] });
   const page = await openAs(stage, stage.server);
-  for (const path of ["/admin/users", "/admin/apps", "/accounts?new=probe", "/audit", "/admin/server"]) {
+  for (const path of ["/admin/users", "/admin/apps", "/accounts?new=probe", "/audit", "/admin/registry", "/admin/server"]) {
     await page.at(path);
     await page.locator("h1").waitFor();
     await settled(page);

@@ -42,6 +42,7 @@ export const PLACES: { title?: string; places: Place[] }[] = [
     places: [
       { to: "/admin/users", text: "Users", icon: "users", key: "u", needs: "admin" },
       { to: "/admin/apps", text: "Apps", icon: "app", needs: "admin" },
+      { to: "/admin/registry", text: "Registry", icon: "code", needs: "admin" },
       { to: "/admin/server", text: "Server", icon: "bolt", key: "h", needs: "admin" },
     ],
   },

@@ -6,6 +6,7 @@ import { ApiError } from "../api/client";
 import { match, path } from "../state/router";
 import { Accounts } from "../pages/accounts";
 import { AdminApps } from "../pages/admin-apps";
+import { AdminRegistry } from "../pages/admin-registry";
 import { AdminServer } from "../pages/admin-server";
 import { AdminUsers } from "../pages/admin-users";
 import { Audit } from "../pages/audit";
@@ -50,6 +51,7 @@ const ROUTES: [string, string, (found: Parameters) => JSX.Element][] = [
   ["/audit", "Audit log", () => <Audit />],
   ["/admin/users", "Users", () => <AdminUsers />],
   ["/admin/apps", "Apps", () => <AdminApps />],
+  ["/admin/registry", "Registry", () => <AdminRegistry />],
   ["/admin/server", "Server", () => <AdminServer />],
 ];
 

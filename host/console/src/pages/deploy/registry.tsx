@@ -16,8 +16,9 @@ export function RegistryPicker({ picked, pick }: { picked: string | undefined; p
   const [find, setFind] = useState("");
   useEffect(() => {
     let isOver = false;
-    readAll()
-      .then((all) => !isOver && setEntries(all))
+    // Sources alone: an action is a step of a workflow.
+    readRegistry()
+      .then((all) => !isOver && setEntries(all.filter((entry) => entry.type === "source")))
       .catch((failed: unknown) => !isOver && setError(failed instanceof ApiError ? failed : new ApiError(0, "unknown", String(failed))));
     return () => {
       isOver = true;
@@ -63,13 +64,12 @@ export function RegistryPicker({ picked, pick }: { picked: string | undefined; p
   );
 }
 
-/** Sources alone: an action is a step of a workflow. */
-async function readAll(): Promise<RegistryEntry[]> {
+export async function readRegistry(): Promise<RegistryEntry[]> {
   const found: RegistryEntry[] = [];
   let after = "";
   for (let page = 0; page < PAGES; page += 1) {
     const answer = await list<RegistryEntry>(`/registry?limit=100${after && `&after=${after}`}`);
-    found.push(...answer.data.filter((entry) => entry.type === "source"));
+    found.push(...answer.data);
     if (answer.page_info.count < 100) break;
     after = answer.page_info.end_cursor;
   }
