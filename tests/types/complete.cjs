@@ -21,7 +21,7 @@ module.exports = source({
 const expected = {
   this: "$emit db http token",
   db: "get set",
-  event: "body bodyRaw client_ip headers is_base64 method path query url",
+  event: "body bodyRaw body_error client_ip headers interface is_base64 method path query url",
   metadata: "id name summary ts",
 };
 
