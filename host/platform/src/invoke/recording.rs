@@ -1,23 +1,22 @@
 //! Keeps what a run can be repeated from: its call, the host's answers, and what it did, compressed and sealed.
 
+mod packing;
+
 use domain::ids::RunId;
 use domain::outcome::Recorded;
 use domain::replay::Deeds;
 use domain::runs::{Recording as Kept, RecordingMode};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{EntryId, EntryQuery, Op, Order, Tenant};
 
 use super::Invocation;
 use super::execute::Executed;
 use crate::ports::{Reply, RunLimits};
-use crate::records::{RecordError, Recording, StreamEntry, names};
+use crate::records::{Recording, StreamEntry, names};
 use crate::vault::Context;
 use crate::{Error, Platform};
 
 pub(crate) const FIELD: &str = "tape";
-/// Against content that is damaged; far above what is recorded.
-const UNPACKED_MAXIMUM: usize = 256 << 20;
 /// A recording may be some hundred kilobytes.
 const READ_AT_ONCE: u32 = 20;
 
@@ -30,17 +29,6 @@ pub(crate) struct Content {
     pub(crate) fuel_limit: u64,
     pub(crate) memory_bytes: usize,
     pub(crate) deeds: Deeds,
-}
-
-/// The same before it is compressed.
-#[derive(Serialize, Deserialize)]
-struct Packed<'a> {
-    call: &'a str,
-    answers: &'a [u8],
-    fuel_limit: u64,
-    memory_bytes: usize,
-    /// JSON.
-    deeds: &'a str,
 }
 
 /// What the batch of a run contains of its recording.
@@ -114,7 +102,7 @@ fn write(
         memory_bytes,
         deeds: Deeds::of(&executed.outcome, reply.as_ref().map(shown_reply)),
     };
-    let sealed = platform.vault.seal(context(tenant, &run_id), &pack(&content)?)?;
+    let sealed = platform.vault.seal(context(tenant, &run_id), &packing::pack(&content)?)?;
     let recording = Recording {
         run_id,
         emitter_id: run.emitter.to_owned(),
@@ -148,28 +136,7 @@ pub(super) async fn delete_of_run(platform: &Platform, tenant: &Tenant, run_id: 
 
 pub(crate) fn read(platform: &Platform, tenant: &Tenant, recording: &Recording) -> Result<Content, Error> {
     let opened = platform.vault.open(context(tenant, &recording.run_id), &recording.sealed)?;
-    let (size, packed) = lz4_flex::block::uncompressed_size(opened.expose()).map_err(malformed)?;
-    if size > UNPACKED_MAXIMUM {
-        return Err(malformed("it is too large").into());
-    }
-    let bytes = lz4_flex::block::decompress(packed, size).map_err(malformed)?;
-    let Packed { call, answers, fuel_limit, memory_bytes, deeds } = postcard::from_bytes(&bytes).map_err(malformed)?;
-    let deeds = serde_json::from_str(deeds).map_err(malformed)?;
-    Ok(Content { call: call.to_owned(), answers: answers.to_vec(), fuel_limit, memory_bytes, deeds })
-}
-
-fn pack(content: &Content) -> Result<Vec<u8>, Error> {
-    let unwritable = |source| RecordError::Unwritable { kind: FIELD, source };
-    let deeds = serde_json::to_string(&content.deeds).map_err(unwritable)?;
-    let Content { call, answers, fuel_limit, memory_bytes, .. } = content;
-    let (fuel_limit, memory_bytes, deeds) = (*fuel_limit, *memory_bytes, deeds.as_str());
-    let bytes = postcard::to_extend(&Packed { call, answers, fuel_limit, memory_bytes, deeds }, Vec::new());
-    let bytes = bytes.map_err(|error| unwritable(serde::ser::Error::custom(error)))?;
-    Ok(lz4_flex::block::compress_prepend_size(&bytes))
-}
-
-fn malformed(error: impl std::fmt::Display) -> RecordError {
-    RecordError::Malformed { kind: FIELD, source: serde::de::Error::custom(error) }
+    packing::unpack(opened.expose())
 }
 
 pub(crate) fn context<'a>(tenant: &'a Tenant, run_id: &'a str) -> Context<'a> {

@@ -1,0 +1,120 @@
+//! The bytes of a recording before they are sealed. Most are short and alike, so a dictionary does most of the compressing:
+//! what takes up more than a kilobyte takes up another page of the store.
+
+use domain::replay::Deeds;
+use serde::{Deserialize, Serialize};
+
+use super::{Content, FIELD};
+use crate::Error;
+use crate::records::RecordError;
+
+/// Against content that is damaged; far above what is recorded.
+const UNPACKED_MAXIMUM: u32 = 256 << 20;
+/// Set in the size when the dictionary was used. Recordings made before there was one do not have it.
+const WITH_DICTIONARY: u32 = 1 << 31;
+/// How calls and deeds look. A change here makes recordings unreadable: another text needs another mark.
+const DICTIONARY: &[u8] = br#"application/x-www-form-urlencodedmultipart/form-data; boundary=text/plain; charset=utf-8{"kind":"action","steps":{"trigger":{"event":{"$return_value":{"kind":"hook","hook":"activate","props":{},"env":{"PD_COMPONENT":"dc_"authProvisionId":"apn_","timestamp":17,"interval_seconds":900,"cron":null,"level":"error","message":"TypeError: Cannot read properties of undefined","stack":"GET https://api."status":200,"name":"created_at":"updated_at":"title":"description":"html_url":"https://"user":"email":"type":"data":{"x-forwarded-for":"x-forwarded-proto":"https","x-real-ip":"x-hub-signature-256":"sha256=x-request-id":"accept":"*/*","accept-encoding":"gzip, deflate, br","accept-language":"connection":"keep-alive","user-agent":"Mozilla/5.0 (curl/8.{"kind":"run","event":{"method":"POST","path":"/","query":{},"headers":{"host":"localhost:8400127.0.0.1:","content-type":"application/json","content-length":"2"},"bodyRaw":"{\"id\":\"\",\"type\":\"\",\"name\":\"},"body":{"id":"url":"http://","client_ip":"127.0.0.1","interface":"http"},"props":{"http":{"endpoint":"http://"}},"env":{"PD_COMPONENT":"dc_"}}{"emits":[{"channel":null,"event":{"id":"metadata":{"id":"summary":"ts":"dedupe":null}}],"writes":[],"logs":[],"effects":[],"requests":[],"returned":null,"reply":{"status":200,"headers":[],"body":""},"error":null,"fuel":,"was_cut_off":false}"#;
+
+#[derive(Serialize, Deserialize)]
+struct Packed<'a> {
+    call: &'a str,
+    answers: &'a [u8],
+    fuel_limit: u64,
+    memory_bytes: usize,
+    /// JSON.
+    deeds: &'a str,
+}
+
+pub(super) fn pack(content: &Content) -> Result<Vec<u8>, Error> {
+    let unwritable = |source| RecordError::Unwritable { kind: FIELD, source };
+    let deeds = serde_json::to_string(&content.deeds).map_err(unwritable)?;
+    let Content { call, answers, fuel_limit, memory_bytes, .. } = content;
+    let (fuel_limit, memory_bytes, deeds) = (*fuel_limit, *memory_bytes, deeds.as_str());
+    let bytes = postcard::to_extend(&Packed { call, answers, fuel_limit, memory_bytes, deeds }, Vec::new());
+    let bytes = bytes.map_err(|error| unwritable(serde::ser::Error::custom(error)))?;
+    let size = u32::try_from(bytes.len()).map_err(|error| unwritable(serde::ser::Error::custom(error)))?;
+    let mut packed = (size | WITH_DICTIONARY).to_le_bytes().to_vec();
+    packed.extend(lz4_flex::block::compress_with_dict(&bytes, DICTIONARY));
+    Ok(packed)
+}
+
+pub(super) fn unpack(packed: &[u8]) -> Result<Content, Error> {
+    let (size, packed) = packed.split_first_chunk().ok_or_else(|| malformed("it is empty"))?;
+    let size = u32::from_le_bytes(*size);
+    let dictionary = if size & WITH_DICTIONARY == 0 { &[] } else { DICTIONARY };
+    let size = size & !WITH_DICTIONARY;
+    if size > UNPACKED_MAXIMUM {
+        return Err(malformed("it is too large").into());
+    }
+    let bytes = lz4_flex::block::decompress_with_dict(packed, size as usize, dictionary).map_err(malformed)?;
+    let Packed { call, answers, fuel_limit, memory_bytes, deeds } = postcard::from_bytes(&bytes).map_err(malformed)?;
+    let deeds: Deeds = serde_json::from_str(deeds).map_err(malformed)?;
+    Ok(Content { call: call.to_owned(), answers: answers.to_vec(), fuel_limit, memory_bytes, deeds })
+}
+
+fn malformed(error: impl std::fmt::Display) -> RecordError {
+    RecordError::Malformed { kind: FIELD, source: serde::de::Error::custom(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::replay::Deeds;
+    use serde_json::json;
+    use sha2::Digest;
+
+    use super::super::Content;
+    use super::{DICTIONARY, Packed, pack, unpack};
+
+    /// What a run leaves that parses a request and emits an event.
+    fn content() -> Content {
+        let body = r#"{"id":"evt_8DZ1sX2","type":"issue.opened","actor":{"id":7,"name":"ada"},"issue":{"number":42,"title":"The answer","labels":["question","life"]}}"#;
+        let event = json!({"method": "POST", "path": "/", "query": {}, "headers": {"host": "127.0.0.1:39815",
+            "content-type": "application/json", "content-length": "142"}, "bodyRaw": body,
+            "body": serde_json::from_str::<serde_json::Value>(body).unwrap(), "url": "http://127.0.0.1:39815/e/abcdef",
+            "client_ip": "127.0.0.1", "interface": "http"});
+        let call = json!({"kind": "run", "event": event, "props": {}, "env": {"PD_COMPONENT": "dc_QsyFl84uoTGQ"}});
+        let emits =
+            vec![json!({"event": {"id": "evt_8DZ1sX2", "title": "The answer"}, "metadata": {"summary": "#42"}})];
+        let deeds = Deeds { emits, fuel: 123_456, ..Deeds::default() };
+        Content { call: call.to_string(), answers: vec![7; 40], fuel_limit: 1 << 40, memory_bytes: 1 << 27, deeds }
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked_the_same_and_an_ordinary_run_takes_half_a_kilobyte() {
+        let content = content();
+
+        let packed = pack(&content).unwrap();
+        let unpacked = unpack(&packed).unwrap();
+
+        assert_eq!((unpacked.call, unpacked.answers), (content.call, content.answers));
+        assert_eq!((unpacked.deeds, unpacked.fuel_limit), (content.deeds, content.fuel_limit));
+        assert!(packed.len() < 560, "{} bytes", packed.len());
+    }
+
+    #[test]
+    fn recordings_from_before_the_dictionary_are_read() {
+        let Content { call, answers, fuel_limit, memory_bytes, deeds } = content();
+        let text = serde_json::to_string(&deeds).unwrap();
+        let packed = Packed { call: &call, answers: &answers, fuel_limit, memory_bytes, deeds: &text };
+        let packed = lz4_flex::block::compress_prepend_size(&postcard::to_extend(&packed, Vec::new()).unwrap());
+
+        let unpacked = unpack(&packed).unwrap();
+
+        assert_eq!((unpacked.call, unpacked.deeds), (call, deeds));
+    }
+
+    #[test]
+    fn damaged_content_is_refused() {
+        let packed = pack(&content()).unwrap();
+
+        assert!(unpack(&[]).is_err() && unpack(&packed[..packed.len() / 2]).is_err());
+        assert!(unpack(&u32::MAX.to_le_bytes()).is_err());
+    }
+
+    /// A text that changes makes what was recorded with it unreadable.
+    #[test]
+    fn the_dictionary_stays_as_it_is() {
+        let digest = sha2::Sha256::digest(DICTIONARY);
+        assert_eq!(format!("{digest:x}")[..16], *"ecfd3f195fd437ff");
+    }
+}
