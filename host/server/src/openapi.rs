@@ -169,6 +169,9 @@ fn or_empty(mut schema: Value, is_filled: bool) -> Value {
     if let (false, Some(Value::String(pattern))) = (is_filled, schema.get_mut("pattern")) {
         *pattern = format!("^$|{pattern}");
     }
+    if let (false, Some(Value::Array(values))) = (is_filled, schema.get_mut("enum")) {
+        values.push(json!(""));
+    }
     schema
 }
 
