@@ -49,6 +49,7 @@ export async function an_operator_sees_how_the_server_does(stage) {
   await page.getByText("Answers", { exact: true }).waitFor();
   await page.getByRole("img", { name: /percent of the memory budget/ }).waitFor();
   assert.match(await page.locator(".meter").locator("..").textContent(), /[MG]B of [\d.]+ [MG]B/);
+  assert.match(await fact("request bytes").textContent(), /\d+ [KM]?B of [\d.]+ [MG]B$/);
   // Rates come with the second look.
   await fact("Requests a second").locator("b", { hasText: /^\d/ }).waitFor();
   await page.getByRole("heading", { name: "Hosts" }).waitFor();

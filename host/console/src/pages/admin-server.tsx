@@ -111,7 +111,10 @@ function Numbers({ metrics, before }: Read) {
         <Counted title="Deliveries" metrics={metrics} name="wellspring_deliveries_total" label="state" none="Nothing was delivered yet." />
         <Counted title="Refused" metrics={metrics} name="wellspring_refusals_total" label="kind" none="No bound was reached." />
       </div>
-      <Counted title="Refreshes of accounts" metrics={metrics} name="wellspring_token_refreshes_total" label="outcome" none="No token was refreshed yet." />
+      <div class="two even">
+        <Limits metrics={metrics} />
+        <Counted title="Refreshes of accounts" metrics={metrics} name="wellspring_token_refreshes_total" label="outcome" none="No token was refreshed yet." />
+      </div>
     </>
   );
 }
@@ -186,6 +189,21 @@ function Memory({ metrics }: { metrics: Metrics }) {
           ["Open connections", shown(metrics.sum("wellspring_http_connections"), count)],
         ]}
       />
+    </Card>
+  );
+}
+
+/** What tenants share: how much of it is in use, and how much there is. */
+function Limits({ metrics }: { metrics: Metrics }) {
+  const facts = metrics.of("wellspring_share_limit").map(({ labels, value }): [string, string] => {
+    const share = labels.share ?? "";
+    const text = share.endsWith("bytes") ? bytes : count;
+    return [share.replaceAll("_", " "), `${shown(metrics.sum("wellspring_share_used", { share }), text)} of ${text(value)}`];
+  });
+  return (
+    <Card title="Limits">
+      <Facts facts={facts} />
+      <p class="body small quiet">In use, of what all tenants share on this host; each tenant has a share of it. Settings of `serve` change them.</p>
     </Card>
   );
 }
