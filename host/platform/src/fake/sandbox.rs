@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ pub struct ScriptedSandbox {
     behaviours: Mutex<HashMap<String, Behaviour>>,
     calls: Mutex<Vec<Value>>,
     discarded: Mutex<Vec<String>>,
+    is_full: AtomicBool,
 }
 
 // === impl ScriptedSandbox ===
@@ -44,6 +46,11 @@ impl ScriptedSandbox {
     {
         let behaviour: Behaviour = Arc::new(move |call, services| Box::pin(behaviour(call, services)));
         lock(&self.behaviours).insert(name.to_owned(), behaviour);
+    }
+
+    /// From now on there is no place for a run, or there is again.
+    pub fn set_full(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::Relaxed);
     }
 
     /// Every call so far, oldest first.
@@ -101,6 +108,9 @@ impl Sandbox for ScriptedSandbox {
         _priority: Priority,
         services: Arc<dyn RunServices>,
     ) -> Result<Outcome, SandboxError> {
+        if self.is_full.load(Ordering::Relaxed) {
+            return Err(SandboxError::Overloaded(Full { what: "runs", scope: Scope::Tenant }));
+        }
         let call: Value = serde_json::from_str(&task.call).map_err(|error| SandboxError::Failed(Box::new(error)))?;
         lock(&self.calls).push(call.clone());
         let program = program.stored.read().await?;

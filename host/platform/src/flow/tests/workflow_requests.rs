@@ -45,6 +45,24 @@ async fn a_chain_of_pure_steps_is_one_commit() {
 }
 
 #[tokio::test]
+async fn a_request_that_finds_no_place_for_a_run_is_queued_and_runs_later() {
+    let stage = Stage::new().await;
+    let workflow = http(&stage, false, &["a", "b"]).await;
+    let responding = http(&stage, true, &["a"]).await;
+    stage.world.sandbox.set_full(true);
+
+    let answer = post(&stage, &workflow, json!({})).await.unwrap();
+    let refused = post(&stage, &responding, json!({})).await;
+    let before = states(&stage, &workflow).await;
+    stage.world.sandbox.set_full(false);
+    stage.work().await;
+
+    assert_eq!((answer, before), (Answer::Accepted, vec!["queued"]));
+    assert!(matches!(refused, Err(Refusal::Full(_))), "a client that waits for a response is told to come back");
+    assert_eq!(states(&stage, &workflow).await, ["success"]);
+}
+
+#[tokio::test]
 async fn what_steps_did_is_committed_before_a_request_of_a_later_step_leaves() {
     let stage = Stage::new().await;
     let (store, tenant) = (stage.world.store.clone(), stage.caller.tenant.clone());

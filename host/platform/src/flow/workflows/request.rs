@@ -13,6 +13,7 @@ use crate::flow::admit::{Answer, Answered, Refusal, Waiting, refusal};
 use crate::flow::handle::Flow;
 use crate::invoke::workflow::{Hold, NewRun, Running, Version, enqueue};
 use crate::invoke::{Frame, Owner, ReplySlot};
+use crate::ports::SandboxError;
 use crate::records::{Workflow, WorkflowRun};
 
 /// A request that may run.
@@ -52,7 +53,13 @@ impl Flow {
         if version.document.settings.queues() && !request.has_custom_response {
             return self.queue_request(request, &version, run, client).await;
         }
-        self.drive_request(request, &version, run, client).await
+        match self.drive_request(request, &version, run.clone(), client).await {
+            // Nothing of it is committed yet, and what can be answered at once need not run at once: it has a queue.
+            Err(error) if is_full(&error) && !request.has_custom_response && client.is_waiting() => {
+                self.queue_request(request, &version, run, client).await
+            }
+            driven => driven,
+        }
     }
 
     fn new_run(&self, request: &WorkflowRequest, version: &Version, event: Json) -> WorkflowRun {
@@ -117,11 +124,20 @@ impl Flow {
     }
 }
 
+/// The tenant, or the host, has no place for another run now.
+fn is_full(error: &Error) -> bool {
+    matches!(error, Error::Sandbox(SandboxError::Overloaded(_)))
+}
+
 // === impl Client ===
 
 impl Client {
     fn take(&self) -> Option<Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// Only the first answer counts; a client that went away does not concern the run.
