@@ -1,40 +1,35 @@
 //! Handles a request: find the route, authenticate, read the parameters, run the use case.
 
+mod admit;
+mod receive;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use admission::Taken;
 use bytes::Bytes;
 use domain::trace::TraceContext;
 use futures_util::future::BoxFuture;
-use hyper::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue,
-    X_CONTENT_TYPE_OPTIONS,
-};
+use hyper::header::{CONNECTION, CONTENT_SECURITY_POLICY, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use hyper::http::{HeaderName, request};
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use platform::manage;
-use platform::manage::{keys, sessions};
 use platform::spans::{Answered, within};
 use platform::watching::{Doing, watch};
-use platform::{Caller, Error, KeyProblem, Platform, Secret};
+use platform::{Error, Platform};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
-use crate::api::{
-    Answer, Context, MAX_VALUES, Parameters, Refusal, check_strict, parse_body, parse_path, parse_query, refuse,
-    values_at_most,
-};
+use self::receive::{Reserved, payer};
+use crate::api::{Answer, Context, Parameters, Refusal, check_strict, parse_path, parse_query, refuse};
 use crate::audit::Origin;
 use crate::body::{Body, empty};
 use crate::ingress::TrustedProxy;
 use crate::metrics::Metrics;
-use crate::operator_socket::Trusted;
 use crate::plugin::Plugin;
 use crate::route::{Access, RequestBody, Route};
 use crate::session;
-use crate::{docs, openapi, progress, reading, routes};
+use crate::{docs, openapi, progress, routes};
 
 /// What an application is made of.
 pub struct Parts {
@@ -67,12 +62,6 @@ pub struct App {
 
 /// W3C Trace Context: the request belongs to a trace of the sender.
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-
-/// What a request holds of shared bounds while it is handled: memory, and one of the requests in flight.
-type Reserved = [Taken; 2];
-
-/// Bodies up to this size are read before anything is looked up, and parsed where they are read.
-const SMALL_BODY_BYTES: usize = 64 << 10;
 
 /// Found in the table: what to do, and with which parts of the path.
 struct Found {
@@ -283,106 +272,6 @@ impl App {
         }
     }
 
-    /// Lets a request in, or answers 401 or 403.
-    async fn admit(
-        &self,
-        access: Access,
-        head: &request::Parts,
-        template: &str,
-    ) -> Result<Option<Caller>, Response<Body>> {
-        let Access::Key(scope) = access else {
-            return Ok(None);
-        };
-        let (caller, error) = match self.authenticate(head, template).await {
-            Ok(caller) => match caller.require(scope) {
-                Ok(()) => return Ok(Some(caller)),
-                Err(error) => (Some(caller), error),
-            },
-            Err(error) => (None, error),
-        };
-        Origin::new(self, head, template).refused(self.platform(), caller.as_ref(), &error).await;
-        Err(self.refuse_error(error))
-    }
-
-    /// Before a large body is read: whether what the path names is there.
-    async fn check_first(
-        self: &Arc<Self>,
-        route: &Route,
-        head: &request::Parts,
-        caller: Option<&Caller>,
-        path: &[(&'static str, String)],
-    ) -> Result<(), Response<Body>> {
-        let announced = head.headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
-        let is_small = announced.is_some_and(|bytes| bytes <= SMALL_BODY_BYTES);
-        // Without a caller it is all that tells whose share the body takes.
-        let Some(first) = route.first.as_ref().filter(|_| !is_small || caller.is_none()) else { return Ok(()) };
-        let (caller, path) = (caller.cloned(), path.to_vec());
-        let (parameters, body, tokens) = (Parameters::default(), Value::Null, Vec::new());
-        let context = Context { app: self.clone(), caller, path, parameters, body, tokens };
-        first(context).await.map(drop).map_err(|error| self.refuse_error(error))
-    }
-
-    /// The body of a request to the API, and what it holds until it is answered.
-    async fn receive(
-        &self,
-        route: &Route,
-        head: &request::Parts,
-        body: Body,
-        tenant: &str,
-    ) -> Result<(Option<Value>, Option<Reserved>), Refusal> {
-        let pools = self.platform().pools();
-        let mut memory = pools.request_bytes(tenant).map_err(Refusal::Full)?;
-        let body = self.read(&head.headers, body, route.body_bytes(self.parts.limits.body_bytes), &mut memory).await?;
-        let place = pools.request(tenant).map_err(Refusal::Full)?;
-        Ok((body, Some([memory, place])))
-    }
-
-    /// By the operator's socket, a key, a one-time link where sessions begin, or the cookie of a session, in this order.
-    async fn authenticate(&self, head: &request::Parts, template: &str) -> Result<Caller, Error> {
-        if let Some(Trusted(caller)) = head.extensions.get() {
-            return Ok(caller.clone());
-        }
-        if let Some(key) = presented_key(&head.headers) {
-            let is_link = key.expose().starts_with(sessions::LINK_PREFIX) && template == routes::SESSIONS;
-            return match is_link && head.method == Method::POST {
-                true => sessions::redeem(self.platform(), &key).await,
-                false => keys::authenticate(self.platform(), &key).await,
-            };
-        }
-        match session::presented(head, self.platform()) {
-            Some(token) => sessions::authenticate(self.platform(), &token).await,
-            None => Err(KeyProblem::Unknown.into()),
-        }
-    }
-
-    /// The JSON body, when there is one.
-    async fn read(
-        &self,
-        headers: &HeaderMap,
-        body: Body,
-        limit_bytes: usize,
-        memory: &mut Taken,
-    ) -> Result<Option<Value>, Refusal> {
-        /// What a value takes beside its text.
-        const VALUE_BYTES: usize = 64;
-        let timeout = self.parts.limits.body_timeout;
-        let coding = reading::coding(headers)?;
-        let mut bytes = reading::read(headers, body, reading::Bounds { limit_bytes, timeout }, memory).await?;
-        if !bytes.is_empty() && !is_json(headers) {
-            return Err(Refusal::NotJsonType);
-        }
-        if let Some(coding) = coding {
-            bytes = reading::decode(coding, &bytes, limit_bytes, memory).await?;
-        }
-        if bytes.len() <= SMALL_BODY_BYTES {
-            return parse_body(&bytes);
-        }
-        memory.grow((values_at_most(&bytes).min(MAX_VALUES) * VALUE_BYTES) as u64).map_err(Refusal::Full)?;
-        // Milliseconds of work, in which a worker would answer a hundred other requests.
-        let parsed = tokio::task::spawn_blocking(move || parse_body(&bytes)).await;
-        parsed.unwrap_or(Err(Refusal::Broken))
-    }
-
     fn refuse(&self, refusal: Refusal) -> Response<Body> {
         refuse(refusal, self.platform().clock().now_ms())
     }
@@ -406,15 +295,6 @@ impl App {
     }
 }
 
-/// The tenant whose share a body takes: the caller's, or on a public route that takes a body the one that its path names.
-fn payer<'a>(route: &Route, caller: Option<&'a Caller>, path: &'a [(&'static str, String)]) -> Option<&'a str> {
-    let named = || {
-        let is_checked = route.first.is_some() && matches!(route.body, RequestBody::Any);
-        path.iter().find(|(name, _)| is_checked && *name == "user_id").map(|(_, value)| value.as_str())
-    };
-    caller.map(|caller| caller.tenant.as_str()).or_else(named)
-}
-
 async fn holding<Output>(held: Option<Reserved>, work: impl Future<Output = Output>) -> Output {
     let answered = work.await;
     drop(held);
@@ -424,18 +304,6 @@ async fn holding<Output>(held: Option<Reserved>, work: impl Future<Output = Outp
 /// The answer to a panic: the connection lives on.
 pub(crate) fn broken() -> Response<Body> {
     refuse(Refusal::Broken, 0)
-}
-
-fn presented_key(headers: &HeaderMap) -> Option<Secret<String>> {
-    let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, key) = value.split_once(' ')?;
-    let key = key.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !key.is_empty()).then(|| Secret::new(key.to_owned()))
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
 }
 
 /// Methods are the client's text: only known ones become a label of the metrics, so that their number is bounded.

@@ -1,9 +1,11 @@
 //! Tests of settings.
 
 use clap::{Args, Command};
+use domain::limits::{EVENT_BYTES_MAXIMUM, event_bytes_for};
 use toml::Table;
 
-use super::{DataSettings, EVENT_BYTES_MAXIMUM, MAXIMA, Settings, Tuning, event_bytes_for, without_password};
+use super::check::MAXIMA;
+use super::{DataSettings, Settings, Tuning, without_password};
 
 fn data_settings(text: &str) -> (tempfile::TempDir, DataSettings) {
     let folder = tempfile::tempdir().unwrap();
@@ -20,7 +22,8 @@ fn refusal(text: &str) -> String {
 #[test]
 fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
     let (_folder, data) = data_settings("keep_events = 7\nkeep_logs = 8\ndata = \"elsewhere\"");
-    let tuning = Tuning { keep_events: Some(9), ..Tuning::default() };
+    let mut tuning = Tuning::default();
+    tuning.limits.keep_events = Some(9);
 
     let settings = Settings::decide(&data, &tuning).unwrap();
 

@@ -5,10 +5,10 @@
 //!
 //! Run zero is the connection itself: its beginning, and a build, of which a worker makes one at most.
 
+mod http;
+mod limits;
 mod outcome;
 mod program;
-
-use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -16,16 +16,17 @@ use super::codec::{Decoder, Encoder, Malformed};
 use super::connection::RunStart;
 use crate::limits::Limits;
 use crate::outcome::{Level, LogLine, Outcome, Thrown, Usage, Write};
-use crate::services::{FetchError, Reply};
+use crate::services::Reply;
 use crate::tape::{Replay, ReplayMode};
+use http::read_reply;
+pub(super) use http::{RequestHead, ResponseHead, read_fetch_error, write_fetch_error, write_reply};
+pub(super) use limits::{read_limits, write_limits};
 pub(super) use outcome::Written;
 pub(super) use program::{read_program, write_program};
 
 /// The run of frames that belong to none.
 pub(super) const NO_RUN: u64 = 0;
 
-/// Most headers of a request or a response that cross: more than any server or client takes.
-const MOST_HEADERS: usize = 10_000;
 /// Most keys written by one run, where its limit of bytes does not come first.
 const MOST_WRITES: usize = 1 << 20;
 
@@ -95,29 +96,6 @@ pub(super) struct Start {
     pub(super) limits: Limits,
     pub(super) call: String,
     pub(super) replay: Option<Replay>,
-}
-
-/// The head of a request, or of a response.
-#[derive(Debug, PartialEq)]
-pub(super) struct RequestHead {
-    pub(super) request: u32,
-    pub(super) method: String,
-    pub(super) url: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) redirect: String,
-    pub(super) decompress: bool,
-    pub(super) timeout_ms: Option<u64>,
-    /// The whole body, unless it comes in pieces.
-    pub(super) body: Option<Bytes>,
-}
-
-#[derive(Debug, PartialEq)]
-pub(super) struct ResponseHead {
-    pub(super) status: u16,
-    pub(super) status_text: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) url: String,
-    pub(super) redirected: bool,
 }
 
 /// What a worker says about one of its runs.
@@ -293,120 +271,6 @@ impl Start {
     }
 }
 
-// === impl RequestHead ===
-
-impl RequestHead {
-    pub(super) fn write(&self, to: &mut Encoder<'_>) {
-        to.u32(self.request);
-        to.text(&self.method);
-        to.text(&self.url);
-        write_headers(to, &self.headers);
-        to.text(&self.redirect);
-        to.flag(self.decompress);
-        to.option(self.timeout_ms, Encoder::u64);
-        to.option(self.body.as_deref(), Encoder::bytes);
-    }
-
-    fn read(from: &mut Decoder) -> Result<Self, Malformed> {
-        Ok(Self {
-            request: from.u32()?,
-            method: from.text()?,
-            url: from.text()?,
-            headers: read_headers(from, MOST_HEADERS)?,
-            redirect: from.text()?,
-            decompress: from.flag()?,
-            timeout_ms: from.option(Decoder::u64)?,
-            body: from.option(Decoder::bytes)?,
-        })
-    }
-}
-
-// === impl ResponseHead ===
-
-impl ResponseHead {
-    pub(super) fn write(&self, to: &mut Encoder<'_>) {
-        to.u16(self.status);
-        to.text(&self.status_text);
-        write_headers(to, &self.headers);
-        to.text(&self.url);
-        to.flag(self.redirected);
-    }
-
-    pub(super) fn read(from: &mut Decoder) -> Result<Self, Malformed> {
-        Ok(Self {
-            status: from.u16()?,
-            status_text: from.text()?,
-            headers: read_headers(from, MOST_HEADERS)?,
-            url: from.text()?,
-            redirected: from.flag()?,
-        })
-    }
-}
-
-pub(super) fn write_limits(to: &mut Encoder<'_>, limits: &Limits) {
-    to.u64(limits.fuel);
-    to.u64(u64::try_from(limits.wall_clock.as_nanos()).unwrap_or(u64::MAX));
-    let mut limits = *limits;
-    for size in sizes(&mut limits) {
-        to.size(*size);
-    }
-}
-
-pub(super) fn read_limits(from: &mut Decoder) -> Result<Limits, Malformed> {
-    let (fuel, wall_clock) = (from.u64()?, Duration::from_nanos(from.u64()?));
-    let mut limits = Limits { fuel, wall_clock, ..Limits::default() };
-    for size in sizes(&mut limits) {
-        *size = from.size()?;
-    }
-    Ok(limits)
-}
-
-/// Every limit that is a number of things or bytes. Without `..`, so that a new limit is not forgotten here.
-fn sizes(limits: &mut Limits) -> [&mut usize; 18] {
-    let Limits {
-        fuel: _,
-        wall_clock: _,
-        memory_bytes,
-        emits,
-        event_bytes,
-        emitted_bytes,
-        log_lines,
-        log_line_bytes,
-        log_bytes,
-        db_value_bytes,
-        db_key_bytes,
-        db_written_bytes,
-        reply_bytes,
-        reply_headers,
-        reply_header_bytes,
-        effects,
-        requests,
-        sent_bytes,
-        received_bytes,
-        recording_bytes,
-    } = limits;
-    [
-        memory_bytes,
-        emits,
-        event_bytes,
-        emitted_bytes,
-        log_lines,
-        log_line_bytes,
-        log_bytes,
-        db_value_bytes,
-        db_key_bytes,
-        db_written_bytes,
-        reply_bytes,
-        reply_headers,
-        reply_header_bytes,
-        effects,
-        requests,
-        sent_bytes,
-        received_bytes,
-        recording_bytes,
-    ]
-}
-
 pub(super) fn write_writes<'a>(to: &mut Encoder<'_>, writes: impl ExactSizeIterator<Item = &'a Write>) {
     to.list(writes, |to, write| {
         to.text(&write.key);
@@ -416,27 +280,6 @@ pub(super) fn write_writes<'a>(to: &mut Encoder<'_>, writes: impl ExactSizeItera
 
 pub(super) fn read_writes(from: &mut Decoder) -> Result<Vec<Write>, Malformed> {
     from.list(MOST_WRITES, |from| Ok(Write { key: from.text()?, value: from.option(Decoder::text)? }))
-}
-
-pub(super) fn write_headers(to: &mut Encoder<'_>, headers: &[(String, String)]) {
-    to.list(headers.iter(), |to, (name, value)| {
-        to.text(name);
-        to.text(value);
-    });
-}
-
-fn read_headers(from: &mut Decoder, most: usize) -> Result<Vec<(String, String)>, Malformed> {
-    from.list(most, |from| Ok((from.text()?, from.text()?)))
-}
-
-pub(super) fn write_reply(to: &mut Encoder<'_>, reply: &Reply) {
-    to.u16(reply.status);
-    write_headers(to, &reply.headers);
-    to.bytes(&reply.body);
-}
-
-fn read_reply(from: &mut Decoder, limits: &Limits) -> Result<Reply, Malformed> {
-    Ok(Reply { status: from.u16()?, headers: read_headers(from, limits.reply_headers)?, body: from.bytes()? })
 }
 
 pub(super) fn write_reason(to: &mut Encoder<'_>, reason: &str) {
@@ -464,15 +307,6 @@ fn read_log(from: &mut Decoder) -> Result<LogLine, Malformed> {
     let at_ms = from.u64()?;
     let level = LEVELS.get(from.u8()? as usize).copied().ok_or(Malformed("an unknown level"))?;
     Ok(LogLine { at_ms, level, message: from.text()? })
-}
-
-pub(super) fn write_fetch_error(to: &mut Encoder<'_>, error: &FetchError) {
-    to.text(&error.code);
-    to.text(&error.message);
-}
-
-pub(super) fn read_fetch_error(from: &mut Decoder) -> Result<FetchError, Malformed> {
-    Ok(FetchError { code: from.text()?, message: from.text()? })
 }
 
 #[cfg(test)]

@@ -1,0 +1,255 @@
+//! Images: made from programs, found in memory or on disk, and made again when they are gone.
+
+use std::io;
+use std::sync::Arc;
+
+use admission::{Bounds, Gate, Share};
+
+use super::{Error, Image, Inner, LoadError, Sandbox};
+use crate::cache::{Cache, Draft, Owner};
+use crate::compile::Compiler;
+use crate::engine::{Engine, FIRST_MEMORY};
+use crate::images::Key;
+use crate::limits::{LimitKind, Limits};
+use crate::offline::Offline;
+use crate::outcome::{Fault, LogLine, Thrown, Usage};
+use crate::program::{Program, Sources};
+use crate::run::{Run, Started};
+use crate::snapshot::{Snapshot, stored_bytes};
+
+pub(crate) const INIT: &str = "wellspring:wall/component@0.1.0#init";
+pub(crate) const LOAD: &str = "wellspring:wall/component@0.1.0#load";
+const DESCRIBE: &str = "wellspring:wall/component@0.1.0#describe";
+
+/// A component that loaded.
+pub struct Built {
+    pub image: Image,
+    /// The component as JSON, functions as `{"$fn": true}`.
+    pub description: String,
+    /// What it logged while it loaded.
+    pub logs: Vec<LogLine>,
+}
+
+/// Whose cost it is when an image has to be made again, what that may take, and what it took.
+pub struct Building<'a> {
+    pub tenant: &'a str,
+    pub limits: Limits,
+    pub usage: &'a mut Usage,
+}
+
+/// Why a component cannot be loaded, without failures of the host, which the next call may not meet.
+#[derive(Clone)]
+pub(super) enum Refusal {
+    Threw(Thrown),
+    Fault(Fault),
+}
+
+// === impl Sandbox ===
+
+impl Sandbox {
+    /// Evaluates a component and keeps its image. Nothing is kept of one that does not load.
+    pub async fn build(&self, program: Arc<Program>, limits: Limits) -> Result<Built, LoadError> {
+        let name = program.digest();
+        self.build_metered("", &name, program, limits, &mut Usage::default()).await
+    }
+
+    /// The same for a tenant, whose share of the disk the image is part of. Counts what it took, also of one that does not
+    /// load. `name` is the program's digest as the caller makes it: equal names must mean equal programs.
+    pub async fn build_metered(
+        &self,
+        tenant: &str,
+        name: &str,
+        program: Arc<Program>,
+        limits: Limits,
+        usage: &mut Usage,
+    ) -> Result<Built, LoadError> {
+        self.build_image(self.inner.image_key(name), program, Building { tenant, limits, usage }).await
+    }
+
+    async fn build_image(&self, key: Key, program: Arc<Program>, building: Building<'_>) -> Result<Built, LoadError> {
+        let (inner, Building { tenant, limits, usage }) = (&self.inner, building);
+        inner.images.built.increment();
+        let owner = Owner::of(tenant);
+        let (snapshot, description, logs) = match &inner.workers {
+            None => {
+                let (memory, logs) = load(inner, &program, limits, usage).await?;
+                let draft = inner.draft(key, owner, memory).await?;
+                let description = describe(inner, &program, &draft.snapshot, limits, usage).await?;
+                (inner.keep(key, draft).await?, description, logs)
+            }
+            Some(workers) => {
+                let (memory, description, logs) = workers.build(&program, limits, usage).await?;
+                (inner.keep(key, inner.draft(key, owner, memory).await?).await?, description, logs)
+            }
+        };
+        let image = Image { snapshot, sources: Sources::Whole(program) };
+        Ok(Built { image, description, logs })
+    }
+
+    /// The image of a program: held in memory, unpacked from its file, or built again.
+    pub async fn image(&self, program: &Arc<Program>, limits: Limits) -> Result<Image, LoadError> {
+        let (name, sources) = (program.digest(), Sources::Whole(program.clone()));
+        self.image_of(&name, sources, Building { tenant: "", limits, usage: &mut Usage::default() }).await
+    }
+
+    /// The image of the program of that name. Of calls that find none in memory one unpacks or builds it, at its cost, and
+    /// the others wait for that. The text of the program is read only to build it; `sources` say where it is, also for runs
+    /// that require more of it.
+    pub async fn image_of(&self, name: &str, sources: Sources, building: Building<'_>) -> Result<Image, LoadError> {
+        let key = self.inner.image_key(name);
+        let snapshot = match self.inner.images.get(&key) {
+            Some(snapshot) => snapshot,
+            None => Box::pin(self.find_or_build(key, &sources, building)).await?,
+        };
+        Ok(Image { snapshot, sources })
+    }
+
+    async fn find_or_build(
+        &self,
+        key: Key,
+        sources: &Sources,
+        building: Building<'_>,
+    ) -> Result<Arc<Snapshot>, LoadError> {
+        let inner = &self.inner;
+        let flight = inner.images.board(key);
+        let settled = flight.settle(async {
+            // Another flight may have landed since this call looked.
+            if let Some(found) = inner.images.peek(&key) {
+                return Ok(Ok(found));
+            }
+            if let Some(found) = inner.unpack(key).await? {
+                return Ok(Ok(found));
+            }
+            let _place = inner.builds.enter(building.tenant).await.map_err(Error::Overloaded)?;
+            let program = sources.read().await.map_err(Error::Service)?;
+            let program = program.ok_or(Error::Shim("its program cannot be read"))?;
+            match self.build_image(key, program, building).await {
+                Ok(built) => Ok(Ok(built.image.snapshot)),
+                Err(LoadError::Threw(thrown)) => Ok(Err(Refusal::Threw(thrown))),
+                Err(LoadError::Fault(fault)) => Ok(Err(Refusal::Fault(fault))),
+                Err(LoadError::Host(error)) => Err(error),
+            }
+        });
+        settled.await?.map_err(|refusal| match refusal {
+            Refusal::Threw(thrown) => LoadError::Threw(thrown),
+            Refusal::Fault(fault) => LoadError::Fault(fault),
+        })
+    }
+}
+
+/// Evaluates a component: the memory it leaves, and what it logged. What that took is counted also when it does not load.
+pub(crate) async fn load(
+    inner: &Arc<Inner>,
+    program: &Arc<Program>,
+    limits: Limits,
+    usage: &mut Usage,
+) -> Result<(Vec<u8>, Vec<LogLine>), LoadError> {
+    let mut run = Run::new(Arc::new(Offline), limits, Some(Sources::Whole(program.clone())));
+    run.compiler = Some(Compiler::new(inner.clone(), limits));
+    let mut loading = Started::new(&inner.engine, &inner.base, run)?;
+    let table = program.to_table().map_err(Error::from)?;
+    let loaded = loading.call(LOAD, Some(&table)).await;
+    // Compiling happens inside of the call, so its time is counted with it.
+    *usage = loading.usage();
+    loaded?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)?;
+    // Before it is copied: what is refused need not be held twice.
+    if let Some(error) = inner.too_large(loading.memory()) {
+        return Err(error);
+    }
+    let logs = std::mem::take(&mut loading.store.data_mut().logs);
+    Ok((loading.snapshot()?, logs))
+}
+
+/// The component as JSON, from a fresh instance of its image.
+pub(crate) async fn describe(
+    inner: &Inner,
+    program: &Arc<Program>,
+    snapshot: &Arc<Snapshot>,
+    limits: Limits,
+    usage: &mut Usage,
+) -> Result<String, LoadError> {
+    let run = Run::new(Arc::new(Offline), limits, Some(Sources::Whole(program.clone())));
+    let mut describing = Started::new(&inner.engine, snapshot, run)?;
+    let described = describing.call(DESCRIBE, None).await;
+    *usage = usage.plus(describing.usage());
+    described?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)
+}
+
+// === impl Inner ===
+
+impl Inner {
+    fn too_large(&self, memory: &[u8]) -> Option<LoadError> {
+        let limit = self.max_image_bytes;
+        let fault = || LoadError::Fault(Fault::TooMuchOutput { what: LimitKind::ImageBytes, limit });
+        (stored_bytes(memory) > limit).then(fault)
+    }
+
+    /// Memory as a file, written where no other task waits for it.
+    async fn draft(&self, key: Key, owner: Owner, memory: Vec<u8>) -> Result<Draft, LoadError> {
+        if let Some(error) = self.too_large(&memory) {
+            return Err(error);
+        }
+        let (cache, base) = (self.cache.clone(), self.base.clone());
+        let written = tokio::task::spawn_blocking(move || cache.draft_image(&key, owner, &base, &memory)).await;
+        Ok(written.map_err(io::Error::other).flatten().map_err(Error::Disk)?)
+    }
+
+    /// Keeps an image on disk and in memory.
+    async fn keep(self: &Arc<Self>, key: Key, draft: Draft) -> Result<Arc<Snapshot>, Error> {
+        let inner = self.clone();
+        let keeping = tokio::task::spawn_blocking(move || {
+            let snapshot = draft.keep();
+            inner.hold(key, &snapshot);
+            snapshot
+        });
+        keeping.await.map_err(|error| Error::Disk(io::Error::other(error)))
+    }
+
+    /// The image in memory, if there is a file of it; where no other task waits for it.
+    async fn unpack(self: &Arc<Self>, key: Key) -> Result<Option<Arc<Snapshot>>, Error> {
+        let images = &self.images;
+        let _place = images.unpacking.acquire().await.map_err(|_| Error::Shim("a semaphore is never closed"))?;
+        let inner = self.clone();
+        let unpacking = tokio::task::spawn_blocking(move || {
+            let found = inner.cache.find_image(&key, &inner.base)?;
+            inner.images.unpacked.increment();
+            inner.hold(key, &found);
+            Some(found)
+        });
+        unpacking.await.map_err(|error| Error::Memory(io::Error::other(error)))
+    }
+
+    fn hold(&self, key: Key, snapshot: &Arc<Snapshot>) {
+        for evicted in self.images.hold(key, snapshot, &self.engine.slots) {
+            self.cache.note_use(&evicted);
+        }
+    }
+
+    /// Of a program's name, under this engine.
+    pub(super) fn image_key(&self, name: &str) -> [u8; 32] {
+        blake3::keyed_hash(&self.engine.key, name.as_bytes()).into()
+    }
+}
+
+/// Images that are made again because their file is gone wait here: no deploy admitted that work.
+pub(super) fn builds() -> Gate {
+    Gate::new("builds", Bounds { places: Share::new(4, 1), waiting: Share::new(1024, 256) })
+}
+
+pub(super) async fn base_image(engine: &Engine, cache: &Cache) -> Result<Arc<Snapshot>, Error> {
+    if let Some(snapshot) = cache.find_base(&engine.key) {
+        return Ok(snapshot);
+    }
+    cache.keep_base(&engine.key, &first_snapshot(engine, INIT).await?).map_err(Error::Memory)
+}
+
+/// Memory after the prelude was evaluated, all of it or its core.
+pub(crate) async fn first_snapshot(engine: &Engine, init: &str) -> Result<Vec<u8>, Error> {
+    let first = Snapshot::unnamed(FIRST_MEMORY).map_err(Error::Memory)?;
+    let run = Run::new(Arc::new(Offline), Limits::default(), None);
+    let mut starting = Started::new(engine, &first, run)?;
+    for function in ["_initialize", init] {
+        starting.call_plain(function).await?.map_err(|fault| Error::Start(Box::new(fault)))?;
+    }
+    starting.snapshot()
+}
