@@ -1,11 +1,12 @@
 // Deploys a source: its code, then what its props ask for.
 
 import { useRef, useState } from "preact/hooks";
-import { ApiError, get, type Progress, sendFollowed } from "../api/client";
+import { type ApiError, get, type Progress, sendFollowed } from "../api/client";
 import type { Component, Json, Source } from "../api/types";
 import { navigate } from "../state/router";
 import { loadSources } from "../state/sources";
 import { toast } from "../state/toasts";
+import { useWork } from "../state/work";
 import { Editor, type EditorProblem } from "../ui/editor";
 import { Badge, Button, Card, Choices, Failure, Field, Notice, PageHead } from "../ui/parts";
 import { problemsOf, ProgressLine } from "./deploy/progress";
@@ -23,25 +24,12 @@ export function Deploy() {
   const [file, setFile] = useState("");
   const [address, setAddress] = useState("");
   const [component, setComponent] = useState<Component | undefined>(undefined);
-  const [progress, setProgress] = useState<Progress | undefined>(undefined);
-  const [error, setError] = useState<ApiError | undefined>(undefined);
   const [problems, setProblems] = useState<EditorProblem[]>([]);
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, error, progress, told, act: attempt, forget } = useWork();
 
-  const act = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setError(undefined);
+  const act = (work: () => Promise<void>) => {
     setProblems([]);
-    try {
-      await work();
-    } catch (failed) {
-      if (!(failed instanceof ApiError)) throw failed;
-      setError(failed);
-      if (!component) setProblems(problemsOf(failed));
-    } finally {
-      setBusy(false);
-      setProgress(undefined);
-    }
+    return attempt(work, (refused) => component || setProblems(problemsOf(refused)));
   };
   const pick = (key: string) =>
     act(async () => {
@@ -53,7 +41,7 @@ export function Deploy() {
     act(async () => {
       const filename = file || (isModule(code) ? "component.mjs" : "component.js");
       const body = from === "write" ? { component_code: code, filename, temporary: true } : { component_url: address, temporary: true };
-      return setComponent(await sendFollowed<Component>("POST", "/components", body, setProgress));
+      return setComponent(await sendFollowed<Component>("POST", "/components", body, told));
     });
   return (
     <div class="page">
@@ -68,7 +56,7 @@ export function Deploy() {
                 setFrom(value);
                 setAddress("");
                 setComponent(undefined);
-                setError(undefined);
+                forget();
               }}
               options={[
                 { value: "write", text: "Write or paste" },
@@ -124,7 +112,7 @@ export function Deploy() {
           {error && <Failure error={error} />}
           {progress && <ProgressLine progress={progress} />}
           {component ? (
-            <Configure key={component.id} component={component} isBusy={isBusy} act={act} told={setProgress} error={error} fromRegistry={from === "registry"} />
+            <Configure key={component.id} component={component} isBusy={isBusy} act={act} told={told} error={error} fromRegistry={from === "registry"} />
           ) : (
             <Card title="Next">
               {from === "registry" ? (

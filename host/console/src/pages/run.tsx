@@ -1,7 +1,7 @@
 // One run: where its time went, what it did, why it failed, and what a replay of it gives.
 
 import { useState } from "preact/hooks";
-import { ApiError, send } from "../api/client";
+import { send } from "../api/client";
 import type { LogLine, Replay, RequestMade, Run, SourceRun } from "../api/types";
 import { usePage, useResource } from "../state/resource";
 import { Link, navigate } from "../state/router";
@@ -9,7 +9,9 @@ import { may } from "../state/session";
 import { nameOf } from "../state/sources";
 import { bytes, count, duration, short } from "../state/time";
 import { attempt } from "../state/toasts";
+import { useWork } from "../state/work";
 import { isMissing } from "../shell/routes";
+import { LogLines } from "../ui/log";
 import { At, Badge, Bones, Button, ButtonLink, Card, CopyButton, Empty, Failure, PageHead, type Tone } from "../ui/parts";
 import { Outcome, TimeBar, triggerText } from "../ui/runs";
 import { ErrorBlock } from "../ui/thrown";
@@ -18,8 +20,7 @@ import { Tree } from "../ui/tree";
 export function RunPage({ id }: { id: string }) {
   const { data: run, error, reload } = useResource<Run>(`/runs/${id}`);
   const [replay, setReplay] = useState<Replay | undefined>(undefined);
-  const [failed, setFailed] = useState<ApiError | undefined>(undefined);
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, error: failed, act } = useWork();
   if (error && !run) {
     return isMissing(error) ? (
       <Empty icon="run" title="No record of this run" action={<ButtonLink to="/runs">All runs</ButtonLink>}>
@@ -39,18 +40,7 @@ export function RunPage({ id }: { id: string }) {
       </div>
     );
   }
-  const again = async () => {
-    setBusy(true);
-    setFailed(undefined);
-    try {
-      setReplay(await send<Replay>("POST", `/runs/${id}/replay`, {}));
-    } catch (problem) {
-      if (!(problem instanceof ApiError)) throw problem;
-      setFailed(problem);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const again = () => act(async () => setReplay(await send<Replay>("POST", `/runs/${id}/replay`, {})));
   const retry = () =>
     attempt("It ran once more", async () => {
       const made = await send<SourceRun>("POST", `/runs/${id}/retry`);
@@ -237,17 +227,7 @@ function Logs({ run }: { run: Run }) {
   if (lines.length === 0) return null;
   return (
     <Card title="Log">
-      <div class="log" tabIndex={0} role="log" aria-label="Log of the run">
-        {lines.map((line) => (
-          <div key={line.id} class={`entry ${line.level}`}>
-            <span class="faint">
-              <At at_ms={line.at_ms} precise />
-            </span>
-            <span class="level">{line.level}</span>
-            <span class="text">{line.message}</span>
-          </div>
-        ))}
-      </div>
+      <LogLines lines={lines} label="Log of the run" />
     </Card>
   );
 }

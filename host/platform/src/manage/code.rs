@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use domain::component::Description;
+use domain::component::{Description, Kind};
 use domain::ids::{ComponentId, SourceId};
 use domain::problem::Problem;
 use serde_json::Value;
@@ -81,6 +81,16 @@ pub(super) async fn resolve(caller: &Caller, platform: &Platform, request: CodeR
     let (mut component, program) = compile(caller, platform, request).await?;
     component.came_with_source = true;
     Ok(Resolved { component, origin: Origin::Own, unsaved: Some(program) })
+}
+
+/// A source is deployed; an action is run by hand, or is a step.
+pub(super) fn require_kind(component: &Component, needed: Kind) -> Result<(), Error> {
+    let named = |kind| match kind {
+        Kind::Source => "a source",
+        Kind::Action => "an action",
+    };
+    let is = component.description.kind;
+    if is == needed { Ok(()) } else { Err(Error::WrongKind { is: named(is), needs: named(needed) }) }
 }
 
 /// Links and loads new code, in the caller's turn and at its cost. Nothing else is written.

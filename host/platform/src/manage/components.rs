@@ -145,6 +145,27 @@ pub async fn options(
     Ok(options_of(parsed(outcome.returned.as_deref())))
 }
 
+/// A component that may be run by hand with these values.
+struct Runnable {
+    component: Component,
+    origin: Origin,
+    values: Map<String, Value>,
+}
+
+/// Whether a component of that kind may be run with these values, within the caller's quota.
+async fn runnable(
+    caller: &Caller,
+    platform: &Platform,
+    (key_or_id, kind): (&str, Kind),
+    configured_props: &Map<String, Value>,
+) -> Result<Runnable, Error> {
+    let (component, origin) = find(caller, platform, key_or_id).await?;
+    code::require_kind(&component, kind)?;
+    check_quota(caller, platform).await?;
+    let values = configure::whole(caller, platform, &component.description, configured_props).await?;
+    Ok(Runnable { component, origin, values })
+}
+
 struct Once {
     run_id: String,
     outcome: Outcome,

@@ -4,3 +4,4 @@ mod connecting;
 mod door;
 mod provider;
 mod refreshing;
+mod scene;

@@ -54,29 +54,15 @@ async fn an_auto_subscription_is_made_listed_and_ended() {
 
 #[tokio::test]
 async fn a_dead_letter_is_listed_and_replayed_once() {
-    use platform::records::{DeadLetter, table};
-    use store::{Batch, Store};
     let wire = wire().await;
-    let event = json!({"event": 1, "metadata": {"emit_id": "e", "name": "", "emitter_id": "dc_Ab12Cd34Ef56"}});
-    let letter = DeadLetter {
-        id: "letter".into(),
-        emitter: "dc_Ab12Cd34Ef56".into(),
-        listener: "wh_Ab12Cd34Ef56".into(),
-        event_name: "default".into(),
-        event_id: "1-0".into(),
-        attempts: 8,
-        reason: "gone".into(),
-        event,
-        created_at: 0,
-    };
-    let batch = Batch::new(&wire.admin.tenant, 1).then(table::put(&letter).unwrap());
-    wire.world.store.commit(batch).await.unwrap();
+    let letter = wire.dead_letter().await;
+    let path = format!("/v1/dead_letters/{letter}/replay");
 
     let listed = wire.get("/v1/users/me/dead_letters").await.data();
-    let replayed = wire.post("/v1/dead_letters/letter/replay", json!({})).await.data();
-    let again = wire.post("/v1/dead_letters/letter/replay", json!({})).await;
+    let replayed = wire.post(&path, json!({})).await.data();
+    let again = wire.post(&path, json!({})).await;
 
-    assert_eq!((&listed[0]["attempts"], &replayed["id"]), (&json!(8), &json!("letter")));
+    assert_eq!((&listed[0]["attempts"], &replayed["id"]), (&json!(8), &json!(letter)));
     assert_eq!(again.refusal(), (404, "dead_letter_not_found".into()));
 }
 

@@ -4,7 +4,7 @@ use domain::keys::Scope;
 use platform::Caller;
 use platform::fake::component;
 use platform::manage::workflows;
-use platform::records::{DeadLetter, Workflow, names, table};
+use platform::records::{Workflow, names, table};
 use serde_json::{Value, json};
 use store::{Batch, Reads, Store};
 
@@ -52,7 +52,7 @@ async fn owned(wire: &Wire) -> Owned {
         connect: id(&connect).to_owned(),
         data_store: id(&store).to_owned(),
         workflow: workflow(wire).await,
-        dead_letter: dead_letter(wire).await,
+        dead_letter: wire.dead_letter().await,
         key: id(&keys[0]).to_owned(),
         run: run["run_id"].as_str().unwrap().to_owned(),
         session: id(&session).to_owned(),
@@ -74,23 +74,6 @@ async fn workflow(wire: &Wire) -> String {
     let batch = Batch::new(&wire.admin.tenant, 1).then(table::put(&workflow).unwrap());
     wire.world.store.commit(batch).await.unwrap();
     workflows::find(&wire.admin, &wire.world.platform, workflow.id.as_str()).await.unwrap().id.to_string()
-}
-
-async fn dead_letter(wire: &Wire) -> String {
-    let letter = DeadLetter {
-        id: "letter".into(),
-        emitter: "dc_Ab12Cd34Ef56".into(),
-        listener: "wh_Ab12Cd34Ef56".into(),
-        event_name: "default".into(),
-        event_id: "1-0".into(),
-        attempts: 8,
-        reason: "gone".into(),
-        event: json!({"event": 1, "metadata": {"emit_id": "e", "name": "", "emitter_id": "dc_Ab12Cd34Ef56"}}),
-        created_at: 0,
-    };
-    let batch = Batch::new(&wire.admin.tenant, 1).then(table::put(&letter).unwrap());
-    wire.world.store.commit(batch).await.unwrap();
-    letter.id
 }
 
 fn is_of_tenants(route: &Route) -> bool {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use platform::Caller;
 use platform::fake::World;
+use platform::records::{DeadLetter, table};
 use serde_json::{Value, json};
+use store::{Batch, Store};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -53,6 +55,24 @@ impl Wire {
         let app = App::new(parts);
         let serving = tokio::spawn(front::serve(listener, app.clone(), config, shutdown.clone()));
         Self { world, admin, address, app, shutdown, serving }
+    }
+
+    /// A delivery that was given up, and its id.
+    pub(super) async fn dead_letter(&self) -> String {
+        let letter = DeadLetter {
+            id: "letter".into(),
+            emitter: "dc_Ab12Cd34Ef56".into(),
+            listener: "wh_Ab12Cd34Ef56".into(),
+            event_name: "default".into(),
+            event_id: "1-0".into(),
+            attempts: 8,
+            reason: "gone".into(),
+            event: json!({"event": 1, "metadata": {"emit_id": "e", "name": "", "emitter_id": "dc_Ab12Cd34Ef56"}}),
+            created_at: 0,
+        };
+        let batch = Batch::new(&self.admin.tenant, 1).then(table::put(&letter).unwrap());
+        self.world.store.commit(batch).await.unwrap();
+        letter.id
     }
 
     pub(super) async fn get(&self, path: &str) -> Reply {

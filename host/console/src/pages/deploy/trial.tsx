@@ -1,42 +1,23 @@
 // Runs a component once with an event, before it is deployed, and shows what it did.
 
 import { useState } from "preact/hooks";
-import { ApiError, send } from "../../api/client";
+import { send } from "../../api/client";
 import type { Component, Json, Trial } from "../../api/types";
 import { duration, plural } from "../../state/time";
+import { useWork } from "../../state/work";
 import { Editor } from "../../ui/editor";
 import { Badge, Button, Failure, Notice } from "../../ui/parts";
 import { ErrorBlock } from "../../ui/thrown";
 import { Tree } from "../../ui/tree";
-import { exampleFor } from "../source/test";
+import { eventOf, exampleFor } from "../source/test";
 
 export function TryIt({ component, values }: { component: Component; values: Record<string, Json> }) {
   const [isOpen, setOpen] = useState(false);
   const [text, setText] = useState(() => JSON.stringify(exampleFor(component), null, 2));
   const [trial, setTrial] = useState<Trial | undefined>(undefined);
-  const [error, setError] = useState<ApiError | undefined>(undefined);
-  const [wrong, setWrong] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  const run = async () => {
-    let event: Json;
-    try {
-      event = JSON.parse(text) as Json;
-    } catch {
-      setWrong("The event is not valid JSON.");
-      return;
-    }
-    setWrong("");
-    setBusy(true);
-    setError(undefined);
-    try {
-      setTrial(await send<Trial>("POST", `/components/${component.id}/try`, { configured_props: values as Json, event }));
-    } catch (failed) {
-      if (!(failed instanceof ApiError)) throw failed;
-      setError(failed);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { isBusy, error, act } = useWork();
+  const run = () =>
+    act(async () => setTrial(await send<Trial>("POST", `/components/${component.id}/try`, { configured_props: values as Json, event: eventOf(text) })));
   if (!isOpen) {
     return (
       <Button icon="run" onClick={() => setOpen(true)}>
@@ -53,11 +34,6 @@ export function TryIt({ component, values }: { component: Component; values: Rec
           {isBusy ? "Running…" : trial ? "Try again" : "Try"}
         </Button>
       </div>
-      {wrong && (
-        <Notice tone="bad" icon="alert">
-          {wrong}
-        </Notice>
-      )}
       {error && <Failure error={error} />}
       {trial && <Result trial={trial} />}
     </div>

@@ -1,23 +1,22 @@
 // The code of a source: read it, change it, try the change on recorded runs, deploy it.
 
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, type Progress, send, sendFollowed } from "../../api/client";
+import { send, sendFollowed } from "../../api/client";
 import type { Component, Shadow, Source } from "../../api/types";
 import { invalidate } from "../../state/resource";
 import { Link } from "../../state/router";
 import { may } from "../../state/session";
 import { toast } from "../../state/toasts";
+import { useWork } from "../../state/work";
 import { Editor, type EditorProblem } from "../../ui/editor";
 import { Badge, Bones, Button, Card, Failure, Notice } from "../../ui/parts";
 import { problemsOf, ProgressLine } from "../deploy/progress";
 
 export function CodeTab({ source, component, changed }: { source: Source; component: Component | undefined; changed: (source: Source) => void }) {
   const [edited, setCode] = useState<string | undefined>(undefined);
-  const [progress, setProgress] = useState<Progress | undefined>(undefined);
-  const [error, setError] = useState<ApiError | undefined>(undefined);
   const [problems, setProblems] = useState<EditorProblem[]>([]);
   const [shadow, setShadow] = useState<Shadow | undefined>(undefined);
-  const [isBusy, setBusy] = useState(false);
+  const { isBusy, error, progress, told, act: attempt } = useWork();
   useEffect(() => setCode(undefined), [component?.id]);
   if (!component) {
     return (
@@ -29,24 +28,13 @@ export function CodeTab({ source, component, changed }: { source: Source; compon
   const code = edited ?? component.code;
   const isChanged = code !== component.code;
   const filename = isModule(code) ? "component.mjs" : "component.js";
-  const act = async (work: () => Promise<void>) => {
-    setBusy(true);
-    setError(undefined);
+  const act = (work: () => Promise<void>) => {
     setProblems([]);
-    try {
-      await work();
-    } catch (failed) {
-      if (!(failed instanceof ApiError)) throw failed;
-      setError(failed);
-      setProblems(problemsOf(failed));
-    } finally {
-      setBusy(false);
-      setProgress(undefined);
-    }
+    return attempt(work, (refused) => setProblems(problemsOf(refused)));
   };
   const deploy = () =>
     act(async () => {
-      const updated = await sendFollowed<Source>("PUT", `/sources/${source.id}`, { component_code: code, filename, active: source.active }, setProgress);
+      const updated = await sendFollowed<Source>("PUT", `/sources/${source.id}`, { component_code: code, filename, active: source.active }, told);
       toast("Deployed");
       setShadow(undefined);
       changed(updated);

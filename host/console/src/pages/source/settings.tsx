@@ -1,11 +1,12 @@
 // Props, the name and what is recorded of a source.
 
 import { useState } from "preact/hooks";
-import { ApiError, type Progress, send, sendFollowed } from "../../api/client";
+import { send, sendFollowed } from "../../api/client";
 import type { Component, Json, Source } from "../../api/types";
 import { may } from "../../state/session";
 import { loadSources } from "../../state/sources";
 import { attempt, toast } from "../../state/toasts";
+import { useWork } from "../../state/work";
 import { Bones, Button, Card, Failure, Field } from "../../ui/parts";
 import { ProgressLine } from "../deploy/progress";
 import { PropsForm, valuesOf, wrongsOf } from "../deploy/props";
@@ -36,23 +37,12 @@ interface PartProps {
 function Props({ source, component, changed }: PartProps & { component: Component }) {
   const initial = () => valuesOf(component.configurable_props, source.configured_props);
   const [values, setValues] = useState<Record<string, Json>>(initial);
-  const [error, setError] = useState<ApiError | undefined>(undefined);
-  const [progress, setProgress] = useState<Progress | undefined>(undefined);
-  const [isBusy, setBusy] = useState(false);
-  const save = async () => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      changed(await sendFollowed<Source>("PUT", `/sources/${source.id}`, { configured_props: values as Json, active: source.active }, setProgress));
+  const { isBusy, error, progress, told, act } = useWork();
+  const save = () =>
+    act(async () => {
+      changed(await sendFollowed<Source>("PUT", `/sources/${source.id}`, { configured_props: values as Json, active: source.active }, told));
       toast("Saved; the source runs with the new props");
-    } catch (failed) {
-      if (!(failed instanceof ApiError)) throw failed;
-      setError(failed);
-    } finally {
-      setBusy(false);
-      setProgress(undefined);
-    }
-  };
+    });
   return (
     <Card title="Props">
       <form

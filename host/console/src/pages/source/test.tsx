@@ -5,9 +5,10 @@ import { ApiError, send } from "../../api/client";
 import type { Component, Json, Source, SourceRun } from "../../api/types";
 import { Link } from "../../state/router";
 import { duration, plural } from "../../state/time";
+import { useWork } from "../../state/work";
 import { Dialog } from "../../ui/dialog";
 import { Editor } from "../../ui/editor";
-import { Badge, Button, Failure, Notice } from "../../ui/parts";
+import { Badge, Button, Failure } from "../../ui/parts";
 import { ErrorBlock } from "../../ui/thrown";
 import { Tree } from "../../ui/tree";
 
@@ -19,32 +20,20 @@ export function exampleFor(component: Component | undefined): Json {
   return isTimer ? { timestamp: Math.floor(Date.now() / 1000) } : {};
 }
 
+/** What was written as an event. */
+export function eventOf(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    throw new ApiError(0, "invalid", "The event is not valid JSON.");
+  }
+}
+
 export function TestDialog({ source, component, close }: { source: Source; component: Component | undefined; close: () => void }) {
   const [text, setText] = useState(() => JSON.stringify(exampleFor(component), null, 2));
   const [result, setResult] = useState<SourceRun | undefined>(undefined);
-  const [error, setError] = useState<ApiError | undefined>(undefined);
-  const [wrong, setWrong] = useState("");
-  const [isBusy, setBusy] = useState(false);
-  const run = async () => {
-    let event: Json;
-    try {
-      event = JSON.parse(text) as Json;
-      setWrong("");
-    } catch {
-      setWrong("The event is not valid JSON.");
-      return;
-    }
-    setBusy(true);
-    setError(undefined);
-    try {
-      setResult(await send<SourceRun>("POST", `/sources/${source.id}/run`, event));
-    } catch (failed) {
-      if (!(failed instanceof ApiError)) throw failed;
-      setError(failed);
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { isBusy, error, act } = useWork();
+  const run = () => act(async () => setResult(await send<SourceRun>("POST", `/sources/${source.id}/run`, eventOf(text))));
   return (
     <Dialog
       title="Test the source"
@@ -60,11 +49,6 @@ export function TestDialog({ source, component, close }: { source: Source; compo
     >
       <p class="quiet small">The source runs for real with this event: what it emits is kept and delivered.</p>
       <Editor value={text} change={setText} language="json" label="The event" height="190px" submit={() => void run()} />
-      {wrong && (
-        <Notice tone="bad" icon="alert">
-          {wrong}
-        </Notice>
-      )}
       {error && <Failure error={error} />}
       {result && <Result result={result} close={close} />}
     </Dialog>

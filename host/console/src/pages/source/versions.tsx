@@ -4,66 +4,38 @@ import { useState } from "preact/hooks";
 import { send } from "../../api/client";
 import type { Component, Json, Source, SourceVersion } from "../../api/types";
 import { invalidate, useResource } from "../../state/resource";
-import { may } from "../../state/session";
 import { toast } from "../../state/toasts";
 import { Differences } from "../../ui/differences";
 import { FormDialog } from "../../ui/dialog";
-import { Ago, Badge, Bones, Button, Card, Failure } from "../../ui/parts";
+import { Bones, Failure } from "../../ui/parts";
+import { Versions } from "../../ui/versions";
 
 export function VersionsTab({ source, changed }: { source: Source; changed: (source: Source) => void }) {
   const versions = useResource<SourceVersion[]>(`/sources/${source.id}/versions`);
-  const [open, setOpen] = useState<number | undefined>(undefined);
-  const [back, setBack] = useState<SourceVersion | undefined>(undefined);
-  const list = versions.data;
-  if (versions.error && !list) return <Failure error={versions.error} retry={() => void versions.reload()} />;
   return (
-    <Card label="Versions">
-      {!list && <Bones rows={3} />}
-      <div class="lines">
-        {list?.map((version, index) => {
-          const before = list[index + 1];
-          return (
-            <div class="event" key={version.version}>
-              <div class="line wrap">
-                <span class="strong number">{version.version}</span>
-                {version.current && <Badge tone="good">Current</Badge>}
-                <span class="grow cut small">
-                  {version.component_name} {version.component_version}
-                  <span class="tiny faint"> {before ? changes(version, before).join(", ") : ""}</span>
-                </span>
-                <span class="tiny faint when">
-                  <Ago at_ms={version.created_at * 1000} />
-                </span>
-                {before && (
-                  <Button isLittle aria-expanded={open === version.version} onClick={() => setOpen(open === version.version ? undefined : version.version)}>
-                    What changed
-                  </Button>
-                )}
-                {!version.current && may("deploy") && (
-                  <Button isLittle icon="back" onClick={() => setBack(version)}>
-                    Roll back
-                  </Button>
-                )}
-              </div>
-              {before && open === version.version && <Changed before={before} after={version} />}
-            </div>
-          );
-        })}
-      </div>
-      {list?.length === 1 && <p class="body small quiet">A change of the code or the props makes the next version; earlier ones are listed here.</p>}
-      {back && (
+    <Versions
+      versions={versions}
+      line={(version, before) => (
+        <span class="grow cut small">
+          {version.component_name} {version.component_version}
+          <span class="tiny faint"> {before ? changes(version, before).join(", ") : ""}</span>
+        </span>
+      )}
+      difference={(before, after) => <Changed before={before} after={after} />}
+      rollBack={(version, close) => (
         <RollBack
           source={source}
-          version={back}
-          close={() => setBack(undefined)}
+          version={version}
+          close={close}
           done={(rolled) => {
             changed(rolled);
             invalidate(`/sources/${source.id}`);
-            toast(`Rolled back to version ${back.version}`);
+            toast(`Rolled back to version ${version.version}`);
           }}
         />
       )}
-    </Card>
+      onlyOne="A change of the code or the props makes the next version; earlier ones are listed here."
+    />
   );
 }
 

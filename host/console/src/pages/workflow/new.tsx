@@ -1,10 +1,11 @@
 // A new workflow: from a template to its first deploy.
 
 import { useState } from "preact/hooks";
-import { ApiError, send } from "../../api/client";
+import { send } from "../../api/client";
 import type { Workflow } from "../../api/types";
 import { invalidate } from "../../state/resource";
 import { navigate } from "../../state/router";
+import { useWork } from "../../state/work";
 import { Editor } from "../../ui/editor";
 import { Button, Choices, Failure, PageHead } from "../../ui/parts";
 import { parsed } from "./document";
@@ -53,21 +54,13 @@ export function NewWorkflow() {
   const [template, setTemplate] = useState("request");
   const textOf = (name: string) => JSON.stringify(TEMPLATES[name]?.document, null, 2);
   const [text, setText] = useState(textOf("request"));
-  const [error, setError] = useState<ApiError | undefined>(undefined);
-  const [isBusy, setBusy] = useState(false);
-  const deploy = async () => {
-    setBusy(true);
-    setError(undefined);
-    try {
+  const { isBusy, error, act } = useWork();
+  const deploy = () =>
+    act(async () => {
       const made = await send<Workflow>("POST", "/workflows", parsed(text));
       invalidate("/users/me/workflows");
       navigate(`/workflows/${made.id}`);
-    } catch (failed) {
-      if (!(failed instanceof ApiError)) throw failed;
-      setError(failed);
-      setBusy(false);
-    }
-  };
+    });
   return (
     <div class="page">
       <PageHead

@@ -11,6 +11,7 @@ import { duration, short } from "../../state/time";
 import { attempt } from "../../state/toasts";
 import { Confirm, FormDialog } from "../../ui/dialog";
 import { Editor } from "../../ui/editor";
+import { LogLines } from "../../ui/log";
 import { Ago, At, Bones, Button, ButtonLink, Card, CopyButton, Empty, Failure, Notice, PageHead } from "../../ui/parts";
 import { Tree } from "../../ui/tree";
 import { allSteps, Outline } from "./outline";
@@ -209,19 +210,7 @@ function Results({ name, results, exported }: { name: string; results: StepResul
         )}
         {result.inputs !== undefined && <Values title="Inputs" value={result.inputs} />}
         {result.is_truncated ? <p class="small quiet">The exports are too large to be shown.</p> : <Values title="Exports" value={result.exports} />}
-        {result.logs.length > 0 && (
-          <div class="log" tabIndex={0} role="log" aria-label="Log of the step">
-            {result.logs.map((line, index) => (
-              <div key={index} class={`entry ${line.level}`}>
-                <span class="faint">
-                  <At at_ms={line.at_ms} precise />
-                </span>
-                <span class="level">{line.level}</span>
-                <span class="text">{line.message}</span>
-              </div>
-            ))}
-          </div>
-        )}
+        {result.logs.length > 0 && <LogLines lines={result.logs} label="Log of the step" />}
       </div>
     </Card>
   );

@@ -12,6 +12,7 @@ use crate::manage::events::EventQuery;
 use crate::manage::webhooks::{self, UpdateWebhook};
 use crate::manage::{dead_letters, deliveries};
 use crate::ports::{LogLine, Outcome};
+use crate::records::Source;
 
 const HOOK: &str = "https://example.com/hook";
 const DEAD: &str = "https://dead.example.com/hook";
@@ -78,18 +79,23 @@ async fn during_the_overlap_of_a_rotation_both_secrets_sign() {
     assert!(matches!(too_long, Err(Error::Parameter { name: "overlap_seconds", .. })));
 }
 
-#[tokio::test]
-async fn events_of_one_emitter_arrive_in_their_order() {
-    let stage = Stage::new().await;
-    stage.world.sandbox.script("many", |_| Outcome {
-        emits: (0..50).map(|number| emit(&json!(number))).collect(),
+/// The source of so many events of one run, delivered to a webhook.
+async fn emit_many(stage: &Stage, count: usize) -> Source {
+    stage.world.sandbox.script("many", move |_| Outcome {
+        emits: (0..count).map(|number| emit(&json!(number))).collect(),
         ..returned(&json!(null))
     });
     let source = stage.endpoint("many", json!({})).await;
     stage.webhook(HOOK).await;
-
     stage.post(&source, json!({})).await.unwrap();
     stage.work().await;
+    source
+}
+
+#[tokio::test]
+async fn events_of_one_emitter_arrive_in_their_order() {
+    let stage = Stage::new().await;
+    emit_many(&stage, 50).await;
 
     let bodies: Vec<_> = stage.world.outbound.posted().iter().map(|posting| posting.body.clone()).collect();
     assert_eq!(bodies, (0..50).map(|number| number.to_string()).collect::<Vec<_>>());
@@ -98,15 +104,7 @@ async fn events_of_one_emitter_arrive_in_their_order() {
 #[tokio::test]
 async fn each_event_is_delivered_also_when_the_stream_keeps_fewer() {
     let stage = Stage::new().await;
-    stage.world.sandbox.script("many", |_| Outcome {
-        emits: (0..150).map(|number| emit(&json!(number))).collect(),
-        ..returned(&json!(null))
-    });
-    let source = stage.endpoint("many", json!({})).await;
-    stage.webhook(HOOK).await;
-
-    stage.post(&source, json!({})).await.unwrap();
-    stage.work().await;
+    let source = emit_many(&stage, 150).await;
 
     assert_eq!(stage.posted().len(), 150);
     assert_eq!(stage.stream(&source, "default").await.len(), 100);

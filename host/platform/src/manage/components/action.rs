@@ -13,13 +13,11 @@ use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Once, duration_ms, fault_view, find, parsed, run_once};
+use super::{Once, Runnable, duration_ms, fault_view, parsed, run_once, runnable};
 use store::Tenant;
 
 use crate::manage::code::Resolved;
-use crate::manage::configure;
 use crate::manage::reply::ReplyView;
-use crate::manage::users::check_quota;
 use crate::ports::{Call, LogLine, NotTaken, Outcome, Posting, Reply};
 use crate::relaying::{self, Object, object_key};
 use crate::{Caller, Error, Platform, effects};
@@ -90,12 +88,8 @@ pub async fn run_action(
     configured_props: &Map<String, Value>,
     steps: Value,
 ) -> Result<ActionRun, Error> {
-    let (component, origin) = find(caller, platform, key_or_id).await?;
-    if component.description.kind != Kind::Action {
-        return Err(Error::WrongKind { is: "a source", needs: "an action" });
-    }
-    check_quota(caller, platform).await?;
-    let values = configure::whole(caller, platform, &component.description, configured_props).await?;
+    let wanted = (key_or_id, Kind::Action);
+    let Runnable { component, origin, values } = runnable(caller, platform, wanted, configured_props).await?;
     let resolved = Resolved { component, origin, unsaved: None };
     let call = Call::Action { steps };
     let given = (resolved.component.description.clone(), values.clone());

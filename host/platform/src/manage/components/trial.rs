@@ -17,11 +17,9 @@ use domain::runs::{Trigger, TriggerKind};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{duration_ms, fault_view, find};
+use super::{Runnable, duration_ms, fault_view, runnable};
 use crate::invoke::{self, Executed, Invocation, Owner, ReplySlot, Target, usage_operations};
-use crate::manage::configure;
 use crate::manage::reply::ReplyView;
-use crate::manage::users::check_quota;
 use crate::numbers::{EndedRun, SUCCESS};
 use crate::ports::{Call, Fault, LogLine, Outcome, RunLimits, Write};
 use crate::{Caller, Error, Platform};
@@ -71,12 +69,8 @@ pub async fn try_out(
     configured_props: &Map<String, Value>,
     event: Value,
 ) -> Result<TrialRun, Error> {
-    let (component, origin) = find(caller, platform, key_or_id).await?;
-    if component.description.kind != Kind::Source {
-        return Err(Error::WrongKind { is: "an action", needs: "a source" });
-    }
-    check_quota(caller, platform).await?;
-    let values = configure::whole(caller, platform, &component.description, configured_props).await?;
+    let wanted = (key_or_id, Kind::Source);
+    let Runnable { component, origin, values } = runnable(caller, platform, wanted, configured_props).await?;
     let replied = Arc::<ReplySlot>::default();
     let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
     let invocation = Invocation {

@@ -51,7 +51,7 @@ async fn deploy(caller: &Caller, platform: &Platform, request: CreateSource) -> 
     }
     naming::check_project(request.project.as_deref())?;
     let mut resolved = code::resolve(caller, platform, request.component).await?;
-    require_source(&resolved)?;
+    code::require_kind(&resolved.component, Kind::Source)?;
     let id = SourceId::from_random(platform.entropy.bytes());
     let values = configure::Values { given: Some(request.configured_props), kept: Map::new() };
     let revision = configure::revision(caller, platform, &id, &resolved, values).await?;
@@ -65,13 +65,6 @@ async fn deploy(caller: &Caller, platform: &Platform, request: CreateSource) -> 
             forget(caller, platform, &source, unsaved_component(&resolved)).await?;
             Err(error)
         }
-    }
-}
-
-pub(super) fn require_source(resolved: &Resolved) -> Result<(), Error> {
-    match resolved.component.description.kind {
-        Kind::Source => Ok(()),
-        Kind::Action => Err(Error::WrongKind { is: "an action", needs: "a source" }),
     }
 }
 

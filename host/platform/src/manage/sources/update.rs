@@ -3,11 +3,11 @@
 //! A hook that fails leaves everything as it was: the old code and props are put back and activated again. When only
 //! the `active` flag changes, only the one hook runs; a new name runs none.
 
-use domain::component::Hook;
+use domain::component::{Hook, Kind};
 use serde_json::{Map, Value};
 use store::{CommitError, Op, Precondition, Tenant};
 
-use super::create::{change_ms, require_source, unsaved_component};
+use super::create::{change_ms, unsaved_component};
 use super::{change, endpoints, history, kept, naming};
 use crate::manage::code::{self, Adoption, CodeRequest, Resolved};
 use crate::manage::users::check_quota;
@@ -124,7 +124,7 @@ pub(super) async fn replacement(
         }
         false => code::resolve(caller, platform, request.component.clone()).await?,
     };
-    require_source(&resolved)?;
+    code::require_kind(&resolved.component, Kind::Source)?;
     let kept = sealed_props::open_all(platform, &caller.tenant, source.id.as_str(), &source.revision)?;
     let values = configure::Values { given: request.configured_props.clone(), kept };
     let revision = configure::revision(caller, platform, &source.id, &resolved, values).await?;

@@ -109,9 +109,7 @@ impl Compiler<'_> {
         let still_there = code::still_there(self.caller, self.platform, &resolved, Adoption::Stays).await?;
         self.compiled.preconditions.extend(still_there);
         let Resolved { component, origin, .. } = resolved;
-        if component.description.kind != Kind::Action {
-            return Err(Error::WrongKind { is: "a source", needs: "an action" });
-        }
+        code::require_kind(&component, Kind::Action)?;
         let values = self.values(path, &step.namespace, &component.description, given).await?;
         let templates = self.templates(path, &values).await?;
         let own = self.platform.program(&self.caller.tenant, origin, &component.program).stored.read().await?;

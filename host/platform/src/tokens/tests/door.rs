@@ -6,6 +6,8 @@ use serde_json::{Value, json};
 use store::Store;
 
 use super::provider::{Provider, connect};
+use super::scene::{Scene, scene};
+use crate::Secret;
 use crate::fake::{World, component};
 use crate::manage::accounts::{self, AccountView};
 use crate::manage::clients::OpenClient;
@@ -13,27 +15,11 @@ use crate::manage::components::CodeRequest;
 use crate::manage::events::{self, EventQuery};
 use crate::manage::sources::{self, CreateSource};
 use crate::ports::{Carrying, Denied, Outgoing, Passage};
-use crate::records::{Account, ClientOwner, GrantSecrets, Source, table};
+use crate::records::{ClientOwner, GrantSecrets, Source, table};
 use crate::tokens::{Credentials, Door, DoorAccount, is_secret};
-use crate::{Caller, Secret};
 
 const REAL: &str = "real-t0ken-123";
 const STAND_IN: &str = "wellspring-proxy-00";
-
-struct Scene {
-    world: World,
-    admin: Caller,
-    provider: Provider,
-    account: Account,
-}
-
-async fn scene() -> Scene {
-    let world = World::default();
-    let admin = world.admin().await;
-    let provider = Provider::start(&world, &admin, json!({})).await;
-    let account = connect(&world, &admin, &provider).await;
-    Scene { world, admin, provider, account }
-}
 
 fn credentials(pairs: Value) -> Credentials {
     serde_json::from_value(pairs).unwrap()

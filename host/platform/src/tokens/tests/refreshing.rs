@@ -7,32 +7,17 @@ use futures_util::future::{join_all, pending, ready};
 use serde_json::{Value, json};
 use store::{Lookup, Op, Store};
 
-use super::provider::{Provider, connect};
-use crate::fake::{Fate, World, component, meddled, on_store, returned, with_keys};
+use super::scene::{Scene, scene};
+use crate::Platform;
+use crate::fake::{Fate, component, meddled, on_store, returned, with_keys};
 use crate::manage::accounts::{self, AccountView};
 use crate::manage::components::CodeRequest;
 use crate::manage::rotation;
 use crate::manage::sources::{self, CreateSource};
 use crate::records::{Account, RefreshLease, Source, table};
 use crate::tokens::{Fresh, Wanted, fresh, open_credentials};
-use crate::{Caller, Platform};
 
 const HOUR_MS: u64 = 3_600_000;
-
-struct Scene {
-    world: World,
-    admin: Caller,
-    provider: Provider,
-    account: Account,
-}
-
-async fn scene() -> Scene {
-    let world = World::default();
-    let admin = world.admin().await;
-    let provider = Provider::start(&world, &admin, json!({})).await;
-    let account = connect(&world, &admin, &provider).await;
-    Scene { world, admin, provider, account }
-}
 
 impl Scene {
     async fn stored(&self) -> Account {
