@@ -5,8 +5,11 @@ mod traces;
 
 use std::collections::BTreeSet;
 
+use rig::client::Client;
+use rig::port::lasting_port;
 use rig::receiver::Answer;
 use rig::served::DataFolder;
+use rig::wait::until;
 use serde_json::{Value, json};
 
 use crate::flow::{EMIT_BODY, World};
@@ -65,6 +68,20 @@ async fn log_of_a_server(options: &[&str]) -> String {
     let served = place.start().await;
     served.client().get("/healthz").await.unwrap();
     served.stop_and_listen().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_goes_on_when_nothing_reads_what_it_says() {
+    let mut place = DataFolder::new();
+    let port = lasting_port();
+    place.listen = format!("127.0.0.1:{port}");
+    let mut server = place.spawn();
+    drop(server.stderr.take());
+    let client = Client::new(&format!("http://127.0.0.1:{port}"), "");
+
+    until("an answer", async || client.get("/readyz").await.ok().filter(|reply| reply.status == 200)).await;
+
+    assert_eq!(server.try_wait().unwrap(), None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
