@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rig::served::DataFolder;
+use rig::wait::until;
 use sandbox::{Config, Error, Image, Isolation, Limits, Outcome, Processes, Program, Sandbox, Task};
 
 use serde_json::{Value, json};
@@ -110,12 +111,7 @@ async fn workers_end_with_their_sandbox() {
 
     drop(sandbox);
 
-    let gone = async {
-        while is_there() {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(10), gone).await.expect("it ends");
+    until("the end of the worker", async || (!is_there()).then_some(())).await;
 }
 
 #[tokio::test]

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use futures_util::StreamExt;
 use rig::client::Client;
+use rig::wait::until;
 use serde_json::json;
 use tokio::process::{Child, Command};
 
@@ -82,12 +82,8 @@ pub(crate) fn start(program: &str, config: &Path, folder: &Path) -> Child {
 }
 
 pub(crate) async fn wait_for(client: &Client, port: u16) {
-    let ready = async {
-        while !client.get(&format!("http://127.0.0.1:{port}/healthz")).await.is_ok_and(|reply| reply.status == 200) {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(30), ready).await.expect("the proxy listens");
+    let url = format!("http://127.0.0.1:{port}/healthz");
+    until("the proxy's first answer", async || client.get(&url).await.ok().filter(|reply| reply.status == 200)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,5 +17,5 @@ pub mod receiver;
 pub mod redis;
 pub mod relays;
 pub mod served;
-
 pub mod storm;
+pub mod wait;

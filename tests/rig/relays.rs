@@ -8,6 +8,10 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use crate::wait::{until, within};
+
+/// How the object store's files of objects end.
+const OBJECT: &str = "._S3rver_object";
 const MISSING: &str = "node and npm are needed: `just test` installs them and runs the tests";
 
 pub struct Relays {
@@ -60,33 +64,33 @@ impl Relays {
 
     /// The next mail that arrives: `{from, to, message}`.
     pub async fn next_mail(&mut self) -> Value {
-        let line = self.lines.next_line().await.unwrap().expect("the mail server lives");
+        let line = within("the next mail", self.lines.next_line()).await.unwrap().expect("the mail server lives");
         serde_json::from_str(&line).unwrap()
     }
 
     /// The objects under a prefix of a bucket, by their names, once there are so many.
     pub async fn objects(&self, bucket: &str, prefix: &str, count: usize) -> Vec<(String, String)> {
-        loop {
-            let root = self.folder.path().join(bucket);
+        let root = self.folder.path().join(bucket);
+        let what = format!("{count} objects under {bucket}/{prefix}");
+        let stored = until(&what, async || {
             let mut found = Vec::new();
             walk(&root.join(prefix), &mut found);
-            // Beside each object lie its digest, which is written when the object is there in full, and its properties.
-            let is_object = |path: &&PathBuf| {
-                let name = path.to_string_lossy();
-                let digest = std::fs::read(format!("{name}.md5")).unwrap_or_default();
-                name.ends_with("._S3rver_object") && !digest.is_empty()
-            };
-            if found.iter().filter(is_object).count() >= count {
-                let objects = found.iter().filter(is_object);
-                let name = |path: &PathBuf| {
-                    let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
-                    name.trim_end_matches("._S3rver_object").to_owned()
-                };
-                return objects.map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect();
-            }
-            tokio::task::yield_now().await;
-        }
+            found.retain(|path| is_whole(path));
+            (found.len() >= count).then_some(found)
+        });
+        let name = |path: &Path| {
+            let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+            name.trim_end_matches(OBJECT).to_owned()
+        };
+        stored.await.iter().map(|path| (name(path), std::fs::read_to_string(path).unwrap())).collect()
     }
+}
+
+/// Beside each object lie its digest, which is written when the object is there in full, and its properties.
+fn is_whole(path: &Path) -> bool {
+    let name = path.to_string_lossy();
+    let digest = std::fs::read(format!("{name}.md5")).unwrap_or_default();
+    name.ends_with(OBJECT) && !digest.is_empty()
 }
 
 fn walk(folder: &Path, found: &mut Vec<PathBuf>) {

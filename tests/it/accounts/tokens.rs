@@ -4,6 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures_util::future::join_all;
 use rig::redis::Redis;
+use rig::wait::until;
 use serde_json::{Value, json};
 
 use super::service::Service;
@@ -65,9 +66,7 @@ async fn a_host_that_is_killed_during_a_refresh_leaves_no_dead_account() {
     let (killed, asking) = (client.clone(), source.clone());
     let asking = tokio::spawn(async move { killed.post(&format!("/v1/sources/{asking}/run"), &json!({})).await });
     // The provider has rotated the token; its answer never arrives.
-    while service.lock().refreshes == 0 {
-        tokio::task::yield_now().await;
-    }
+    until("a refresh", async || (service.lock().refreshes > 0).then_some(())).await;
     served.kill().await;
     let served = folder.start().await;
     let ran = run(&served.client(), &source).await;

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rig::receiver::Answer;
+use rig::wait::until;
 use serde_json::{Value, json};
 
 use crate::cli::Developer;
@@ -110,14 +111,9 @@ async fn a_paused_webhook_holds_what_comes_and_goes_on_in_order_when_resumed(wor
 /// What the API and the command line say of the first attempt, once it is made.
 async fn first_attempt(world: &World, developer: &Developer, webhook: &str) -> (Value, String) {
     let path = format!("/v1/webhooks/{webhook}/deliveries");
-    for _ in 0..10_000 {
-        let attempts = world.client.get(&path).await.unwrap().data();
-        if let Some(first) = attempts.as_array().and_then(|attempts| attempts.first()) {
-            return (first.clone(), developer.run(&["deliveries", "--webhook", webhook]));
-        }
-        tokio::task::yield_now().await;
-    }
-    panic!("no attempt was made");
+    let first =
+        until("the first attempt", async || world.client.get(&path).await.unwrap().data().get(0).cloned()).await;
+    (first, developer.run(&["deliveries", "--webhook", webhook]))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use rig::receiver::{Answer, Received, Receiver};
 use rig::served::{DataFolder, Served};
+use rig::wait::until;
 use serde_json::{Value, json};
 
 use super::text;
@@ -59,16 +60,10 @@ impl Examples {
 
     /// Whether a service was called at a path, with a body that contains this.
     async fn wait_for_call(&self, host: &str, path: &str, contains: &str) -> Value {
-        loop {
-            let calls = self.calls.lock().unwrap().clone();
-            let is_it = |call: &&(String, String, Value)| {
-                call.0 == host && call.1 == path && call.2.to_string().contains(contains)
-            };
-            if let Some((_, _, body)) = calls.iter().find(is_it) {
-                return body.clone();
-            }
-            tokio::task::yield_now().await;
-        }
+        let is_it =
+            |call: &&(String, String, Value)| call.0 == host && call.1 == path && call.2.to_string().contains(contains);
+        let what = format!("a call of {host}{path} with {contains}");
+        until(&what, async || self.calls.lock().unwrap().iter().find(is_it).map(|call| call.2.clone())).await
     }
 
     fn count(&self, host: &str, path: &str) -> usize {
