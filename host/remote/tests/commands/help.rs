@@ -1,7 +1,6 @@
 //! The help of every command.
 
-use crate::client::{BINARY, Machine, check_snapshot};
-use crate::world::account;
+use crate::client::{Machine, check_snapshot};
 
 const COMMANDS: [&[&str]; 65] = [
     &[],
@@ -113,50 +112,6 @@ fn wrong_usage_ends_with_two() {
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{}", ran.to_text());
     }
     assert!(machine.run(&["depoly"]).stderr.contains("'deploy'"));
-}
-
-#[test]
-fn completions_are_made_for_every_shell() {
-    let machine = Machine::new();
-
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = machine.run(&["completions", shell]).succeeded().stdout;
-        assert!(script.contains("unsubscribe") && script.contains("wellspring"), "{shell}");
-    }
-    let script = machine.file("completions.bash", &machine.run(&["completions", "bash"]).stdout);
-    assert!(machine.command("bash").arg("-n").arg(script).status().unwrap().success());
-}
-
-/// What bash offers for the last of these words.
-fn offered(machine: &Machine, words: &[&str]) -> Vec<String> {
-    let script = machine.file("completions.bash", &machine.run(&["completions", "bash"]).stdout);
-    let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-    let asks = format!(
-        "source {}; COMP_WORDS=('{}' {}); COMP_CWORD={}; _wellspring_with_names \"${{COMP_WORDS[0]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
-        script.display(),
-        BINARY,
-        words.join(" "),
-        words.len(),
-    );
-    let output = machine.command("bash").arg("-c").arg(asks).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap().lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
-}
-
-#[test]
-fn completions_know_what_is_on_the_server() {
-    let fake = account();
-    let machine = Machine::of(&fake);
-
-    assert_eq!(offered(&machine, &["events", ""]), ["hello-world", "ticker"]);
-    assert_eq!(offered(&machine, &["events", "--json", "tick"]), ["ticker"]);
-    assert_eq!(offered(&machine, &["webhooks", "delete", ""]), ["My\\ hook"], "as a shell takes it");
-    assert!(offered(&machine, &["ev"]).contains(&"events".to_owned()), "commands as before");
-    assert!(offered(&machine, &["events", "--fol"]).iter().any(|option| option.starts_with("--follow")));
-    // Without a server it offers what it knows by itself, and says nothing.
-    let alone = Machine::new();
-    let said = alone.run(&["names", "--", "events"]);
-    assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (0, "", ""));
 }
 
 #[test]

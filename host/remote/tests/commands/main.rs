@@ -18,6 +18,7 @@ mod world;
 
 mod bad_days;
 mod changes;
+mod completions;
 mod deploying;
 mod following;
 mod help;
