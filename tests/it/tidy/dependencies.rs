@@ -1,5 +1,5 @@
-//! What may come in, by `.deny.toml`: the part of `cargo deny check` that needs no further program and no network.
-//! `tests/run.sh` runs the whole of it where `cargo-deny` is installed, and the workflow on GitHub always does.
+//! What may come in, by `.deny.toml`: the part of `cargo deny check` that needs no further program, for every test run.
+//! `tests/deny.sh` is cargo-deny itself: CI runs it, and the workflow on GitHub asks for advisories as well.
 
 use std::collections::BTreeSet;
 use std::process::Command;
