@@ -2,6 +2,10 @@
 # Makes everything of a release in dist/ (or the folder that is named): an archive, a .deb, an OCI image, an SBOM, checksums and,
 # with WELLSPRING_SIGNING_KEY=<id of a GnuPG key>, their signature. WELLSPRING_BINARY=<file> packs a binary that is there already.
 # WELLSPRING_COMPRESSION=1 is for tests: faster and larger. Nothing here needs root, a container engine or the network; the same binary gives the same bytes.
+#
+# WELLSPRING_TARGET=<a target of rustc> builds for another system than this one, after `rustup target add`: x86_64-unknown-linux-musl gives a static
+# binary, for any Linux (Debian's musl-tools); aarch64-unknown-linux-gnu is for ARM (gcc-aarch64-linux-gnu, and qemu-user-static, which runs the binary
+# once for its completions and manual pages).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 dist=$(realpath -m "${1:-dist}")
@@ -13,12 +17,27 @@ level=${WELLSPRING_COMPRESSION:-9}
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
 # The time of the commit, so that a release can be made again.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+target=${WELLSPRING_TARGET:-$(rustc -vV | sed -n 's/^host: //p')}
+case $target in
+  x86_64-unknown-linux-*) machine=x86_64 debian=amd64 oci=amd64 ;;
+  aarch64-unknown-linux-*) machine=aarch64 debian=arm64 oci=arm64 ;;
+  *) echo "error: no release for $target" >&2 && exit 1 ;;
+esac
+# How a binary of the target is run here, and where its libraries are.
+run=() libraries=
+if [ "$machine" != "$(uname -m)" ]; then
+  libraries=/usr/$machine-linux-gnu
+  run=("qemu-$machine-static" -L "$libraries")
+  command -v "${run[0]}" > /dev/null || { echo "error: ${run[0]} is needed to run the binary; Debian has it in qemu-user-static" >&2 && exit 1; }
+  export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=${CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER:-aarch64-linux-gnu-gcc}
+fi
 binary=${WELLSPRING_BINARY:-}
 if [ -z "$binary" ]; then
-  cargo build --locked --profile dist -p wellspring
-  binary=${CARGO_TARGET_DIR:-target}/dist/wellspring
+  # The machine code of the engine is committed for x86-64 alone; elsewhere it is compiled with the program.
+  features=() && [ "$machine" = x86_64 ] || features=(--features compiler)
+  cargo build --locked --profile dist -p wellspring --target "$target" "${features[@]}"
+  binary=${CARGO_TARGET_DIR:-target}/$target/dist/wellspring
 fi
-case $(uname -m) in x86_64) machine=x86_64 debian=amd64 oci=amd64 ;; aarch64) machine=aarch64 debian=arm64 oci=arm64 ;; *) echo "error: no release for $(uname -m)" >&2 && exit 1 ;; esac
 name=wellspring-$version-$machine-linux
 rm -rf "$dist" && mkdir -p "$dist"
 
@@ -28,11 +47,11 @@ pack() { tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --num
 tree=$work/tree
 install -D -m 755 "$binary" "$tree/bin/wellspring"
 strip "$tree/bin/wellspring" 2> /dev/null || true
-for shell in bash zsh fish; do "$tree/bin/wellspring" completions "$shell" > "$work/completions.$shell"; done
+for shell in bash zsh fish; do "${run[@]}" "$tree/bin/wellspring" completions "$shell" > "$work/completions.$shell"; done
 install -D -m 644 "$work/completions.bash" "$tree/share/bash-completion/completions/wellspring"
 install -D -m 644 "$work/completions.zsh" "$tree/share/zsh/site-functions/_wellspring"
 install -D -m 644 "$work/completions.fish" "$tree/share/fish/vendor_completions.d/wellspring.fish"
-"$tree/bin/wellspring" man "$work/man" > /dev/null 2>&1
+"${run[@]}" "$tree/bin/wellspring" man "$work/man" > /dev/null 2>&1
 mkdir -p "$tree/share/man/man1" && cp "$work"/man/* "$tree/share/man/man1/"
 for file in LICENSE THIRD-PARTY.md CHANGELOG.md README.md; do install -D -m 644 "$file" "$tree/share/doc/wellspring/$file"; done
 install -D -m 644 release/wellspring.service "$tree/lib/systemd/system/wellspring.service"
@@ -44,13 +63,14 @@ pack -C "$work/archive" -cf - "$name" | gzip -n -"$level" > "$dist/$name.tar.gz"
 echo "Debian package"
 deb=$work/deb
 mkdir -p "$deb/DEBIAN" "$deb/usr" "$deb/lib" && cp -a "$tree/bin" "$tree/share" "$deb/usr/" && cp -a "$tree/lib/systemd" "$deb/lib/"
-glibc=$(objdump -T "$tree/bin/wellspring" 2> /dev/null | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1 | cut -d_ -f2 || true)
+# The newest symbols that it asks for; a static binary asks for none.
+glibc=$(readelf -V "$tree/bin/wellspring" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -1 | cut -d_ -f2 || true)
 cat > "$deb/DEBIAN/control" << CONTROL
 Package: wellspring
 Version: $version
 Architecture: $debian
 Maintainer: The Wellspring authors <wellspring@localhost>
-Depends: libc6 (>= ${glibc:-2.36}), libgcc-s1, ca-certificates
+Depends: ${glibc:+libc6 (>= $glibc), libgcc-s1, }ca-certificates
 Section: net
 Priority: optional
 Installed-Size: $(du -sk "$deb/usr" | cut -f1)
@@ -66,8 +86,12 @@ echo "OCI image"
 root=$work/root
 mkdir -p "$root/usr/bin" "$root/etc/ssl/certs" "$root/data" "$root/tmp"
 cp "$tree/bin/wellspring" "$root/usr/bin/"
-# From scratch: the binary, the libraries that it names, and the certificates of authorities.
-for library in $(ldd "$tree/bin/wellspring" | grep -o '/[^ ]*'); do install -D -m 755 "$(realpath "$library")" "$root$library"; done
+# From scratch: the binary, the libraries that it names, which a static one does not, and the certificates of authorities.
+needed() {
+  if [ -z "$libraries" ]; then ldd "$1" 2> /dev/null | grep -o '/[^ ]*'; return; fi
+  { readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\/lib\/\1/p' && readelf -l "$1" | sed -n 's/.*interpreter: \(.*\)\]/\1/p'; } | sort -u
+}
+for library in $(needed "$tree/bin/wellspring"); do install -D -m 755 "$(realpath "$libraries$library")" "$root$library"; done
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 echo 'wellspring:x:65532:65532::/data:/sbin/nologin' > "$root/etc/passwd"
 echo 'wellspring:x:65532:' > "$root/etc/group"
@@ -103,7 +127,7 @@ echo '{"imageLayoutVersion": "1.0.0"}' > "$image/oci-layout"
 pack -C "$image" -cf "$dist/$name-image.tar" .
 
 echo "SBOM"
-cargo metadata --locked --format-version 1 --filter-platform "$(rustc -vV | sed -n 's/^host: //p')" | node release/sbom.cjs "$version" "$created" > "$dist/$name.spdx.json"
+cargo metadata --locked --format-version 1 --filter-platform "$target" | node release/sbom.cjs "$version" "$created" > "$dist/$name.spdx.json"
 
 cp release/compose.yaml release/kubernetes.yaml release/install.sh "$dist/"
 (cd "$dist" && sha256sum -- * > "$work/SHA256SUMS" && mv "$work/SHA256SUMS" .)

@@ -18,10 +18,10 @@ struct Release {
 // === impl Release ===
 
 impl Release {
-    fn make() -> Self {
+    fn make(binary: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut build = Command::new(root().join("release/build.sh"));
-        build.arg(folder.path().join("dist")).env("WELLSPRING_BINARY", binary()).env("WELLSPRING_COMPRESSION", "1");
+        build.arg(folder.path().join("dist")).env("WELLSPRING_BINARY", binary).env("WELLSPRING_COMPRESSION", "1");
         succeed(&mut build);
         Self { folder }
     }
@@ -58,7 +58,7 @@ fn is_root() -> bool {
 
 #[test]
 fn a_release_is_installed_unpacked_and_started() {
-    let release = Release::make();
+    let release = Release::make(binary());
 
     checksums_hold(&release);
     the_archive_installs_and_a_damaged_one_does_not(&release);
@@ -111,7 +111,8 @@ fn the_package_holds_the_binary_and_the_unit(release: &Release) {
     assert!(unit.contains("ExecStart=/usr/bin/wellspring serve"), "{unit}");
 }
 
-fn the_image_starts_as_a_user_without_rights(release: &Release) {
+/// The configuration of the image, and its root file system.
+fn unpack_image(release: &Release) -> (Value, PathBuf) {
     let (layout, rootfs) = (release.place("layout"), release.place("rootfs"));
     succeed(Command::new("tar").arg("-xf").arg(release.file("-image.tar")).arg("-C").arg(&layout));
     let read = |path: PathBuf| -> Value { serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap() };
@@ -128,6 +129,11 @@ fn the_image_starts_as_a_user_without_rights(release: &Release) {
     let config = read(blob(&manifest["config"]));
     let layer = blob(&manifest["layers"][0]);
     succeed(Command::new("tar").arg("-xzf").arg(layer).arg("-C").arg(&rootfs));
+    (config, rootfs)
+}
+
+fn the_image_starts_as_a_user_without_rights(release: &Release) {
+    let (config, rootfs) = unpack_image(release);
 
     assert_eq!(config["config"]["User"], "65532:65532");
     assert_eq!(config["config"]["Entrypoint"], serde_json::json!(["/usr/bin/wellspring"]));
@@ -171,6 +177,49 @@ fn the_bill_of_materials_names_what_is_in_the_binary(release: &Release) {
         bill["packages"].as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
     assert!(["wellspring", "wasmtime", "hyper", "rusqlite"].iter().all(|name| names.contains(name)), "{names:?}");
     assert!(!names.contains(&"proptest"), "what only tests need is not in it");
+}
+
+/// What takes the place of a binary for musl: linked with nothing, and with as much to say as a release asks of it.
+const STATIC: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+int main(int count, char **words) {
+  if (count == 3 && strcmp(words[1], "man") == 0) {
+    char path[4096];
+    mkdir(words[2], 0755);
+    snprintf(path, sizeof path, "%s/wellspring.1", words[2]);
+    return fclose(fopen(path, "w"));
+  }
+  return puts("static") < 0;
+}
+"#;
+
+#[test]
+fn a_static_binary_asks_for_no_libraries() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, binary) = (folder.path().join("static.c"), folder.path().join("wellspring"));
+    std::fs::write(&code, STATIC).unwrap();
+    succeed(Command::new("cc").arg("-static").arg("-o").arg(&binary).arg(&code));
+
+    let release = Release::make(&binary);
+
+    let control = succeed(Command::new("dpkg-deb").arg("-f").arg(release.file(".deb")));
+    assert!(control.contains("\nDepends: ca-certificates\n"), "{control}");
+    let (_, rootfs) = unpack_image(&release);
+    let folders = std::fs::read_dir(&rootfs).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut folders: Vec<String> = folders.collect();
+    folders.sort();
+    assert_eq!(folders, ["data", "etc", "tmp", "usr"], "neither `lib` nor `lib64`");
+}
+
+#[test]
+fn a_release_for_a_system_that_is_none_says_so() {
+    let mut build = Command::new(root().join("release/build.sh"));
+    let refused = build.arg("/nowhere").env("WELLSPRING_TARGET", "wasm32-wasip1").output().unwrap();
+
+    assert!(!refused.status.success());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no release for wasm32-wasip1"));
 }
 
 #[test]
