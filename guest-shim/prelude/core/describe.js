@@ -17,14 +17,17 @@ const plain = (value, depth) => {
   return copy;
 };
 
-const shallowApp = ({ type, app, ...rest }) => ({
-  type,
-  app,
-  propDefinitions: keys(rest.propDefinitions ?? {}),
-  methods: keys(rest.methods ?? {}),
-  ...(rest.label === undefined ? {} : { label: rest.label }),
-  ...(rest.description === undefined ? {} : { description: rest.description }),
-});
+// Of an app, what it is and what a user is told of it; its code stays here.
+const TOLD_OF_APPS = ['label', 'description', 'optional'];
+
+const shallowApp = (definition) => {
+  const { type, app, propDefinitions, methods } = definition;
+  const described = { type, app, propDefinitions: keys(propDefinitions ?? {}), methods: keys(methods ?? {}) };
+  for (const name of TOLD_OF_APPS) {
+    if (definition[name] !== undefined) described[name] = plain(definition[name], 0);
+  }
+  return described;
+};
 
 // `propDefinition: [app, name, input]`: the app's definition under the prop's own properties.
 internal.inheritProp = (definition) => {

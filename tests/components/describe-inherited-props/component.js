@@ -4,6 +4,7 @@ module.exports = {
   version: '0.0.1',
   props: {
     github,
+    spare: { ...github, optional: true, label: 'Another account' },
     org: { type: 'string' },
     repo: { propDefinition: [github, 'repo', (configured) => ({ org: configured.org })], label: 'Which one', optional: true },
     db: { propDefinition: [github, 'db'] },

@@ -111,3 +111,37 @@ async fn components_of_ten_apps_run_with_accounts_that_the_flow_connected_also_w
         }
     }
 }
+
+/// Deployed, run by hand or a step of a workflow: an app that is optional may be left out, and has no credentials then.
+#[tokio::test]
+async fn an_app_that_is_optional_may_be_left_out_and_one_that_is_not_must_be_connected() {
+    const ANSWER: &str = "Object.keys(this.app.$auth).length";
+    let world = World::new().await;
+    let client = world.client();
+    let component = |kind: &str, optional: bool, run: &str| {
+        format!(
+            "const app = {{type: 'app', app: 'github'}};\n\
+             module.exports = {{name: 'Maybe', version: '0.0.1', type: '{kind}', props: {{app: {{...app, optional: {optional}}}}}, run() {{ {run} }}}};"
+        )
+    };
+    let returns = format!("return {ANSWER};");
+    for (optional, expected) in [(true, 200), (false, 422)] {
+        let source = json!({"component_code": component("source", optional, &format!("this.$emit({{n: {ANSWER}}});"))});
+        let saved = json!({"component_code": component("action", optional, &returns)});
+        let id = client.post("/v1/components", &saved).await.unwrap().data()["id"].clone();
+        let step = json!({"namespace": "maybe", "component_id": id});
+        let workflow = json!({"settings": {"name": "Maybe"}, "triggers": [], "steps": [step]});
+
+        let deployed = client.post("/v1/sources", &source).await.unwrap();
+        let ran = client.post(&format!("/v1/components/{}/run", id.as_str().unwrap()), &json!({})).await.unwrap();
+        let made = client.post("/v1/workflows", &workflow).await.unwrap();
+
+        let statuses = [deployed.status, ran.status, made.status];
+        assert_eq!(statuses, [expected; 3], "optional: {optional} {} {} {}", deployed.text(), ran.text(), made.text());
+        if optional {
+            assert_eq!(ran.data()["return_value"], 0, "{}", ran.text());
+            let source = deployed.data()["id"].as_str().unwrap().to_owned();
+            assert_eq!(run(&client, &source).await["emitted"][0]["event"], json!({"n": 0}));
+        }
+    }
+}
