@@ -9,4 +9,4 @@ if [ ! -x "$root/bin/cargo-deny" ]; then
   # Without optimisation: it reads some hundred files once.
   cargo install --quiet --locked --debug --root "$root" "cargo-deny@$version"
 fi
-exec "$root/bin/cargo-deny" --log-level warn check --config .deny.toml --hide-inclusion-graph "$@"
+exec "$root/bin/cargo-deny" --config .deny.toml check --hide-inclusion-graph "$@"
