@@ -11,11 +11,20 @@ use crate::cli::Developer;
 use crate::generated::root;
 
 /// The folder of a server that was stopped, as its version left it.
-fn folder_of(layout: &str) -> DataFolder {
+pub(crate) fn folder_of(layout: &str) -> DataFolder {
     let place = DataFolder::new();
     let packed = std::fs::File::open(root().join("tests/it/upgrade").join(layout)).unwrap();
     tar::Archive::new(GzDecoder::new(packed)).unpack(place.data()).unwrap();
     place
+}
+
+/// By name, the oldest first.
+pub(crate) fn layouts() -> Vec<String> {
+    let folder = std::fs::read_dir(root().join("tests/it/upgrade")).unwrap();
+    let mut layouts: Vec<String> = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    layouts.sort();
+    assert!(!layouts.is_empty());
+    layouts
 }
 
 fn emitted(developer: &Developer) -> Value {
@@ -24,12 +33,7 @@ fn emitted(developer: &Developer) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_earlier_layout_is_read_and_goes_on() {
-    let layouts: Vec<String> = std::fs::read_dir(root().join("tests/it/upgrade"))
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    assert!(!layouts.is_empty());
-    for layout in layouts {
+    for layout in layouts() {
         let place = folder_of(&layout);
         let server = place.start().await;
         let developer = Developer::logged_in(&server);

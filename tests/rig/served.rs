@@ -188,6 +188,21 @@ impl Served {
         self.said.lock().unwrap().join("\n")
     }
 
+    /// Sends it a signal: `STOP` lets it pause, `CONT` lets it go on.
+    pub async fn signal(&self, signal: &str) {
+        let id = self.process_id().to_string();
+        let sent = Command::new("kill").args([&format!("-{signal}"), &id]).status().await.expect("kill runs");
+        assert!(sent.success(), "{signal} cannot be sent");
+    }
+
+    /// Waits until it has ended by itself, and returns what it has said.
+    pub async fn ended(mut self) -> String {
+        let ended = tokio::time::timeout(STOP, self.child.wait()).await;
+        ended.unwrap_or_else(|_| panic!("the server does not end:\n{}", self.said())).expect("a process of our own");
+        (&mut self.listening).await.expect("listening does not fail");
+        self.said()
+    }
+
     /// `kill -9`, and waits until the process is gone.
     pub async fn kill(mut self) {
         self.child.kill().await.expect("a process of our own can be killed");

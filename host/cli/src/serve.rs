@@ -155,7 +155,7 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let (listener, drain) = (starting.end().await?, settings.drain());
     // From here on what connects waits to be served: nothing is told to try again that the banner has invited.
     banner::print(&url, &started, options.api_key.is_some(), shows_example, &link);
-    let hosting = Hosting { handle: hosting, drain, settings: settings.clone() };
+    let hosting = Hosting { handle: hosting, drain, settings: settings.clone(), stop: stop.clone() };
     Ok(Server { platform, listener, socket, app, worker, hosting, exporter, memory, stop, _folder_lock: folder_lock })
 }
 

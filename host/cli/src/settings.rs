@@ -62,6 +62,7 @@ pub(crate) struct Settings {
     store_ca: Option<PathBuf>,
     store_cert: Option<PathBuf>,
     store_key: Option<PathBuf>,
+    store_layout: Option<u32>,
     durability: Durability,
     pub(crate) require_durable: bool,
     store_timeout_ms: u64,

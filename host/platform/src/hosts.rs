@@ -4,14 +4,16 @@
 //! in what must be the same on all of them. Nothing here decides who owns work: that is the lease alone.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use store::{Beat, Heartbeat, Member, Partition, Sharing};
+use store::{Beat, FIRST_LAYOUT, Heartbeat, Member, Partition, Sharing};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::ports::{Entropy, SystemEntropy};
+use crate::records::LAYOUT;
 use crate::{Caller, Error, Platform};
 
 /// Together with a look for work every three seconds, an idle host costs one command a second.
@@ -24,7 +26,7 @@ const CLOCK_OFF_MS: i64 = 2000;
 pub const GONE_AFTER_MS: u64 = 3300;
 
 /// What a host tells of itself that stays the same while it runs.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct HostConfig {
     /// For people: the name of the machine.
     pub name: String,
@@ -33,10 +35,12 @@ pub struct HostConfig {
     pub version: String,
     /// What must be the same on all hosts, by name; secrets as hashes.
     pub settings: BTreeMap<String, String>,
+    /// The newest layout that it reads: [`LAYOUT`], unless a test lets it be an older version.
+    pub reads: u32,
 }
 
 /// A host, as it describes itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Host {
     #[serde(skip_deserializing)]
@@ -44,6 +48,9 @@ pub struct Host {
     pub name: String,
     pub address: String,
     pub version: String,
+    /// The newest layout of records that it reads, and the one that it writes: the newest that all hosts read.
+    pub reads: u32,
+    pub writes: u32,
     pub started_at_ms: u64,
     /// By the store's clock.
     #[serde(skip_deserializing)]
@@ -72,6 +79,8 @@ pub struct Hosts {
     id: String,
     config: Mutex<HostConfig>,
     started_at_ms: u64,
+    /// The layout that records are written in.
+    writes: AtomicU32,
     /// The ids of those that are there; empty when this process has the store to itself.
     known: watch::Sender<Arc<[String]>>,
     version: Mutex<u64>,
@@ -88,16 +97,50 @@ struct Told {
     differences: Vec<String>,
 }
 
+// === impl HostConfig ===
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        let (name, address, version) = Default::default();
+        Self { name, address, version, settings: BTreeMap::new(), reads: LAYOUT }
+    }
+}
+
+// === impl Host ===
+
+impl Default for Host {
+    /// A host that says nothing of layouts is older than they are.
+    fn default() -> Self {
+        let (id, name, address, version) = Default::default();
+        Self {
+            id,
+            name,
+            address,
+            version,
+            reads: FIRST_LAYOUT,
+            writes: FIRST_LAYOUT,
+            started_at_ms: 0,
+            seen_at_ms: 0,
+            in_flight: 0,
+            clock_offset_ms: 0,
+            is_this_one: false,
+            differs_in: Vec::new(),
+        }
+    }
+}
+
 // === impl Hosts ===
 
 impl Hosts {
-    pub(crate) fn new(started_at_ms: u64) -> Self {
+    pub(crate) fn new(started_at_ms: u64, sharing: Sharing) -> Self {
         let entropy: &dyn Entropy = &SystemEntropy;
         Self {
             // Unique among hosts and their restarts; nothing is derived from it, so it is not the platform's to decide.
             id: hex::encode(entropy.bytes::<8>()),
             config: Mutex::default(),
             started_at_ms,
+            // What hosts that share a store may write is what they hear first.
+            writes: AtomicU32::new(if sharing == Sharing::Alone { LAYOUT } else { FIRST_LAYOUT }),
             known: watch::Sender::new(Arc::default()),
             version: Mutex::default(),
             told: Mutex::default(),
@@ -110,9 +153,32 @@ impl Hosts {
         *lock(&self.config) = config;
     }
 
+    /// The newest layout that this host reads.
+    pub(crate) fn reads(&self) -> u32 {
+        lock(&self.config).reads
+    }
+
+    /// The layout that records are written in: the newest that every host reads.
+    pub(crate) fn writes(&self) -> u32 {
+        self.writes.load(Ordering::Relaxed)
+    }
+
+    /// Takes over what the hosts have settled on.
+    pub fn write_layout(&self, layout: u32) {
+        let before = self.writes.swap(layout, Ordering::Relaxed);
+        if before != layout {
+            tracing::info!(layout, before, "every host reads this layout: records are written in it from now on");
+        }
+    }
+
     /// How many requests and jobs this host works on.
     pub fn count_with(&self, count: impl Fn() -> u64 + Send + 'static) {
         *lock(&self.count) = Some(Box::new(count));
+    }
+
+    /// How many hosts there are, this one included.
+    pub(crate) fn count(&self) -> u64 {
+        self.known.borrow().len().max(1) as u64
     }
 
     /// Changes when a host came or went.
@@ -127,11 +193,12 @@ impl Hosts {
     }
 
     fn about(&self, clock_offset_ms: i64) -> About {
-        let HostConfig { name, address, version, settings } = lock(&self.config).clone();
+        let HostConfig { name, address, version, settings, reads } = lock(&self.config).clone();
+        let writes = self.writes();
         let (id, started_at_ms) = (self.id.clone(), self.started_at_ms);
         let in_flight = lock(&self.count).as_ref().map_or(0, |count| count());
-        let host = Host { id, name, address, version, started_at_ms, in_flight, clock_offset_ms, ..Host::default() };
-        About { host, settings }
+        let described = Host { id, name, address, version, reads, writes, started_at_ms, ..Host::default() };
+        About { host: Host { in_flight, clock_offset_ms, ..described }, settings }
     }
 
     /// The names of the settings that are not as here.
@@ -142,8 +209,9 @@ impl Hosts {
     }
 
     /// Takes in what the store answered. Tells whether a host is gone, whose work may be waiting.
-    fn note(&self, heartbeat: &Heartbeat) -> bool {
+    pub(crate) fn note(&self, heartbeat: &Heartbeat) -> bool {
         *lock(&self.version) = heartbeat.version;
+        self.write_layout(heartbeat.layout);
         let Some(members) = &heartbeat.members else { return false };
         let ids: Arc<[String]> = members.iter().map(|member| member.host.clone()).collect();
         let before = self.known.send_replace(ids.clone());
@@ -225,12 +293,17 @@ pub async fn list(caller: &Caller, platform: &Platform) -> Result<Vec<Host>, Err
 }
 
 /// Says every few moments that this host is there, until it stops; then that it goes. Returns at once where only one
-/// process has the store.
-pub async fn run(platform: Platform, shutdown: CancellationToken) {
+/// process has the store. False when this host may not go on: others write a layout by now that it cannot read, because they
+/// did not hear of it for a while.
+pub async fn run(platform: Platform, shutdown: CancellationToken) -> bool {
     loop {
         let next_ms = match beat(&platform).await {
             Ok(true) => BEAT_MS,
-            Ok(false) => return,
+            Ok(false) => return true,
+            Err(Error::Store(error @ store::Error::NewerLayout { .. })) => {
+                tracing::error!(%error, "other hosts have upgraded the store while this one was not heard of: it stops");
+                return false;
+            }
             Err(error) => {
                 tracing::debug!(%error, "the store could not be told that this host is there");
                 platform.store.pulse().store_is_away();
@@ -246,6 +319,7 @@ pub async fn run(platform: Platform, shutdown: CancellationToken) {
     if let Err(error) = platform.store.leave(&platform.hosts().id).await {
         tracing::debug!(%error, "the store could not be told that this host goes");
     }
+    true
 }
 
 /// One heartbeat. False where only one process has the store.
@@ -254,7 +328,8 @@ pub async fn beat(platform: &Platform) -> Result<bool, Error> {
     let about = serde_json::to_vec(&hosts.about(clock.offset_ms())).unwrap_or_default();
     let known = *lock(&hosts.version);
     let sent_us = clock.now_us();
-    let beat = Beat { host: &hosts.id, about: &about, known, gone_after_ms: GONE_AFTER_MS };
+    let reads = hosts.reads();
+    let beat = Beat { host: &hosts.id, about: &about, known, gone_after_ms: GONE_AFTER_MS, reads };
     let Some(heartbeat) = platform.store.beat(beat).await? else { return Ok(false) };
     clock.follow(heartbeat.now_us, clock.now_us().saturating_sub(sent_us));
     hosts.judge_clock(clock.offset_ms());

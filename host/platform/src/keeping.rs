@@ -12,6 +12,7 @@ use store::{At, Batch, CommitError, Committed, Precondition, Tenant};
 
 use crate::HashMap;
 use crate::numbers::Refused;
+use crate::quotas::Counter;
 use crate::records::names;
 use crate::{Error, Platform, programs};
 
@@ -51,11 +52,13 @@ struct Measured {
 // === impl Platform ===
 
 impl Platform {
-    /// Commits, and adds to what the tenant keeps.
+    /// Commits, adds to what the tenant keeps, and learns what it has used.
     pub(crate) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         let (tenant, bytes) = (batch.tenant.clone(), batch.stored_bytes());
+        let counters = Counter::among(&batch.operations);
         let committed = self.store.commit(batch).await?;
         self.keeping().grow(&tenant, bytes);
+        self.quotas().note(&tenant, &counters, &committed);
         Ok(committed)
     }
 

@@ -37,6 +37,7 @@ mod numbers;
 mod platform;
 mod posting;
 mod programs;
+mod quotas;
 mod rate;
 mod relaying;
 mod sealed_props;

@@ -3,7 +3,7 @@
 use domain::paging::{Cursor, PageInfo, PageQuery, PagingError};
 use store::{Page, Tenant};
 
-use crate::records::{Stored, table};
+use crate::records::{RecordError, Stored, table};
 use crate::{Error, Platform};
 
 /// A page as the API shows it.
@@ -29,6 +29,62 @@ pub async fn page<R: Stored>(tenant: &Tenant, platform: &Platform, query: &PageQ
 pub(crate) async fn count<R: Stored>(tenant: &Tenant, platform: &Platform) -> Result<usize, Error> {
     let listed = platform.store.records(tenant, R::KIND, Page::newest(1)).await?;
     Ok(usize::try_from(listed.total).unwrap_or(usize::MAX))
+}
+
+/// Leaves out of a list what a newer version wrote, and names it: while hosts are upgraded one by one, the rest is shown.
+#[derive(Debug, Default)]
+pub(crate) struct Unreadable(Vec<String>);
+
+impl Unreadable {
+    /// The item, or nothing when only a newer version can read it.
+    pub(crate) fn pass<Item>(&mut self, id: &impl ToString, read: Result<Item, Error>) -> Result<Option<Item>, Error> {
+        match read {
+            Ok(item) => Ok(Some(item)),
+            Err(Error::Record(RecordError::Newer { .. })) => {
+                self.0.push(id.to_string());
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) fn add(&mut self, ids: Vec<String>) {
+        self.0.extend(ids);
+    }
+
+    /// With the ids that were left out.
+    pub(crate) fn named_in(self, info: PageInfo) -> PageInfo {
+        PageInfo { unreadable: self.0, ..info }
+    }
+}
+
+/// A list that is not divided into pages.
+#[derive(Debug)]
+pub struct Listed<Item> {
+    pub items: Vec<Item>,
+    /// The ids of what a newer version wrote.
+    pub unreadable: Vec<String>,
+}
+
+/// All records of a kind, newest first. For kinds whose number per tenant is bounded.
+pub(crate) async fn all<R: Stored>(tenant: &Tenant, platform: &Platform) -> Result<Listed<R>, Error> {
+    let (mut items, mut unreadable, mut after) = (Vec::new(), Vec::new(), None);
+    loop {
+        let page = Page { after, before: None, limit: store::MAX_PAGE };
+        let listed = table::list_readable::<R>(&*platform.store, tenant, page).await?;
+        let Some((_, last)) = listed.places.last() else { return Ok(Listed { items, unreadable }) };
+        after = Some(*last);
+        items.extend(listed.items);
+        unreadable.extend(listed.unreadable);
+    }
+}
+
+// === impl Listed ===
+
+impl<Item> Listed<Item> {
+    pub fn map<Shown>(self, show: impl FnMut(Item) -> Shown) -> Listed<Shown> {
+        Listed { items: self.items.into_iter().map(show).collect(), unreadable: self.unreadable }
+    }
 }
 
 // === impl PageOf ===

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::ids::EndpointKey;
 use domain::limits::Limits;
-use domain::users::Quotas;
+use domain::users;
 use store::{Batch, Store, Tenant};
 
 use crate::hosts::Hosts;
@@ -17,6 +17,7 @@ use crate::manage::audit::{AuditLimits, Refusals};
 use crate::numbers::Numbers;
 use crate::ports::{Clock, Entropy, Linker, Outbound, Relays, Sandbox, Telemetry};
 use crate::programs::Programs;
+use crate::quotas::Quotas;
 use crate::shares::{Pools, Shares};
 use crate::tokens::Refreshes;
 use crate::vault::Vault;
@@ -47,6 +48,7 @@ pub struct Core {
     key_uses: KeyUses,
     refusals: Refusals,
     keeping: Keeping,
+    quotas: Quotas,
     refreshes: Refreshes,
     hosts: Hosts,
 }
@@ -76,7 +78,7 @@ pub struct Config {
     /// What clients reach this server at, without a slash at the end: endpoints of sources start with it.
     pub public_url: String,
     /// Of new accounts.
-    pub default_quotas: Quotas,
+    pub default_quotas: users::Quotas,
     /// What one account may have of each: bounds what lists, fan-out and clearing up cost.
     pub sources_per_account: usize,
     pub subscriptions_per_account: usize,
@@ -104,8 +106,9 @@ impl Platform {
             key_uses: KeyUses::default(),
             refusals: Refusals::default(),
             keeping: Keeping::default(),
+            quotas: Quotas::default(),
             refreshes: Refreshes::default(),
-            hosts: Hosts::new(clock.now_ms()),
+            hosts: Hosts::new(clock.now_ms(), store.sharing()),
             numbers: Numbers::default(),
             store,
             sandbox,
@@ -178,6 +181,11 @@ impl Platform {
         &self.0.keeping
     }
 
+    /// Quotas of tenants, and what they have used.
+    pub(crate) fn quotas(&self) -> &Quotas {
+        &self.0.quotas
+    }
+
     /// Refreshes of tokens under way.
     pub(crate) fn refreshes(&self) -> &Refreshes {
         &self.0.refreshes
@@ -233,7 +241,7 @@ impl Config {
             limits: Limits::default(),
             shares: Shares::default(),
             public_url: public_url.trim_end_matches('/').to_owned(),
-            default_quotas: Quotas::default(),
+            default_quotas: users::Quotas::default(),
             sources_per_account: 10_000,
             subscriptions_per_account: 10_000,
             webhooks_per_account: 1000,

@@ -55,11 +55,20 @@ pub(crate) use work::{Acceptance, Delivery, EmailSending, ObjectSending, Sending
 pub use workflow::{Step, TriggerRecord, TriggerRecordKind, Workflow, WorkflowVersion};
 pub use workflow_run::{EndedWorkflowRun, WorkflowRun};
 
+/// The newest layout that this version reads, and writes as soon as every host reads it. Raised when the bytes of anything
+/// change in a way that older hosts cannot read; then what is written asks [`crate::hosts::Hosts::writes`].
+///
+/// | layout | since then |
+/// |---|---|
+/// | 1 | everything before layouts were counted |
+/// | 2 | recordings are compressed with a dictionary |
+pub const LAYOUT: u32 = 2;
+
 /// A record of one kind.
 pub trait Stored: Serialize + DeserializeOwned + Send {
     /// The store's name for the kind; never changes.
     const KIND: &'static str;
-    /// Raised when the shape changes in a way that older hosts cannot read.
+    /// Raised when the shape changes in a way that older hosts cannot read, together with [`LAYOUT`].
     const VERSION: u32 = 1;
 
     fn id(&self) -> String;

@@ -242,7 +242,17 @@ fn success(answer: Documented) -> (&'static str, Value) {
     let of = |data: Value| json!({"type": "object", "required": ["data"], "properties": {"data": data}});
     match answer {
         Documented::One(name) | Documented::Started(name) => ("200", envelope(of(reference(name)))),
-        Documented::List(name) => ("200", envelope(of(json!({"type": "array", "items": reference(name)})))),
+        Documented::List(name) => {
+            let properties = json!({
+                "data": {"type": "array", "items": reference(name)},
+                "unreadable": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "Ids of items that belong here and are left out, because a newer version wrote them",
+                },
+            });
+            ("200", envelope(json!({"type": "object", "required": ["data"], "properties": properties})))
+        }
         Documented::Page(name) => {
             let properties = json!({
                 "page_info": reference("PageInfo"),

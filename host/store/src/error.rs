@@ -42,6 +42,11 @@ pub enum Error {
     Folder { path: PathBuf, source: io::Error },
     #[error("the store was written by a newer version (schema {found}, this version knows {known})")]
     NewerSchema { found: i64, known: i64 },
+    #[error(
+        "the store was written by a newer version (layout {written}, this version reads up to {reads}): start that version, or \
+         restore a backup of this one"
+    )]
+    NewerLayout { written: u32, reads: u32 },
     #[error("{path} is not an intact copy of a store")]
     NotAStore { path: PathBuf },
     #[error("the disk is full")]

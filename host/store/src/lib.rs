@@ -52,7 +52,8 @@ pub use crate::pulse::{Origin, Pulse, Wake, Wakes};
 pub use crate::reads::{
     Entry, EntryQuery, KeyInfo, Keys, Lookup, MAX_PAGE, Order, Page, Reads, Record, Records, StreamInfo, Values,
 };
-pub use crate::store::{Sharing, Store};
+pub use crate::store::{FIRST_LAYOUT, Sharing, Store};
+pub(crate) use crate::store::{LAYOUT, readable};
 pub use crate::tenant::{InvalidTenant, PARTITIONS, Partition, Tenant};
 pub use crate::work::{
     Head, Job, JobId, JobLease, Lease, LeaseRequest, Leased, LeasedWork, Looked, MAX_LEASES, Next, Shares, Tick,

@@ -15,6 +15,8 @@ pub struct Beat<'host> {
     pub known: u64,
     /// A host that was not heard of for so long is gone.
     pub gone_after_ms: u64,
+    /// The newest layout that the host reads.
+    pub reads: u32,
 }
 
 /// What the store answers.
@@ -24,6 +26,8 @@ pub struct Heartbeat {
     pub now_us: u64,
     /// Changes when a host came or went.
     pub version: u64,
+    /// The newest layout that every host reads. It never falls.
+    pub layout: u32,
     /// Every host that is there, by id, when the version is not the known one.
     pub members: Option<Vec<Member>>,
 }

@@ -27,6 +27,7 @@
 //! | `ws:{p3}:live:t:emitter` | there while a host has readers of the emitter, and the channel they are told on (`live.lua`) |
 //! | `ws:{p3}:live` | there while any emitter has readers; on one server only that of the first partition |
 //! | `ws:{hosts}:seen`, `:about`, `:version` | hosts by when they were seen, what they say, changes with each that comes or goes |
+//! | `ws:{hosts}:reads`, `:layout` | the newest layout that each host reads, and the one that all write |
 //! | `ws:moving`, `ws:{p3}:transfer` | there while a move from another store is unfinished: how many rows are in |
 //! | `ws:pulse` | channel: who sends it, whether it is busy, and which partitions have work from when on |
 //!
@@ -79,7 +80,7 @@ use crate::{
     Batch, Beat, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Head, Heartbeat,
     Job, JobId, Keeping, KeyInfo, Keys, Lease, LeaseRequest, Leased, LeasedWork, Live, Load, Lookup, MAX_LEASES,
     MAX_PAGE, Order, Origin, PARTITIONS, Page, Partition, Pulse, Reads, Record, Records, Shares, Sharing, Store,
-    StreamInfo, Tenant, Tick, Values, Work,
+    StreamInfo, Tenant, Tick, Values, Work, readable,
 };
 
 pub use self::options::{Durability, Options, Tls};
@@ -191,6 +192,13 @@ impl Store for Redis {
 
     async fn beat(&self, beat: Beat<'_>) -> Result<Option<Heartbeat>, Error> {
         self.say(beat).await.map(Some)
+    }
+
+    /// Heartbeats settle it.
+    async fn settle_layout(&self, reads: u32) -> Result<u32, Error> {
+        let written = self.stored_layout().await?.unwrap_or(crate::FIRST_LAYOUT);
+        readable(written, reads)?;
+        Ok(written)
     }
 
     async fn leave(&self, host: &str) -> Result<(), Error> {

@@ -4,7 +4,8 @@ use async_trait::async_trait;
 use metrics::Family;
 
 use crate::{
-    Batch, Beat, CommitError, Committed, Directory, Error, Heartbeat, Keeping, Live, Member, Reads, Tenant, Work,
+    Batch, Beat, CommitError, Committed, Directory, DirectoryWrite, Error, Heartbeat, Keeping, Live, Member, Reads,
+    Tenant, Work,
 };
 
 /// Obligations: a commit that was answered survives a crash of the process, and of the machine as
@@ -32,6 +33,19 @@ pub trait Store: Reads + Work + Directory {
         Ok(None)
     }
 
+    /// Which layout records are written in from now on; refused when they were written in a newer one than this process
+    /// reads. The only process of a store decides by itself; where hosts share one, the next heartbeat may raise it.
+    async fn settle_layout(&self, reads: u32) -> Result<u32, Error> {
+        let written = self.look_up(LAYOUT).await?;
+        let written = written.and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok()).unwrap_or(0);
+        readable(written, reads)?;
+        if written < reads {
+            let value = reads.to_string().into();
+            self.write_directory(DirectoryWrite::Put { key: LAYOUT.to_owned(), value }).await?;
+        }
+        Ok(reads)
+    }
+
     /// A host stops: others need not wait until it is missed.
     async fn leave(&self, _host: &str) -> Result<(), Error> {
         Ok(())
@@ -51,6 +65,16 @@ pub trait Store: Reads + Work + Directory {
     fn families(&self) -> Vec<Family> {
         Vec::new()
     }
+}
+
+/// The layout of a store that says nothing about it.
+pub const FIRST_LAYOUT: u32 = 1;
+/// Where the directory of a store with one process has its layout.
+pub(crate) const LAYOUT: &str = "layout";
+
+/// A layout is how the bytes of records are to be understood: the store keeps its number, and does not look at them.
+pub(crate) fn readable(written: u32, reads: u32) -> Result<(), Error> {
+    if written > reads { Err(Error::NewerLayout { written, reads }) } else { Ok(()) }
 }
 
 /// Which hosts use a store, and what asking all its partitions for work costs.

@@ -26,6 +26,7 @@ pub(crate) async fn run(Arguments { common }: Arguments) -> Result<ExitCode> {
         whole("HOST"),
         text("ADDRESS"),
         whole("VERSION"),
+        whole("LAYOUT"),
         whole("STARTED"),
         whole("IN FLIGHT"),
         whole("CLOCK OFF"),
@@ -38,7 +39,12 @@ pub(crate) async fn run(Arguments { common }: Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(host: &Value) -> [String; 7] {
+/// What it writes, and what it reads when that is newer.
+fn layout(writes: i64, reads: i64) -> String {
+    if writes == reads { writes.to_string() } else { format!("{writes} (reads {reads})") }
+}
+
+fn row(host: &Value) -> [String; 8] {
     let whole = |name: &str| host.get(name).and_then(Value::as_i64).unwrap_or_default();
     let differs: Vec<&str> =
         host.get("differs_in").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
@@ -46,6 +52,7 @@ fn row(host: &Value) -> [String; 7] {
         text_of(host, "name"),
         text_of(host, "address"),
         text_of(host, "version"),
+        layout(whole("writes"), whole("reads")),
         ago(whole("started_at_ms") / 1000),
         whole("in_flight").to_string(),
         format!("{} ms", whole("clock_offset_ms")),

@@ -40,6 +40,8 @@ pub(super) struct Hosting {
     pub(super) handle: Handle,
     pub(super) drain: Duration,
     pub(super) settings: Settings,
+    /// Ends the server.
+    pub(super) stop: CancellationToken,
 }
 
 /// Waits for Ctrl-C or SIGTERM.
@@ -77,6 +79,7 @@ pub(super) async fn join(platform: &Platform, settings: &Settings, url: &str) ->
         address: url.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         settings: agreed(settings),
+        reads: settings.reads_layout(),
     });
     hosts::beat(platform).await.context("the store does not take heartbeats of this server")?;
     Ok(())
@@ -172,6 +175,8 @@ impl Hosting {
     pub(super) async fn beat(self, platform: Platform, shutdown: CancellationToken) {
         let handle = self.handle;
         platform.hosts().count_with(move || handle.in_flight());
-        hosts::run(platform, shutdown).await;
+        if !hosts::run(platform, shutdown).await {
+            self.stop.cancel();
+        }
     }
 }

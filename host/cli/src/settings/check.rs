@@ -37,9 +37,12 @@ pub(super) fn decided(mut table: Table) -> Result<Settings> {
     if table.get("memory").and_then(Value::as_integer).is_some_and(|bytes| bytes < memory::LEAST_BYTES as i64) {
         bail!("`memory` must be at least {}", memory::LEAST_BYTES);
     }
-    let takeover = table.get("takeover_seconds").and_then(Value::as_integer);
-    if takeover.is_some_and(|seconds| seconds < sharing::TAKEOVER_SECONDS_LEAST as i64) {
-        bail!("`takeover_seconds` must be at least {}", sharing::TAKEOVER_SECONDS_LEAST);
+    for (name, bounds) in sharing::BOUNDS {
+        match table.get(name).and_then(Value::as_integer).and_then(|number| u64::try_from(number).ok()) {
+            Some(number) if number < *bounds.start() => bail!("`{name}` must be at least {}", bounds.start()),
+            Some(number) if number > *bounds.end() => bail!("`{name}` must be at most {}", bounds.end()),
+            _ => {}
+        }
     }
     let may_be_zero = |name: &str| {
         name.ends_with("_quota")

@@ -21,6 +21,7 @@ impl Default for Settings {
             store_ca: None,
             store_cert: None,
             store_key: None,
+            store_layout: None,
             durability: Durability::Disk,
             require_durable: false,
             store_timeout_ms: sharing::STORE_TIMEOUT_MS,

@@ -1,9 +1,11 @@
 //! Settings of a store that several hosts share, and of a host among others.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+use platform::records::LAYOUT;
 use serde::{Deserialize, Serialize};
 use store::redis::{Options, Tls};
 
@@ -25,6 +27,9 @@ pub(crate) struct StoreFlags {
     /// The key of that certificate
     #[arg(long, value_name = "FILE", env = "WELLSPRING_STORE_KEY", global = true)]
     store_key: Option<PathBuf>,
+    /// Be a version that reads no newer layout than this: for tests of upgrades
+    #[arg(long, value_name = "LAYOUT", env = "WELLSPRING_STORE_LAYOUT", hide = true, global = true)]
+    store_layout: Option<u32>,
 }
 
 /// How a host behaves among others.
@@ -37,14 +42,14 @@ pub(crate) struct HostFlags {
     /// End instead of warning when Redis is not configured to keep what it is given
     #[arg(long, value_name = "YES", env = "WELLSPRING_REQUIRE_DURABLE", num_args = 0..=1, default_missing_value = "true")]
     require_durable: Option<bool>,
-    /// How long Redis may take to answer before a request is refused [default: 1800]
+    /// How long Redis may take to answer before a request is refused: 100 to 60000 [default: 1800]
     #[arg(long, value_name = "MS", env = "WELLSPRING_STORE_TIMEOUT_MS")]
     store_timeout_ms: Option<u64>,
     /// How long a server goes on accepting connections after SIGTERM, while `/readyz` says that it stops
     /// [default: 5 with `--store`, else 0]
     #[arg(long, value_name = "SECONDS", env = "WELLSPRING_DRAIN_SECONDS")]
     drain_seconds: Option<u64>,
-    /// Within what time other hosts go on with the work of one that died; at least 3 [default: 5]
+    /// Within what time other hosts go on with the work of one that died: 3 to 3600 [default: 5]
     #[arg(long, value_name = "SECONDS", env = "WELLSPRING_TAKEOVER_SECONDS")]
     takeover_seconds: Option<u64>,
 }
@@ -59,8 +64,10 @@ pub(crate) enum Durability {
 pub(crate) const PREFIX: &str = "wellspring";
 pub(crate) const STORE_TIMEOUT_MS: u64 = 1800;
 pub(crate) const TAKEOVER_SECONDS: u64 = 5;
-/// A lease is renewed every third of it, and found expired within a second.
-pub(super) const TAKEOVER_SECONDS_LEAST: u64 = 3;
+/// A lease is renewed every third of it, and found expired within a second: less is too little for a host that is busy. A call to
+/// Redis that shares a group with others may take some tens of milliseconds; longer than a minute no client waits.
+pub(super) const BOUNDS: [(&str, RangeInclusive<u64>); 2] =
+    [("takeover_seconds", 3..=3600), ("store_timeout_ms", 100..=60_000)];
 /// What a balancer needs to notice, which asks every second or two.
 const DRAIN_SECONDS: u64 = 5;
 
@@ -103,7 +110,7 @@ impl Settings {
 
     /// Limits and shares of tenants: hosts that share a store must agree on them.
     pub(crate) fn to_agree_on(&self) -> Vec<(String, toml::Value)> {
-        const OWN: [&str; 21] = [
+        const OWN: [&str; 22] = [
             "data",
             "store",
             "store_prefix",
@@ -111,6 +118,7 @@ impl Settings {
             "store_cert",
             "store_key",
             "store_timeout_ms",
+            "store_layout",
             "drain_seconds",
             "listen",
             "trusted_proxy",
@@ -128,6 +136,11 @@ impl Settings {
         ];
         let table = toml::Table::try_from(self).unwrap_or_default();
         table.into_iter().filter(|(name, _)| !OWN.contains(&name.as_str())).collect()
+    }
+
+    /// The newest layout of records that this server reads.
+    pub(crate) fn reads_layout(&self) -> u32 {
+        self.store_layout.unwrap_or(LAYOUT).min(LAYOUT)
     }
 
     /// How long a lease of a host lasts that is not heard of. Where one process has the store, leases end with it.

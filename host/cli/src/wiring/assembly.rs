@@ -93,6 +93,13 @@ pub(crate) async fn open_idle_platform(settings: &Settings, secrets: &Secrets) -
 }
 
 pub(crate) async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>> {
+    let store = open_engine(settings).await?;
+    // Before anything is read: what a newer version wrote is neither misread nor overwritten.
+    store.settle_layout(settings.reads_layout()).await?;
+    Ok(store)
+}
+
+async fn open_engine(settings: &Settings) -> Result<Arc<dyn Store>> {
     if let Some(url) = &settings.store {
         let redis = store::redis::Redis::open(url, settings.store_options()?).await;
         let redis = redis.with_context(|| format!("cannot use the store at {}", without_password(url)))?;

@@ -3,11 +3,9 @@
 mod gate;
 mod lookup;
 mod outlive;
-mod quota;
 mod request;
 
 pub(super) use gate::{Gate, Permit};
 pub(super) use lookup::Sources;
-pub(super) use quota::{Quota, reports_of_today, resets_at_ms};
 pub use request::{Admitted, Answer, Answered, Refusal};
 pub(super) use request::{Waiting, refusal, still_accepted};

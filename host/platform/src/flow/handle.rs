@@ -7,7 +7,7 @@ use admission::Turns;
 use metrics::Family;
 use tokio_util::task::TaskTracker;
 
-use super::admit::{Gate, Quota, Sources};
+use super::admit::{Gate, Sources};
 use super::work::Worker;
 use crate::Platform;
 use crate::ports::Chores;
@@ -45,7 +45,6 @@ pub struct Flow {
     pub(crate) chores: Arc<dyn Chores>,
     pub(crate) config: Config,
     pub(crate) sources: Sources,
-    pub(crate) quota: Quota,
     pub(crate) endpoint_rates: Buckets,
     pub(crate) tenant_rates: Buckets,
     /// Turns of what is worked on in the background: a tenant with a backlog delays no request of another.
@@ -67,7 +66,6 @@ impl Flow {
             platform,
             chores,
             sources: Sources::default(),
-            quota: Quota::default(),
             endpoint_rates: Buckets::new(config.endpoint_rate),
             tenant_rates: Buckets::new(config.tenant_rate),
             turns: Turns::for_threads(),

@@ -5,6 +5,7 @@ mod deliver;
 mod follow;
 mod keeping;
 mod numbers;
+mod quotas;
 mod recordings;
 mod recover;
 mod redeliver;

@@ -154,17 +154,19 @@ impl Flow {
         kept: Kept<WorkflowRun>,
         hold: Hold,
     ) -> Result<Completion, Error> {
-        let plan = match self.quota.check(&self.platform, tenant).await {
+        let admission = match self.platform.quotas().admit(&self.platform, tenant).await {
             Err(Error::Quota(quota)) => return Ok(self.wait_for_quota(&quota)),
             Err(Error::NoRoom { .. }) => return Ok(self.wait_for_room()),
-            checked => checked?,
+            admitted => admitted?,
         };
-        let owner = Owner { tenant, plan: &plan };
-        let before = kept.record.used;
+        let owner = Owner::admitted(tenant, &admission);
         let mut running =
             Running::new((&self.platform, owner), (workflow, version), kept.record, (Some(kept.version), hold));
         running.drive().await?;
-        self.quota.add(&self.platform, tenant, &running.run.used.since(before));
+        // A run is one invocation, which is counted when it ends.
+        if running.has_ended() {
+            admission.use_up();
+        }
         Ok(Completion::Committed)
     }
 

@@ -13,15 +13,18 @@ use store::Tenant;
 use super::reply::ReplySlot;
 use super::transaction::{Terms, Transaction, new_run_id};
 use super::workflow::Barrier;
-use crate::Platform;
 use crate::ports::{Call, RunLimits};
+use crate::quotas::Admission;
 use crate::records::{Component, Origin, Source, Step, Workflow, names};
+use crate::{Caller, Platform};
 
 /// The account that is charged.
 #[derive(Clone, Copy)]
 pub(crate) struct Owner<'a> {
     pub(crate) tenant: &'a Tenant,
     pub(crate) plan: &'a Plan,
+    /// The invocation was counted before it began.
+    pub(crate) was_counted: bool,
 }
 
 /// One invocation, over all its attempts.
@@ -94,6 +97,19 @@ impl Invocation<'_> {
     /// Hooks and options are part of managing a source, and are charged by their time alone.
     pub(super) fn counts_as_invocation(&self) -> bool {
         matches!(self.call, Call::Run { .. } | Call::Action { .. })
+    }
+}
+
+// === impl Owner ===
+
+impl<'a> Owner<'a> {
+    /// Of what a caller runs and waits for.
+    pub(crate) fn by_hand(caller: &'a Caller) -> Self {
+        Self { tenant: &caller.tenant, plan: &caller.user.plan, was_counted: false }
+    }
+
+    pub(crate) fn admitted(tenant: &'a Tenant, admission: &'a Admission) -> Self {
+        Self { tenant, plan: &admission.plan, was_counted: admission.was_counted }
     }
 }
 

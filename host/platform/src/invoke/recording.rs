@@ -102,7 +102,7 @@ fn write(
         memory_bytes,
         deeds: Deeds::of(&executed.outcome, reply.as_ref().map(shown_reply)),
     };
-    let sealed = platform.vault.seal(context(tenant, &run_id), &packing::pack(&content)?)?;
+    let sealed = platform.vault.seal(context(tenant, &run_id), &packing::pack(&content, platform.hosts().writes())?)?;
     let recording = Recording {
         run_id,
         emitter_id: run.emitter.to_owned(),
@@ -136,7 +136,7 @@ pub(super) async fn delete_of_run(platform: &Platform, tenant: &Tenant, run_id: 
 
 pub(crate) fn read(platform: &Platform, tenant: &Tenant, recording: &Recording) -> Result<Content, Error> {
     let opened = platform.vault.open(context(tenant, &recording.run_id), &recording.sealed)?;
-    packing::unpack(opened.expose())
+    packing::unpack(opened.expose(), platform.hosts().reads())
 }
 
 pub(crate) fn context<'a>(tenant: &'a Tenant, run_id: &'a str) -> Context<'a> {

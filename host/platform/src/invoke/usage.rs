@@ -23,7 +23,7 @@ pub(crate) fn usage_operations(
         let amount = i64::try_from(amount).unwrap_or(i64::MAX);
         Op::Count { counter, amount, expires_ms }
     };
-    let invocations = u64::from(counts_as_invocation);
+    let invocations = u64::from(counts_as_invocation && !owner.was_counted);
     let mut operations = vec![
         count(names::compute_of_day(day_ms), usage.compute_ms(), expires_ms),
         count(names::invocations_of_day(day_ms), invocations, expires_ms),

@@ -33,5 +33,5 @@ mod version;
 pub(crate) use barrier::Barrier;
 pub(crate) use failure::{Failure, context, failure_event};
 pub(crate) use queue::{NewRun, end_early, enqueue, run_job};
-pub(crate) use running::{Hold, Running};
+pub(crate) use running::{Hold, Renewed, Running};
 pub(crate) use version::{Version, Versions};

@@ -9,7 +9,7 @@ use serde_json::Value;
 use store::Lookup;
 
 use super::clients;
-use crate::paging::PageOf;
+use crate::paging::{self, Listed, PageOf};
 use crate::records::{App, AuthType, ClientOwner, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
@@ -73,15 +73,18 @@ pub async fn put(caller: &Caller, platform: &Platform, new: NewApp) -> Result<Ap
 
 /// The operator's and those that ship, by slug.
 pub async fn list(_caller: &Caller, platform: &Platform, query: &PageQuery) -> Result<PageOf<AppView>, Error> {
-    let registered = table::list_all::<App>(&*platform.store, &names::operator()).await?;
-    let mut all: Vec<AppView> = registered.into_iter().map(|kept| AppView::from(kept.record)).collect();
-    let is_replaced = |provider: &&Provider| !all.iter().any(|app| app.name_slug == provider.slug);
+    let Listed { items, unreadable } = paging::all::<App>(&names::operator(), platform).await?;
+    let mut all: Vec<AppView> = items.into_iter().map(AppView::from).collect();
+    let is_replaced = |provider: &&Provider| {
+        !unreadable.contains(&provider.slug) && !all.iter().any(|app| app.name_slug == provider.slug)
+    };
     let shipped: Vec<AppView> = apps::catalogue().iter().filter(is_replaced).map(AppView::shipped).collect();
     all.extend(shipped);
     all.sort_by(|left, right| left.name_slug.cmp(&right.name_slug));
     let items = slice(&all, query, |app, cursor| app.name_slug.as_str().cmp(cursor.id())).to_vec();
     let cursors: Vec<String> = items.iter().map(|app| Cursor::of(app.name_slug.clone()).encode()).collect();
-    Ok(PageOf { items, info: PageInfo::new(all.len(), &cursors) })
+    let info = PageInfo { unreadable, ..PageInfo::new(all.len(), &cursors) };
+    Ok(PageOf { items, info })
 }
 
 /// An app, and whether it can be connected.

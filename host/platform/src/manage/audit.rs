@@ -10,7 +10,7 @@ use serde::Serialize;
 use store::{EntryId, Op, Order, Tenant};
 
 use super::events::{EventQuery, Window};
-use crate::paging::PageOf;
+use crate::paging::{PageOf, Unreadable};
 use crate::rate::{Buckets, Rate};
 use crate::records::{AuditEntry, User, names, table};
 use crate::{Caller, Error, Noun, Platform};
@@ -133,15 +133,16 @@ async fn page(platform: &Platform, tenant: &Tenant, query: &EventQuery) -> Resul
     }
     found.truncate(window.limit);
     found.sort_by_key(|entry| std::cmp::Reverse(entry.id));
-    let view = |entry: store::Entry| {
-        let (id, at_ms) = (entry.id.to_string(), entry.id.ms());
-        Ok(AuditView { id, at_ms, entry: AuditEntry::decode(&entry.value)? })
-    };
-    let items = found.into_iter().map(view).collect::<Result<Vec<_>, Error>>()?;
-    let cursors: Vec<String> = items.iter().map(|item| item.id.clone()).collect();
+    let cursors: Vec<String> = found.iter().map(|entry| entry.id.to_string()).collect();
+    let (mut items, mut unreadable) = (Vec::with_capacity(found.len()), Unreadable::default());
+    for entry in found {
+        let read = unreadable.pass(&entry.id, AuditEntry::decode(&entry.value).map_err(Error::from))?;
+        items.extend(read.map(|read| AuditView { id: entry.id.to_string(), at_ms: entry.id.ms(), entry: read }));
+    }
     let kept = platform.store.streams(tenant, EMITTER).await?;
     let total: u64 = kept.iter().map(|stream| stream.count).sum();
-    Ok(PageOf { info: PageInfo::new(usize::try_from(total).unwrap_or(usize::MAX), &cursors), items })
+    let info = PageInfo::new(usize::try_from(total).unwrap_or(usize::MAX), &cursors);
+    Ok(PageOf { info: unreadable.named_in(info), items })
 }
 
 // === impl AuditLimits ===

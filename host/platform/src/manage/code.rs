@@ -156,7 +156,7 @@ pub(super) async fn load_once(caller: &Caller, platform: &Platform, program: &Ar
 
 /// The component's code ran: that costs what a run costs, also when it did not load.
 async fn charge(caller: &Caller, platform: &Platform, usage: &Usage) -> Result<(), Error> {
-    let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
+    let owner = Owner::by_hand(caller);
     let mut batch = platform.batch(&caller.tenant);
     batch.operations = usage_operations(platform, owner, usage, false);
     platform.store.commit(batch).await?;

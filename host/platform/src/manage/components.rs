@@ -187,7 +187,7 @@ async fn run_once(
     };
     let replied = Arc::<ReplySlot>::default();
     let invocation = Invocation {
-        owner: Owner { tenant: &caller.tenant, plan: &caller.user.plan },
+        owner: Owner::by_hand(caller),
         target: Target::of_component(&resolved.component, resolved.origin, props),
         call,
         limits: RunLimits::interactive(&platform.config.limits),

@@ -6,11 +6,11 @@ use domain::paging::PageInfo;
 use domain::trace::TraceContext;
 use serde::Serialize;
 use serde_json::json;
-use store::{Entry, EntryId, Head, Lookup, Order};
+use store::{EntryId, Head, Lookup, Order};
 
 use super::events::{EventQuery, Window};
 use super::webhooks;
-use crate::paging::PageOf;
+use crate::paging::{PageOf, Unreadable};
 use crate::posting::{Message, answer_of, append_attempt, posting};
 use crate::records::{Delivery, StreamEntry, Webhook, WebhookHealth, Work, names, table};
 use crate::{Caller, Error, Platform};
@@ -176,13 +176,14 @@ pub async fn of_webhook(
     if window.entries.order == Order::OldestFirst {
         found.reverse();
     }
-    let view = |entry: Entry| {
-        let attempt = DeliveryAttempt::decode(&entry.value)?;
-        Ok(AttemptView { id: entry.id.to_string(), at_ms: entry.id.ms(), attempt })
-    };
-    let items = found.into_iter().map(view).collect::<Result<Vec<_>, Error>>()?;
-    let cursors: Vec<String> = items.iter().map(|item| item.id.clone()).collect();
+    let cursors: Vec<String> = found.iter().map(|entry| entry.id.to_string()).collect();
+    let (mut items, mut unreadable) = (Vec::with_capacity(found.len()), Unreadable::default());
+    for entry in found {
+        let read = unreadable.pass(&entry.id, DeliveryAttempt::decode(&entry.value).map_err(Error::from))?;
+        items.extend(read.map(|attempt| AttemptView { id: entry.id.to_string(), at_ms: entry.id.ms(), attempt }));
+    }
     let kept = platform.store.streams(tenant, emitter).await?;
     let total = kept.iter().find(|stream| stream.name == names::DELIVERIES).map_or(0, |stream| stream.count);
-    Ok(PageOf { info: PageInfo::new(usize::try_from(total).unwrap_or(usize::MAX), &cursors), items })
+    let info = PageInfo::new(usize::try_from(total).unwrap_or(usize::MAX), &cursors);
+    Ok(PageOf { info: unreadable.named_in(info), items })
 }

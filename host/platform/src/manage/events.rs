@@ -101,9 +101,8 @@ pub(super) async fn summaries(
     for stream in &streams.names {
         page.read(stream).await?;
     }
-    let items = page.finish()?;
-    let cursors: Vec<String> = items.iter().map(|summary| summary.id.clone()).collect();
-    Ok(PageOf { info: PageInfo::new(streams.total, &cursors), items })
+    let (items, ids, unreadable) = page.finish()?;
+    Ok(PageOf { info: unreadable.named_in(PageInfo::new(streams.total, &ids)), items })
 }
 
 /// The part of a stream between two cursors. Both exclude the event they name.

@@ -17,7 +17,7 @@ pub(super) async fn run(caller: &Caller, platform: &Platform, source: &Source, h
         return Ok(());
     }
     let invocation = Invocation {
-        owner: Owner { tenant: &caller.tenant, plan: &caller.user.plan },
+        owner: Owner::by_hand(caller),
         target: Target::of_source(source),
         call: Call::Hook { hook },
         limits: RunLimits::background(&platform.config.limits),

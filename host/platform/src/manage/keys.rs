@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use store::{DirectoryWrite, Lookup};
 use subtle::ConstantTimeEq;
 
+use crate::paging::{self, Listed};
 use crate::records::{ApiKey, Kept, RecordError, User, names, table};
 use crate::{Caller, Error, KeyProblem, Noun, ParameterError, Platform, Secret, UsedKey};
 
@@ -88,13 +89,13 @@ fn check_expiry(platform: &Platform, user: &User, key: ApiKey) -> Result<ApiKey,
     Ok(key)
 }
 
-pub async fn list(caller: &Caller, platform: &Platform) -> Result<Vec<ApiKey>, Error> {
-    let keys = table::list_all::<ApiKey>(&*platform.store, &caller.tenant).await?;
+pub async fn list(caller: &Caller, platform: &Platform) -> Result<Listed<ApiKey>, Error> {
+    let keys = paging::all::<ApiKey>(&caller.tenant, platform).await?;
     let with_use = |mut key: ApiKey| {
         key.last_used_at = key.last_used_at.max(platform.key_uses().last(&key.id));
         key
     };
-    Ok(keys.into_iter().map(|kept| with_use(kept.record)).collect())
+    Ok(keys.map(with_use))
 }
 
 pub async fn rename(caller: &Caller, platform: &Platform, id: &str, name: Option<String>) -> Result<ApiKey, Error> {

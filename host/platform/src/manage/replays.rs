@@ -235,7 +235,7 @@ async fn run_again(
     let reply = Arc::<ReplySlot>::default();
     let services = Arc::new(Offline::new(platform, &caller.tenant, &recording.emitter_id, reply.clone()));
     let outcome = platform.sandbox.run(program, &task, Priority::Normal, services).await?;
-    let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
+    let owner = Owner::by_hand(caller);
     let mut batch = platform.batch(&caller.tenant);
     batch.operations = usage_operations(platform, owner, &outcome.usage, false);
     platform.store.commit(batch).await?;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use store::{Entry, EntryQuery, Page, Tenant};
 
 use super::{replays, sources};
-use crate::paging::PageOf;
+use crate::paging::{PageOf, Unreadable};
 use crate::records::{Component, RunRecord, Source, Stored, StreamEntry, Workflow, decode, names};
 use crate::{Caller, Error, Noun, Platform};
 
@@ -45,6 +45,13 @@ pub struct RunView {
     pub input: Option<Value>,
 }
 
+/// What was found for a page.
+#[derive(Default)]
+struct Found {
+    views: Vec<RunView>,
+    unreadable: Unreadable,
+}
+
 pub async fn of_source(
     caller: &Caller,
     platform: &Platform,
@@ -52,7 +59,7 @@ pub async fn of_source(
     query: &RunQuery,
 ) -> Result<PageOf<RunView>, Error> {
     let source = sources::find(caller, platform, id).await?;
-    let mut found = Vec::new();
+    let mut found = Found::default();
     let id = source.id.to_string();
     let oldest_ms = replays::settings(platform, Some(source)).oldest_ms;
     read(platform, &caller.tenant, (&id, oldest_ms), query, &mut found).await?;
@@ -61,14 +68,21 @@ pub async fn of_source(
 
 /// Of sources, workflows, and components that were run by hand.
 pub async fn of_all(caller: &Caller, platform: &Platform, query: &RunQuery) -> Result<PageOf<RunView>, Error> {
-    let mut found = Vec::new();
+    let mut found = Found::default();
     for kind in [Source::KIND, Workflow::KIND, Component::KIND] {
         let listed = platform.store.records(&caller.tenant, kind, Page::newest(EMITTERS_MERGED)).await?;
         for record in listed.items {
-            let source = (kind == Source::KIND).then(|| decode::<Source>(&record.value)).transpose()?;
+            let source = match kind {
+                Source::KIND => {
+                    let read = decode::<Source>(&record.value).map_err(Error::from);
+                    let Some(source) = found.unreadable.pass(&record.id, read)? else { continue };
+                    Some(source)
+                }
+                _ => None,
+            };
             let oldest_ms = replays::settings(platform, source).oldest_ms;
             read(platform, &caller.tenant, (&record.id, oldest_ms), query, &mut found).await?;
-            keep_newest(&mut found, query.limit.get() + 1);
+            keep_newest(&mut found.views, query.limit.get() + 1);
         }
     }
     Ok(page(found, query))
@@ -98,7 +112,7 @@ pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<RunV
         let query = EntryQuery { last, ..EntryQuery::newest(READ_AT_ONCE) };
         let entries = platform.store.entries(&caller.tenant, &emitter, names::RUNS, query).await?;
         for entry in &entries {
-            let view = view(entry)?;
+            let Some(view) = Unreadable::default().pass(&entry.id, view(entry))? else { continue };
             if view.record.id == run_id && view.committed_at_ms >= oldest_ms {
                 return Ok(view);
             }
@@ -117,17 +131,17 @@ async fn read(
     tenant: &Tenant,
     (emitter, oldest_ms): (&str, Option<u64>),
     query: &RunQuery,
-    found: &mut Vec<RunView>,
+    found: &mut Found,
 ) -> Result<(), Error> {
     let (mut last, mut missing) = (None, query.limit.get() + 1);
     loop {
         let entries = EntryQuery { last, ..EntryQuery::newest(READ_AT_ONCE) };
         let entries = platform.store.entries(tenant, emitter, names::RUNS, entries).await?;
         for entry in &entries {
-            let view = view(entry)?;
+            let Some(view) = found.unreadable.pass(&entry.id, view(entry))? else { continue };
             if query.wants(&view.record) && view.committed_at_ms >= oldest_ms.unwrap_or_default() && missing > 0 {
                 missing -= 1;
-                found.push(view);
+                found.views.push(view);
             }
         }
         let oldest = entries.last().and_then(|entry| entry.id.predecessor());
@@ -147,13 +161,14 @@ fn keep_newest(found: &mut Vec<RunView>, count: usize) {
     found.truncate(count);
 }
 
-fn page(mut found: Vec<RunView>, query: &RunQuery) -> PageOf<RunView> {
+fn page(found: Found, query: &RunQuery) -> PageOf<RunView> {
+    let Found { views: mut found, unreadable } = found;
     let limit = query.limit.get();
     keep_newest(&mut found, limit + 1);
     let total = found.len();
     found.truncate(limit);
     let cursors: Vec<String> = found.iter().map(|view| view.record.id.to_string()).collect();
-    PageOf { info: PageInfo::new(total, &cursors), items: found }
+    PageOf { info: unreadable.named_in(PageInfo::new(total, &cursors)), items: found }
 }
 
 // === impl RunQuery ===

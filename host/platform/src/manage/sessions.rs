@@ -11,7 +11,7 @@ use store::{DirectoryWrite, Lookup, Tenant};
 use subtle::ConstantTimeEq;
 
 use super::keys::holder_of;
-use crate::paging::count;
+use crate::paging::{self, Listed, count};
 use crate::records::{ApiKey, Kept, RecordError, Session, SessionKind, names, table};
 use crate::{Caller, Error, KeyProblem, Noun, Platform, Secret};
 
@@ -108,17 +108,18 @@ pub async fn describe(platform: &Platform, token: &Secret<String>) -> Result<Opt
 }
 
 /// The sessions of the account that have not ended.
-pub async fn list(caller: &Caller, platform: &Platform) -> Result<Vec<SessionView>, Error> {
+pub async fn list(caller: &Caller, platform: &Platform) -> Result<Listed<SessionView>, Error> {
     let now_seconds = platform.clock.now_seconds();
-    let kept = table::list_all::<Session>(&*platform.store, &caller.tenant).await?.into_iter().map(|kept| kept.record);
-    let shown = kept.filter(|session| session.kind == SessionKind::Browser && !session.is_expired(now_seconds));
-    let keys = table::list_all::<ApiKey>(&*platform.store, &caller.tenant).await?;
+    let Listed { items, unreadable } = paging::all::<Session>(&caller.tenant, platform).await?;
+    let shown =
+        items.into_iter().filter(|session| session.kind == SessionKind::Browser && !session.is_expired(now_seconds));
+    let keys = paging::all::<ApiKey>(&caller.tenant, platform).await?.items;
     // A session whose key is gone has ended as well.
     let views = shown.filter_map(|session| {
-        let key = keys.iter().find(|kept| kept.record.id == session.key_id)?;
-        Some(SessionView::of(caller, session, caller.effective(key.record.scopes.as_ref())))
+        let key = keys.iter().find(|key| key.id == session.key_id)?;
+        Some(SessionView::of(caller, session, caller.effective(key.scopes.as_ref())))
     });
-    Ok(views.collect())
+    Ok(Listed { items: views.collect(), unreadable })
 }
 
 /// Ends a session by its id; `current` is the one in use.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use store::{Lookup, Op, Tenant};
 
 use super::{sources, webhooks, workflows};
-use crate::paging::count;
+use crate::paging::{self, Listed, count};
 use crate::records::{AutoSubscription, Subscription, table};
 use crate::{Caller, Error, Noun, Platform};
 
@@ -56,9 +56,8 @@ pub async fn create(caller: &Caller, platform: &Platform, wanted: Wanted) -> Res
     }
 }
 
-pub async fn list(caller: &Caller, platform: &Platform) -> Result<Vec<Subscription>, Error> {
-    let all = table::list_all::<Subscription>(&*platform.store, &caller.tenant).await?;
-    Ok(all.into_iter().map(|kept| kept.record).collect())
+pub async fn list(caller: &Caller, platform: &Platform) -> Result<Listed<Subscription>, Error> {
+    paging::all(&caller.tenant, platform).await
 }
 
 pub async fn delete(caller: &Caller, platform: &Platform, wanted: &Wanted) -> Result<(), Error> {
@@ -93,9 +92,8 @@ pub async fn create_auto(
     Ok(new)
 }
 
-pub async fn list_auto(caller: &Caller, platform: &Platform) -> Result<Vec<AutoSubscription>, Error> {
-    let all = table::list_all::<AutoSubscription>(&*platform.store, &caller.tenant).await?;
-    Ok(all.into_iter().map(|kept| kept.record).collect())
+pub async fn list_auto(caller: &Caller, platform: &Platform) -> Result<Listed<AutoSubscription>, Error> {
+    paging::all(&caller.tenant, platform).await
 }
 
 /// What it has subscribed to so far stays subscribed.
@@ -121,7 +119,9 @@ pub(super) async fn subscribe_new_emitter(
     emitter: &EmitterId,
 ) -> Result<Vec<Op>, Error> {
     let mut operations = Vec::new();
-    for auto in list_auto(caller, platform).await? {
+    // All or an error: one that only a newer version can read must not be passed over.
+    for kept in table::list_all::<AutoSubscription>(&*platform.store, &caller.tenant).await? {
+        let auto = kept.record;
         if auto.rule.applies_to(emitter) {
             let subscription = Subscription(Rule {
                 id: SubscriptionId::from_random(platform.entropy.bytes()),

@@ -20,6 +20,7 @@ mod sources;
 mod state;
 mod subscriptions;
 mod trials;
+mod unreadable;
 mod unused_code;
 
 use serde_json::{Map, Value};

@@ -142,12 +142,16 @@ pub fn throttle(workflow: &WorkflowId, window: u64) -> String {
     format!("throttle/{workflow}/{window}")
 }
 
+/// What the names of the counters of a day begin with.
+pub const COMPUTE: &str = "compute_ms";
+pub const INVOCATIONS: &str = "invocations";
+
 pub fn compute_of_day(day_start_ms: i64) -> String {
-    format!("compute_ms/{day_start_ms}")
+    format!("{COMPUTE}/{day_start_ms}")
 }
 
 pub fn invocations_of_day(day_start_ms: i64) -> String {
-    format!("invocations/{day_start_ms}")
+    format!("{INVOCATIONS}/{day_start_ms}")
 }
 
 pub fn emails_of_day(day_start_ms: i64) -> String {

@@ -187,17 +187,6 @@ impl Used {
         self.peak_memory_bytes = self.peak_memory_bytes.max(usage.peak_memory_bytes as u64);
     }
 
-    /// What came on top of an earlier sum.
-    pub(crate) fn since(self, before: Self) -> Usage {
-        let used = Self {
-            fuel: self.fuel.saturating_sub(before.fuel),
-            cpu_us: self.cpu_us.saturating_sub(before.cpu_us),
-            wall_us: self.wall_us.saturating_sub(before.wall_us),
-            peak_memory_bytes: self.peak_memory_bytes,
-        };
-        used.usage()
-    }
-
     pub(crate) fn usage(self) -> Usage {
         Usage {
             fuel: self.fuel,

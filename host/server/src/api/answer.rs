@@ -1,10 +1,10 @@
-//! Envelopes: `{data}`, `{page_info, data}`, or nothing.
+//! Envelopes: `{data}`, `{page_info, data}`, `{data, unreadable}`, or nothing.
 
 use bytes::Bytes;
 use domain::fields::FieldSelection;
 use hyper::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
 use hyper::{Response, StatusCode};
-use platform::paging::PageOf;
+use platform::paging::{Listed, PageOf};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -19,6 +19,11 @@ pub(crate) enum Answer {
     Page {
         page_info: Value,
         data: Value,
+    },
+    /// All at once.
+    List {
+        data: Value,
+        unreadable: Vec<String>,
     },
     Empty(StatusCode),
     /// With a cookie to keep, or to forget.
@@ -45,6 +50,10 @@ impl Answer {
         Self::Page { page_info: json!(page.info), data: json!(page.items) }
     }
 
+    pub(crate) fn list<Item: Serialize>(listed: Listed<Item>) -> Self {
+        Self::List { data: json!(listed.items), unreadable: listed.unreadable }
+    }
+
     pub(crate) fn accepted() -> Self {
         Self::Empty(StatusCode::ACCEPTED)
     }
@@ -67,7 +76,7 @@ impl Answer {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Self::Data { status, .. } | Self::Empty(status) | Self::Text { status, .. } => *status,
-            Self::Page { .. } => StatusCode::OK,
+            Self::Page { .. } | Self::List { .. } => StatusCode::OK,
             Self::Cookie { answer, .. } => answer.status(),
         }
     }
@@ -91,6 +100,14 @@ impl Answer {
             Self::Page { page_info, mut data } => {
                 fields.apply(&mut data);
                 json_response(StatusCode::OK, &json!({"page_info": page_info, "data": data}))
+            }
+            Self::List { mut data, unreadable } => {
+                fields.apply(&mut data);
+                let mut envelope = json!({"data": data});
+                if let (false, Some(envelope)) = (unreadable.is_empty(), envelope.as_object_mut()) {
+                    envelope.insert("unreadable".to_owned(), json!(unreadable));
+                }
+                json_response(StatusCode::OK, &envelope)
             }
             Self::Cookie { cookie, answer } => {
                 let mut response = answer.into_response(fields);

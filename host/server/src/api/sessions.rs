@@ -18,7 +18,7 @@ pub(crate) async fn create(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
-    Ok(Answer::data(sessions::list(context.caller()?, context.platform()).await?))
+    Ok(Answer::list(sessions::list(context.caller()?, context.platform()).await?))
 }
 
 /// The accounts that the browser is signed in to, the one in use first.

@@ -23,7 +23,7 @@ pub(crate) async fn delete(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
     let all = subscriptions::list(context.caller()?, context.platform()).await?;
-    Ok(Answer::data(all.into_iter().map(SubscriptionView::from).collect::<Vec<_>>()))
+    Ok(Answer::list(all.map(SubscriptionView::from)))
 }
 
 pub(crate) async fn create_auto(context: Context) -> Result<Answer, Error> {
@@ -40,7 +40,7 @@ pub(crate) async fn delete_auto(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn list_auto(context: Context) -> Result<Answer, Error> {
     let all = subscriptions::list_auto(context.caller()?, context.platform()).await?;
-    Ok(Answer::data(all.into_iter().map(SubscriptionView::from).collect::<Vec<_>>()))
+    Ok(Answer::list(all.map(SubscriptionView::from)))
 }
 
 pub(crate) async fn list_dead_letters(context: Context) -> Result<Answer, Error> {

@@ -14,7 +14,7 @@ pub(crate) async fn me(context: Context) -> Result<Answer, Error> {
 pub(crate) async fn list_keys(context: Context) -> Result<Answer, Error> {
     let caller = context.caller()?;
     let keys = keys::list(caller, context.platform()).await?;
-    Ok(Answer::data(keys.into_iter().map(|key| KeyView::of(caller, key)).collect::<Vec<_>>()))
+    Ok(Answer::list(keys.map(|key| KeyView::of(caller, key))))
 }
 
 pub(crate) async fn create_key(context: Context) -> Result<Answer, Error> {

@@ -343,6 +343,17 @@ fn a_newer_schema_is_refused() {
     assert!(matches!(newer, Err(Error::NewerSchema { found: 99, known: 1 })));
 }
 
+#[tokio::test]
+async fn a_layout_that_is_newer_than_what_is_read_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let settle = async |reads: u32| open(&folder).settle_layout(reads).await;
+
+    assert_eq!((settle(1).await.unwrap(), settle(3).await.unwrap(), settle(3).await.unwrap()), (1, 3, 3));
+    let older = settle(2).await;
+
+    assert!(matches!(older, Err(Error::NewerLayout { written: 3, reads: 2 })), "{older:?}");
+}
+
 #[test]
 fn a_file_that_is_not_a_database_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,15 +1,19 @@
 //! Which hosts are there, by the clock of the server: one call says it and learns it.
 
+use ::redis::cmd;
+
 use super::decode::Row;
 use super::encode::Arguments;
 use super::{Redis, scripts};
-use crate::{Beat, Error, Heartbeat, Member};
+use crate::{Beat, Error, Heartbeat, Member, readable};
 
 impl Redis {
     pub(super) async fn say(&self, beat: Beat<'_>) -> Result<Heartbeat, Error> {
         let mut arguments = Arguments::default();
-        arguments.text(beat.host).raw(beat.about).number(beat.known).number(beat.gone_after_ms);
-        self.call_members(&arguments).await
+        arguments.text(beat.host).raw(beat.about).number(beat.known).number(beat.gone_after_ms).number(beat.reads);
+        let heartbeat = self.call_members(&arguments).await?;
+        readable(heartbeat.layout, beat.reads)?;
+        Ok(heartbeat)
     }
 
     pub(super) async fn say_goodbye(&self, host: &str) -> Result<(), Error> {
@@ -25,12 +29,29 @@ impl Redis {
     }
 
     async fn call_members(&self, arguments: &Arguments) -> Result<Heartbeat, Error> {
-        // A hash tag of its own: all of it is in one slot.
-        let key = format!("{}:{{hosts}}", self.namespace);
-        let mut answer: Row = self.link.run(&scripts::BEAT, &[&key], arguments).await?;
-        let (now_us, version) = (answer.take()?, answer.take()?);
+        let mut answer: Row = self.link.run(&scripts::BEAT, &[&self.hosts_key()], arguments).await?;
+        let (now_us, version, layout) = (answer.take()?, answer.take()?, answer.take()?);
         let rows: Option<Vec<Row>> = answer.take()?;
         let members = rows.map(|rows| rows.into_iter().map(Row::member).collect::<Result<_, _>>()).transpose()?;
-        Ok(Heartbeat { now_us, version, members })
+        Ok(Heartbeat { now_us, version, layout, members })
+    }
+
+    /// The layout of what is stored, if any host has settled on one.
+    pub(crate) async fn stored_layout(&self) -> Result<Option<u32>, Error> {
+        self.link.ask(cmd("GET").arg(self.layout_key())).await
+    }
+
+    /// For a move, whose target has the layout of its source.
+    pub(crate) async fn put_layout(&self, layout: &[u8]) -> Result<(), Error> {
+        self.link.ask(cmd("SET").arg(self.layout_key()).arg(layout)).await
+    }
+
+    fn layout_key(&self) -> String {
+        format!("{}:layout", self.hosts_key())
+    }
+
+    /// A hash tag of its own: all of it is in one slot.
+    fn hosts_key(&self) -> String {
+        format!("{}:{{hosts}}", self.namespace)
     }
 }

@@ -6,13 +6,17 @@ use super::rows::Row;
 use super::{CHUNK_BYTES, CHUNK_ROWS, tenant_of};
 use crate::redis::Redis;
 use crate::redis::transfer::{Import, unescape};
-use crate::{EntryId, Error, Partition, Tenant};
+use crate::{EntryId, Error, LAYOUT, Partition, Tenant};
 
 /// Entries that are read at once.
 const PAGE: usize = 500;
 
 /// Gives every row, in an order that stays the same while nothing is written.
 pub(super) async fn read(redis: &Redis, mut give: impl FnMut(Row)) -> Result<(), Error> {
+    // Hosts settle on it together, so it is with them and not in the directory.
+    if let Some(layout) = redis.stored_layout().await? {
+        give(Row::Directory { key: LAYOUT.to_owned(), value: layout.to_string().into() });
+    }
     let keys = redis.all_keys().await?;
     for key in keys.iter().filter_map(|key| redis.parse_key(key)) {
         match (key.partition, key.name, key.rest) {
@@ -121,8 +125,10 @@ impl<'redis> Target<'redis> {
         for row in rows {
             let Some(partition) = row.tenant().map(|tenant| self.redis.partition_of(tenant)) else {
                 // Written again it is the same.
-                if let Row::Directory { key, value } = row {
-                    self.redis.put_directory(&key, &value).await?;
+                match row {
+                    Row::Directory { key, value } if key == LAYOUT => self.redis.put_layout(&value).await?,
+                    Row::Directory { key, value } => self.redis.put_directory(&key, &value).await?,
+                    _ => {}
                 }
                 continue;
             };

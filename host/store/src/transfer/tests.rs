@@ -75,7 +75,10 @@ fn file(folder: &Path, name: &str) -> PathBuf {
 async fn a_store_goes_to_redis_and_back_and_is_the_same() {
     let folder = tempfile::tempdir().unwrap();
     let (first, second) = (file(folder.path(), "first.db"), file(folder.path(), "second.db"));
-    fill(&Embedded::open(&first).unwrap()).await;
+    let store = Embedded::open(&first).unwrap();
+    fill(&store).await;
+    store.settle_layout(7).await.unwrap();
+    drop(store);
     let namespace = namespace();
     let redis = connect(&server().address(), &namespace).await;
 
@@ -83,10 +86,14 @@ async fn a_store_goes_to_redis_and_back_and_is_the_same() {
     let back = to_file(&redis, &second).await.unwrap();
 
     assert_eq!(there, back);
-    assert_eq!(there.tallies.iter().map(|(_, tally)| tally.rows).sum::<u64>(), 2 * 13);
+    assert_eq!(there.tallies.iter().map(|(_, tally)| tally.rows).sum::<u64>(), 2 * 13 + 1);
     assert!(!redis.is_moving().await.unwrap());
-    check(Arc::new(redis)).await;
-    check(Arc::new(Embedded::open(&second).unwrap())).await;
+    let there: [Arc<dyn Store>; 2] = [Arc::new(redis), Arc::new(Embedded::open(&second).unwrap())];
+    for store in there {
+        let refused = store.settle_layout(6).await;
+        assert!(matches!(refused, Err(Error::NewerLayout { written: 7, reads: 6 })), "{refused:?}");
+        check(store).await;
+    }
 }
 
 #[tokio::test]

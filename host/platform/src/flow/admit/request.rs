@@ -12,7 +12,7 @@ use domain::ids::{EmitId, EndpointKey, RunId};
 use domain::json::Json;
 use domain::runs::{Trigger, TriggerKind};
 use domain::trace::TraceContext;
-use domain::users::{Plan, QuotaError};
+use domain::users::QuotaError;
 use futures_util::FutureExt;
 use serde_json::Value;
 use store::{JobId, Precondition, Sharing, Tenant};
@@ -20,14 +20,14 @@ use tokio::sync::oneshot;
 
 use super::lookup::Found;
 use super::outlive::Outliving;
-use super::quota::resets_at_ms;
 use crate::Error;
 use crate::flow::handle::{Flow, Handle};
 use crate::flow::workflows::WorkflowRequest;
-use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, Transaction, Values, execute};
+use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, Transaction, Values, execute, settle};
 use crate::keeping::STORED_BYTES;
 use crate::numbers::Refused;
 use crate::ports::{Call, Fault, Reply, RunLimits, SandboxError};
+use crate::quotas::{Admission, resets_at_ms};
 use crate::records::{Acceptance, Stored, table};
 
 /// `Retry-After` of an overloaded host: by then the queue has moved on, or a client with a choice should use another host.
@@ -41,7 +41,7 @@ pub struct Admitted {
     tenant: Tenant,
     target: Found,
     interface: Interface,
-    plan: Plan,
+    admission: Admission,
     memory: Taken,
     trace: Option<TraceContext>,
 }
@@ -198,8 +198,8 @@ impl Handle {
         };
         self.endpoint_rates.take(target.id(), now_ms).map_err(too_many(Refused::EndpointRate))?;
         self.tenant_rates.take(tenant.as_str(), now_ms).map_err(too_many(Refused::TenantRate))?;
-        let plan = match self.quota.check(&self.platform, &tenant).await {
-            Ok(plan) => plan,
+        let admission = match self.platform.quotas().admit(&self.platform, &tenant).await {
+            Ok(admission) => admission,
             Err(error @ (Error::Quota(_) | Error::NoRoom { .. })) => {
                 if let Found::Source(source) = &target {
                     self.report_refusal(&tenant, source, &error).await;
@@ -210,7 +210,7 @@ impl Handle {
         };
         self.platform.check_queue(&tenant).map_err(Refusal::Full)?;
         let memory = self.platform.pools().request_bytes(tenant.as_str()).map_err(Refusal::Full)?;
-        Ok(Admitted { tenant, target, interface, plan, memory, trace: None })
+        Ok(Admitted { tenant, target, interface, admission, memory, trace: None })
     }
 
     /// Runs an admitted request. Returns when the client can be answered; the run goes on by itself.
@@ -238,20 +238,20 @@ impl Handle {
 
 impl Flow {
     async fn answer(&self, admitted: Admitted, event: Json, waiting: Waiting) {
-        let Admitted { tenant, target, interface, plan, memory, trace } = admitted;
+        let Admitted { tenant, target, interface, admission, memory, trace } = admitted;
         let trace = trace.unwrap_or_else(|| self.platform.outside_context());
         let source = match target {
             Found::Source(source) => source,
             Found::Workflow(workflow) => {
                 let Interface { name: trigger, has_custom_response, .. } = interface;
-                let request = WorkflowRequest { tenant, plan, workflow, trigger, has_custom_response, trace };
+                let request = WorkflowRequest { tenant, admission, workflow, trigger, has_custom_response, trace };
                 self.answer_workflow(request, event, waiting).await;
                 drop(memory);
                 return;
             }
         };
         let invocation = Invocation {
-            owner: Owner { tenant: &tenant, plan: &plan },
+            owner: Owner::admitted(&tenant, &admission),
             target: Target::of_source(&source),
             call: Call::Run { event },
             limits: RunLimits::interactive(&self.platform.config.limits),
@@ -263,7 +263,11 @@ impl Flow {
         let transaction = invocation.transaction(&self.platform);
         let request = Request { invocation, transaction, trace };
         let mut waiting = Some(waiting);
-        if let Err(error) = self.run_request(&request, &mut waiting).await {
+        let ran = self.run_request(&request, &mut waiting).await;
+        if ran.is_ok() {
+            admission.use_up();
+        }
+        if let Err(error) = ran {
             match waiting.take() {
                 Some(waiting) => drop(waiting.send(Err(refusal(error)))),
                 // It was accepted: the acceptance is still there, and is run again.
@@ -334,7 +338,7 @@ impl Flow {
             frame.preconditions.push(still_accepted(&acceptance));
             frame.operations.push(table::delete(&acceptance));
         }
-        self.settle(&request.invocation, executed, frame).await
+        settle(&self.platform, &request.invocation, executed, frame).await
     }
 
     /// Makes a request durable before its run has ended.
@@ -358,7 +362,7 @@ impl Flow {
         };
         // This host runs it: until its deadline is over, or its process has ended, no other host does.
         let (due_ms, deadline_ms) = (platform.clock.now_ms(), platform.config.limits.http_deadline_ms);
-        let is_renewed = invocation.reply.is_none() && platform.store.sharing() != Sharing::Alone;
+        let is_renewed = platform.store.sharing() != Sharing::Alone;
         let held_ms = if is_renewed { self.config.lease_ms } else { deadline_ms.saturating_add(REDO_AFTER_MS) };
         let operations = acceptance.accept(due_ms, Some(due_ms.saturating_add(held_ms)))?.to_vec();
         if invocation.reply.is_none() {
@@ -369,8 +373,11 @@ impl Flow {
             return Ok(Early::Accepted(acceptance, hold));
         }
         match transaction.before_early_answer(operations).await {
-            Ok(true) => Ok(Early::Accepted(acceptance, None)),
-            Ok(false) => Ok(Early::Later),
+            Ok(Some(committed)) => {
+                let hold = committed.jobs.first().copied().filter(|_| is_renewed);
+                Ok(Early::Accepted(acceptance, hold))
+            }
+            Ok(None) => Ok(Early::Later),
             Err(_) if transaction.refusal().is_some() => Ok(Early::Stale),
             Err(error) => Err(SandboxError::Failed(error.into()).into()),
         }

@@ -7,9 +7,9 @@ use domain::users::QuotaError;
 use store::{Op, Precondition, Tenant};
 
 use crate::Error;
-use crate::flow::admit::reports_of_today;
 use crate::flow::handle::Flow;
 use crate::keeping::STORED_BYTES;
+use crate::quotas::reports_of_today;
 use crate::records::{Event, Source, StreamEntry, names};
 
 /// An event of `$errors` that no run threw.

@@ -11,14 +11,16 @@ use domain::retry::Verdict;
 use domain::runs::{Trigger, TriggerKind};
 use domain::users::QuotaError;
 use store::{CommitError, Job, JobId, Lease, Lookup, Op, Origin, Tenant};
+use tokio::sync::oneshot;
 
 use crate::Error;
-use crate::flow::admit::{Permit, resets_at_ms, still_accepted};
+use crate::flow::admit::{Permit, still_accepted};
 use crate::flow::deliver::Report;
 use crate::flow::handle::Flow;
-use crate::invoke::{Executed, Frame, Invocation, Owner, Ran, Target, execute, settle};
+use crate::invoke::{Frame, Invocation, Owner, Target, execute, settle};
 use crate::numbers::Destination;
 use crate::ports::{Call, Progress, RunLimits};
+use crate::quotas::resets_at_ms;
 use crate::records::{self, Acceptance, Delivery, Source, Work, table};
 use crate::watching::{Doing, watch};
 
@@ -149,6 +151,23 @@ impl Flow {
                 Ok(()) => renew_ms = renewal_ms(self.platform.clock.now_ms(), self.config.lease_ms),
             }
         }
+    }
+
+    /// The same when the job is known only while the work goes on, if at all.
+    pub(crate) async fn holding_when_known<Output>(
+        &self,
+        tenant: &Tenant,
+        held: oneshot::Receiver<JobId>,
+        work: impl Future<Output = Output>,
+    ) -> Output {
+        let mut work = pin!(work);
+        // Both are cancel-safe: the work is pinned outside, and a job is taken only when it is there.
+        let job = tokio::select! {
+            biased;
+            done = &mut work => return done,
+            job = held => job.ok(),
+        };
+        self.holding(tenant, job, work).await
     }
 
     pub(crate) async fn complete(&self, tenant: &Tenant, lease: &Lease, ended: Result<Completion, Error>) {
@@ -300,8 +319,8 @@ impl Flow {
             Ok(permit) => permit,
             Err(until_ms) => return Ok(Completion::Released { until_ms }),
         };
-        let plan = match self.quota.check(&self.platform, tenant).await {
-            Ok(plan) => plan,
+        let admission = match self.platform.quotas().admit(&self.platform, tenant).await {
+            Ok(admission) => admission,
             Err(error @ (Error::Quota(_) | Error::NoRoom { .. })) => {
                 self.report_refusal(tenant, source, &error).await;
                 return Ok(match &error {
@@ -312,7 +331,7 @@ impl Flow {
             Err(error) => return Err(error),
         };
         let invocation = Invocation {
-            owner: Owner { tenant, plan: &plan },
+            owner: Owner::admitted(tenant, &admission),
             target: Target::of_source(source),
             call: Call::Run { event },
             limits: RunLimits::background(&self.platform.config.limits),
@@ -323,20 +342,9 @@ impl Flow {
         };
         let executed = execute(&self.platform, &invocation, invocation.transaction(&self.platform)).await?;
         frame.operations = completion(self.platform.clock.instant_ms());
-        self.settle(&invocation, executed, frame).await?;
+        settle(&self.platform, &invocation, executed, frame).await?;
+        admission.use_up();
         Ok(Completion::Committed)
-    }
-
-    /// Commits a run and counts it.
-    pub(crate) async fn settle(
-        &self,
-        invocation: &Invocation<'_>,
-        executed: Executed,
-        frame: Frame,
-    ) -> Result<Ran, Error> {
-        let ran = settle(&self.platform, invocation, executed, frame).await?;
-        self.quota.add(&self.platform, invocation.owner.tenant, &ran.outcome.usage);
-        Ok(ran)
     }
 
     pub(crate) fn wait_for_quota(&self, quota: &QuotaError) -> Completion {

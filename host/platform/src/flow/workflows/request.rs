@@ -5,21 +5,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use domain::json::Json;
 use domain::runs::{Trigger, TriggerKind};
 use domain::trace::TraceContext;
-use domain::users::Plan;
-use store::Tenant;
+use store::{Sharing, Tenant};
+use tokio::sync::oneshot;
 
 use crate::Error;
 use crate::flow::admit::{Answer, Answered, Refusal, Waiting, refusal};
 use crate::flow::handle::Flow;
-use crate::invoke::workflow::{Hold, NewRun, Running, Version, enqueue};
+use crate::invoke::workflow::{Hold, NewRun, Renewed, Running, Version, enqueue};
 use crate::invoke::{Frame, Owner, ReplySlot};
 use crate::ports::SandboxError;
+use crate::quotas::Admission;
 use crate::records::{Workflow, WorkflowRun};
 
 /// A request that may run.
 pub(in crate::flow) struct WorkflowRequest {
     pub(in crate::flow) tenant: Tenant,
-    pub(in crate::flow) plan: Plan,
+    pub(in crate::flow) admission: Admission,
     pub(in crate::flow) workflow: Arc<Workflow>,
     /// `hi_…`
     pub(in crate::flow) trigger: String,
@@ -99,7 +100,7 @@ impl Flow {
         run: WorkflowRun,
         client: &Client,
     ) -> Result<(), Error> {
-        let owner = Owner { tenant: &request.tenant, plan: &request.plan };
+        let owner = Owner::admitted(&request.tenant, &request.admission);
         let run_id = run.id.clone();
         let slot = request.has_custom_response.then(Arc::<ReplySlot>::default);
         let parts = ((&self.platform, owner), (&*request.workflow, version));
@@ -117,8 +118,14 @@ impl Flow {
                 answering.answer(Ok(Answered { answer, run_id: id.clone() }));
             }
         });
-        running.drive_own().await?;
-        self.quota.add(&self.platform, &request.tenant, &running.run.used.usage());
+        let (held, job) = oneshot::channel();
+        if self.platform.store.sharing() != Sharing::Alone {
+            running.renewed = Some(Renewed { lease_ms: self.config.lease_ms, held: Some(held) });
+        }
+        self.holding_when_known(&request.tenant, job, running.drive_own()).await?;
+        if running.has_ended() {
+            request.admission.use_up();
+        }
         client.answer(Err(Refusal::NotResponded { run_id }));
         Ok(())
     }

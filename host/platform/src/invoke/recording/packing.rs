@@ -12,6 +12,8 @@ use crate::records::RecordError;
 const UNPACKED_MAXIMUM: u32 = 256 << 20;
 /// Set in the size when the dictionary was used. Recordings made before there was one do not have it.
 const WITH_DICTIONARY: u32 = 1 << 31;
+/// Since when there is a dictionary.
+const DICTIONARY_LAYOUT: u32 = 2;
 /// How calls and deeds look. A change here makes recordings unreadable: another text needs another mark.
 const DICTIONARY: &[u8] = br#"application/x-www-form-urlencodedmultipart/form-data; boundary=text/plain; charset=utf-8{"kind":"action","steps":{"trigger":{"event":{"$return_value":{"kind":"hook","hook":"activate","props":{},"env":{"PD_COMPONENT":"dc_"authProvisionId":"apn_","timestamp":17,"interval_seconds":900,"cron":null,"level":"error","message":"TypeError: Cannot read properties of undefined","stack":"GET https://api."status":200,"name":"created_at":"updated_at":"title":"description":"html_url":"https://"user":"email":"type":"data":{"x-forwarded-for":"x-forwarded-proto":"https","x-real-ip":"x-hub-signature-256":"sha256=x-request-id":"accept":"*/*","accept-encoding":"gzip, deflate, br","accept-language":"connection":"keep-alive","user-agent":"Mozilla/5.0 (curl/8.{"kind":"run","event":{"method":"POST","path":"/","query":{},"headers":{"host":"localhost:8400127.0.0.1:","content-type":"application/json","content-length":"2"},"bodyRaw":"{\"id\":\"\",\"type\":\"\",\"name\":\"},"body":{"id":"url":"http://","client_ip":"127.0.0.1","interface":"http"},"props":{"http":{"endpoint":"http://"}},"env":{"PD_COMPONENT":"dc_"}}{"emits":[{"channel":null,"event":{"id":"metadata":{"id":"summary":"ts":"dedupe":null}}],"writes":[],"logs":[],"effects":[],"requests":[],"returned":null,"reply":{"status":200,"headers":[],"body":""},"error":null,"fuel":,"was_cut_off":false}"#;
 
@@ -25,7 +27,8 @@ struct Packed<'a> {
     deeds: &'a str,
 }
 
-pub(super) fn pack(content: &Content) -> Result<Vec<u8>, Error> {
+/// In the form of a layout.
+pub(super) fn pack(content: &Content, layout: u32) -> Result<Vec<u8>, Error> {
     let unwritable = |source| RecordError::Unwritable { kind: FIELD, source };
     let deeds = serde_json::to_string(&content.deeds).map_err(unwritable)?;
     let Content { call, answers, fuel_limit, memory_bytes, .. } = content;
@@ -33,14 +36,21 @@ pub(super) fn pack(content: &Content) -> Result<Vec<u8>, Error> {
     let bytes = postcard::to_extend(&Packed { call, answers, fuel_limit, memory_bytes, deeds }, Vec::new());
     let bytes = bytes.map_err(|error| unwritable(serde::ser::Error::custom(error)))?;
     let size = u32::try_from(bytes.len()).map_err(|error| unwritable(serde::ser::Error::custom(error)))?;
+    if layout < DICTIONARY_LAYOUT {
+        return Ok(lz4_flex::block::compress_prepend_size(&bytes));
+    }
     let mut packed = (size | WITH_DICTIONARY).to_le_bytes().to_vec();
     packed.extend(lz4_flex::block::compress_with_dict(&bytes, DICTIONARY));
     Ok(packed)
 }
 
-pub(super) fn unpack(packed: &[u8]) -> Result<Content, Error> {
+/// As a version does that reads up to this layout.
+pub(super) fn unpack(packed: &[u8], reads: u32) -> Result<Content, Error> {
     let (size, packed) = packed.split_first_chunk().ok_or_else(|| malformed("it is empty"))?;
     let size = u32::from_le_bytes(*size);
+    if size & WITH_DICTIONARY != 0 && reads < DICTIONARY_LAYOUT {
+        return Err(RecordError::Newer { kind: FIELD, found: DICTIONARY_LAYOUT, known: reads }.into());
+    }
     let dictionary = if size & WITH_DICTIONARY == 0 { &[] } else { DICTIONARY };
     let size = size & !WITH_DICTIONARY;
     if size > UNPACKED_MAXIMUM {
@@ -64,6 +74,7 @@ mod tests {
 
     use super::super::Content;
     use super::{DICTIONARY, Packed, pack, unpack};
+    use crate::records::LAYOUT;
 
     /// What a run leaves that parses a request and emits an event.
     fn content() -> Content {
@@ -83,8 +94,8 @@ mod tests {
     fn what_is_packed_is_unpacked_the_same_and_an_ordinary_run_takes_half_a_kilobyte() {
         let content = content();
 
-        let packed = pack(&content).unwrap();
-        let unpacked = unpack(&packed).unwrap();
+        let packed = pack(&content, LAYOUT).unwrap();
+        let unpacked = unpack(&packed, LAYOUT).unwrap();
 
         assert_eq!((unpacked.call, unpacked.answers), (content.call, content.answers));
         assert_eq!((unpacked.deeds, unpacked.fuel_limit), (content.deeds, content.fuel_limit));
@@ -98,17 +109,18 @@ mod tests {
         let packed = Packed { call: &call, answers: &answers, fuel_limit, memory_bytes, deeds: &text };
         let packed = lz4_flex::block::compress_prepend_size(&postcard::to_extend(&packed, Vec::new()).unwrap());
 
-        let unpacked = unpack(&packed).unwrap();
+        let unpacked = unpack(&packed, LAYOUT).unwrap();
 
         assert_eq!((unpacked.call, unpacked.deeds), (call, deeds));
+        assert_eq!(pack(&content(), 1).unwrap(), packed, "and written as long as a host needs it");
     }
 
     #[test]
     fn damaged_content_is_refused() {
-        let packed = pack(&content()).unwrap();
+        let packed = pack(&content(), LAYOUT).unwrap();
 
-        assert!(unpack(&[]).is_err() && unpack(&packed[..packed.len() / 2]).is_err());
-        assert!(unpack(&u32::MAX.to_le_bytes()).is_err());
+        assert!(unpack(&[], LAYOUT).is_err() && unpack(&packed[..packed.len() / 2], LAYOUT).is_err());
+        assert!(unpack(&u32::MAX.to_le_bytes(), LAYOUT).is_err());
     }
 
     /// A text that changes makes what was recorded with it unreadable.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use domain::props::Isolation;
-use store::{CommitError, Op};
+use store::{CommitError, Committed, Op};
 
 use super::{Refusal, Transaction, refuse, service_error};
 use crate::invoke::services::stored_key;
@@ -29,15 +29,15 @@ impl Transaction {
     }
 
     /// The same before an answer that could as well be given at the end of the run; `operations` are part of the batch.
-    /// `false` when it would have to wait for another run, which may itself be waiting for the answer.
-    pub(crate) async fn before_early_answer(&self, operations: Vec<Op>) -> Result<bool, ServiceError> {
+    /// `None` when it would have to wait for another run, which may itself be waiting for the answer.
+    pub(crate) async fn before_early_answer(&self, operations: Vec<Op>) -> Result<Option<Committed>, ServiceError> {
         let unproven = self.unproven();
         if !self.try_fronts(&unproven) {
-            return Ok(false);
+            return Ok(None);
         }
         match self.prove(&unproven, &[], operations, 0).await {
-            Err(CommitError::Locked { .. }) => Ok(false),
-            outcome => self.proven(outcome).map(|()| true),
+            Err(CommitError::Locked { .. }) => Ok(None),
+            outcome => self.proven(outcome).map(Some),
         }
     }
 
@@ -48,7 +48,7 @@ impl Transaction {
         flushed: &[Write],
         operations: Vec<Op>,
         until_ms: u64,
-    ) -> Result<(), CommitError> {
+    ) -> Result<Committed, CommitError> {
         let values = match self.isolation {
             Isolation::None => BTreeMap::new(),
             Isolation::Serializable => flushed_values(flushed),
@@ -63,18 +63,18 @@ impl Transaction {
             batch.preconditions.extend(self.stores_are_there());
             batch
         };
-        self.commit_unlocked(batch, until_ms).await?;
+        let committed = self.commit_unlocked(batch, until_ms).await?;
         let mut state = self.state();
         state.locked.extend(keys);
         state.reads.extend(values);
-        Ok(())
+        Ok(committed)
     }
 
-    fn proven(&self, outcome: Result<(), CommitError>) -> Result<(), ServiceError> {
+    fn proven(&self, outcome: Result<Committed, CommitError>) -> Result<Committed, ServiceError> {
         match outcome {
-            Ok(()) => {
+            Ok(committed) => {
                 self.begin_effects();
-                Ok(())
+                Ok(committed)
             }
             Err(CommitError::Conflict { .. }) => Err(refuse(&mut self.state(), Refusal::Stale)),
             Err(CommitError::OverCap { .. }) => Err(refuse(&mut self.state(), Refusal::Full)),

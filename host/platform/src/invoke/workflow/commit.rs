@@ -5,7 +5,7 @@ use domain::plan::Planned;
 use domain::retention::RunRetention;
 use domain::runs::{Facts, Recording, TriggerKind};
 use domain::workflow::Retention;
-use store::{At, Batch, CommitError, Invalid, Lease, Op, Precondition};
+use store::{At, Batch, CommitError, Committed, Invalid, Lease, Op, Precondition};
 
 use super::failure::{Failure, context, failure_event};
 use super::pending::Pending;
@@ -64,12 +64,25 @@ impl Running<'_> {
                     point = Point::Ended;
                     return Box::pin(self.commit(point)).await;
                 }
-                Ok(_) => {
+                Ok(committed) => {
+                    self.hold_is_known(point, &committed);
                     self.settled(point, state, &planned);
                     return Ok(());
                 }
                 Err(error) => return Err(error.into()),
             }
+        }
+    }
+
+    /// The job of the first checkpoint is the last that its batch queues.
+    fn hold_is_known(&mut self, point: Point, committed: &Committed) {
+        if point != Point::Checkpoint || self.stored.is_some() || !matches!(self.hold, Hold::Own) {
+            return;
+        }
+        let held = self.renewed.as_mut().and_then(|renewed| renewed.held.take());
+        if let (Some(held), Some(job)) = (held, committed.jobs.last()) {
+            // Without a receiver it is not renewed, and another host goes on.
+            let _ = held.send(*job);
         }
     }
 
@@ -173,9 +186,12 @@ impl Running<'_> {
         let timer = names::run_timer(&self.run.id);
         match (point, &self.hold) {
             (Point::Checkpoint, Hold::Own) if self.stored.is_none() => {
-                // Should this host die, another goes on: at the next start of an embedded store at once, otherwise when
-                // the run can no longer be at work here.
-                let held_until_ms = self.deadline_ms.saturating_add(REDO_AFTER_MS);
+                // Should this host die, another goes on: at the next start of an embedded store at once, where hosts share a
+                // store when the hold is not renewed, and otherwise when the run can no longer be at work here.
+                let held_until_ms = match &self.renewed {
+                    Some(renewed) => self.platform.clock.now_ms().saturating_add(renewed.lease_ms),
+                    None => self.deadline_ms.saturating_add(REDO_AFTER_MS),
+                };
                 batch.operations.push(run_job(self.platform, self.version, &self.run, Some(held_until_ms))?);
             }
             (Point::Checkpoint, _) => {}

@@ -10,7 +10,8 @@ use domain::workflow::{Ended, Position, Spot};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde_json::{Value, json};
-use store::{JobLease, Lookup, TimerLease};
+use store::{CommitError, JobId, JobLease, Lookup, TimerLease};
+use tokio::sync::oneshot;
 
 use super::barrier::Barrier;
 use super::commit::Point;
@@ -40,6 +41,12 @@ pub(crate) enum Hold {
     Own,
 }
 
+/// How long a hold lasts that is renewed, and who is told which job it is of.
+pub(crate) struct Renewed {
+    pub(crate) lease_ms: u64,
+    pub(crate) held: Option<oneshot::Sender<JobId>>,
+}
+
 /// A run in this process.
 pub(crate) struct Running<'a> {
     pub(crate) platform: &'a Platform,
@@ -54,6 +61,8 @@ pub(crate) struct Running<'a> {
     pub(crate) reply: Option<Arc<ReplySlot>>,
     /// When the run is to be durable, also when nothing else asks for it.
     pub(crate) accept_at_ms: Option<u64>,
+    /// Where other hosts might go on with a run that began here: they do when its hold was not renewed for so long.
+    pub(crate) renewed: Option<Renewed>,
     /// Called after each commit.
     pub(crate) committed: Box<dyn Fn() + Send + Sync + 'a>,
     pub(super) pending: Pending,
@@ -86,6 +95,7 @@ impl<'a> Running<'a> {
             hold,
             reply: None,
             accept_at_ms: None,
+            renewed: None,
             committed: Box::new(|| ()),
             pending: Pending::default(),
             failure: None,
@@ -95,6 +105,11 @@ impl<'a> Running<'a> {
             barrier,
             requests: Some(requests),
         }
+    }
+
+    /// After it was driven: whether it has come to its end, and is not paused.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.stored.is_none()
     }
 
     /// Until it has ended or is paused, and that is committed. An error means that the run goes on from where it was
@@ -131,6 +146,10 @@ impl<'a> Running<'a> {
             let id = self.run.id.to_string();
             let found = table::find::<WorkflowRun>(&*self.platform.store, self.owner.tenant, Lookup::Id(&id)).await?;
             let Some(kept) = found else { return Ok(false) };
+            if self.renewed.is_some() && self.stored != Some(kept.version) {
+                // This host paused for longer than the hold: another has gone on with the run.
+                return Err(CommitError::LeaseLost.into());
+            }
             (self.run, self.stored) = (kept.record, Some(kept.version));
         } else {
             self.run.position = Position::begin(&self.version.document);

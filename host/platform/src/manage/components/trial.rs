@@ -72,7 +72,7 @@ pub async fn try_out(
     let wanted = (key_or_id, Kind::Source);
     let Runnable { component, origin, values } = runnable(caller, platform, wanted, configured_props).await?;
     let replied = Arc::<ReplySlot>::default();
-    let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
+    let owner = Owner::by_hand(caller);
     let invocation = Invocation {
         owner,
         target: Target::of_component(&component, origin, values),

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use store::{Entry, EntryId, EntryQuery, Order, Tenant};
 
 use super::{EventSummary, Window};
+use crate::paging::Unreadable;
 use crate::{Error, Platform};
 
 /// Entries read from the store at once.
@@ -31,8 +32,8 @@ struct Found<'a> {
 }
 
 enum Event {
-    /// Cut already: small.
-    Cut(Box<EventSummary>),
+    /// Cut already: small. Or why it cannot be read.
+    Cut(Result<Box<EventSummary>, Error>),
     Whole(Bytes),
 }
 
@@ -60,7 +61,7 @@ impl<'a> Page<'a> {
             let (is_last, last) = (entries.len() < asked, entries.last().map(|entry| entry.id));
             left = left.saturating_sub(READ_AT_ONCE);
             for entry in entries {
-                self.add(stream, &entry)?;
+                self.add(stream, &entry);
             }
             self.trim();
             let Some(last) = last.filter(|last| !is_last && self.may_follow(*last)) else {
@@ -71,30 +72,33 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Newest first.
-    pub(super) fn finish(mut self) -> Result<Vec<EventSummary>, Error> {
+    /// Newest first, with the ids of all that are on the page, and of those that cannot be read.
+    pub(super) fn finish(mut self) -> Result<(Vec<EventSummary>, Vec<String>, Unreadable), Error> {
         if self.window.entries.order == Order::OldestFirst {
             self.found.reverse();
         }
-        let emitter = self.emitter;
-        let summary = |Found { id, stream, event }: Found<'_>| match event {
-            Event::Cut(summary) => Ok(*summary),
-            Event::Whole(value) => EventSummary::of_entry(stream, emitter, &Entry { id, value }, true),
-        };
-        self.found.into_iter().map(summary).collect()
+        let ids = self.found.iter().map(|found| found.id.to_string()).collect();
+        let (mut items, mut unreadable) = (Vec::with_capacity(self.found.len()), Unreadable::default());
+        for Found { id, stream, event } in self.found {
+            let summary = match event {
+                Event::Cut(summary) => summary.map(|summary| *summary),
+                Event::Whole(value) => EventSummary::of_entry(stream, self.emitter, &Entry { id, value }, true),
+            };
+            items.extend(unreadable.pass(&id, summary)?);
+        }
+        Ok((items, ids, unreadable))
     }
 
-    fn add(&mut self, stream: &'a str, entry: &Entry) -> Result<(), Error> {
+    fn add(&mut self, stream: &'a str, entry: &Entry) {
         let is_there = self.found.iter().any(|found| found.id == entry.id);
         if is_there || !self.window.holds(entry.id) {
-            return Ok(());
+            return;
         }
         let event = match self.is_expanded {
             true => Event::Whole(entry.value.clone()),
-            false => Event::Cut(Box::new(EventSummary::of_entry(stream, self.emitter, entry, false)?)),
+            false => Event::Cut(EventSummary::of_entry(stream, self.emitter, entry, false).map(Box::new)),
         };
         self.found.push(Found { id: entry.id, stream, event });
-        Ok(())
     }
 
     /// Drops what cannot be on the page any more: entries that are added later can only push out more.

@@ -51,7 +51,7 @@ pub(crate) async fn run_triggered(
     check_quota(caller, platform).await?;
     let replied = Arc::<ReplySlot>::default();
     let invocation = Invocation {
-        owner: Owner { tenant: &caller.tenant, plan: &caller.user.plan },
+        owner: Owner::by_hand(caller),
         target: Target::of_source(&source),
         call: Call::Run { event: event.into() },
         limits: RunLimits::interactive(&platform.config.limits),

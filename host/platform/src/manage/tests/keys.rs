@@ -72,7 +72,7 @@ async fn a_wrong_encryption_key_stops_the_start_with_a_clear_message() {
 async fn keys_are_stored_as_hashes_and_a_wrong_one_has_no_user() {
     let (world, caller) = world().await;
 
-    let stored = keys::list(&caller, &world.platform).await.unwrap();
+    let stored = keys::list(&caller, &world.platform).await.unwrap().items;
     let wrong = authenticate(&world.platform, &Secret::new("ws_wrong".into())).await;
 
     assert_eq!(stored[0].hash.len(), 64);
@@ -95,7 +95,7 @@ async fn a_further_key_works_beside_the_first_and_a_revoked_one_does_not() {
 #[tokio::test]
 async fn a_caller_cannot_lock_themselves_out() {
     let (world, admin) = world().await;
-    let own_key = keys::list(&admin, &world.platform).await.unwrap()[0].id.clone();
+    let own_key = keys::list(&admin, &world.platform).await.unwrap().items[0].id.clone();
     let demoted = UserChange { role: Some(Role::Member), plan: None };
 
     let key = keys::revoke(&admin, &world.platform, &own_key).await;
@@ -284,7 +284,7 @@ async fn an_expired_key_is_told_so_and_makes_room_for_new_ones() {
 #[tokio::test]
 async fn the_last_use_of_a_key_is_seen_at_once_and_stored_once_a_minute() {
     let (world, caller) = world().await;
-    let used_at = async || keys::list(&caller, &world.platform).await.unwrap()[0].last_used_at;
+    let used_at = async || keys::list(&caller, &world.platform).await.unwrap().items[0].last_used_at;
     let version = async || {
         let page = store::Page::newest(1);
         store::Reads::records(&*world.store, &caller.tenant, "api_key", page).await.unwrap().items[0].version

@@ -105,7 +105,7 @@ async fn a_key_that_may_do_less_does_not_end_the_session_of_one_that_may_do_more
 
     assert!(matches!(refused, Err(Error::Scope { .. })), "{refused:?}");
     assert!(matches!(foreign, Err(Error::NotFound { .. })), "{foreign:?}");
-    assert_eq!(sessions::list(&admin, &world.platform).await.unwrap().len(), 1);
+    assert_eq!(sessions::list(&admin, &world.platform).await.unwrap().items.len(), 1);
     assert!(matches!(sessions::end(&admin, &world.platform, "current").await, Err(Error::NotFound { .. })));
 }
 
@@ -117,7 +117,7 @@ async fn the_oldest_of_too_many_sessions_makes_room() {
         sessions::create(&admin, &world.platform).await.unwrap();
     }
 
-    assert_eq!(sessions::list(&admin, &world.platform).await.unwrap().len(), 50);
+    assert_eq!(sessions::list(&admin, &world.platform).await.unwrap().items.len(), 50);
     let refused = sessions::authenticate(&world.platform, &first.token).await;
     assert!(matches!(refused, Err(Error::Unauthenticated(KeyProblem::Unknown))));
 }

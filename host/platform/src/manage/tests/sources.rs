@@ -270,7 +270,7 @@ async fn deleting_a_source_clears_what_it_stored_and_who_listened() {
     use store::Reads;
     assert_eq!(progress, Progress::Done);
     assert_eq!(world.store.streams(&caller.tenant, emitter.id.as_str()).await.unwrap(), []);
-    assert!(subscriptions::list(&caller, &world.platform).await.unwrap().is_empty());
+    assert!(subscriptions::list(&caller, &world.platform).await.unwrap().items.is_empty());
 }
 
 #[tokio::test]

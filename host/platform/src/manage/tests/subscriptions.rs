@@ -32,7 +32,7 @@ async fn subscribing_again_is_no_second_subscription() {
     let again = subscriptions::create(&caller, &world.platform, wanted("dc_*", &listener, "default")).await.unwrap();
 
     assert_eq!(first.0.id, again.0.id);
-    assert_eq!(subscriptions::list(&caller, &world.platform).await.unwrap().len(), 1);
+    assert_eq!(subscriptions::list(&caller, &world.platform).await.unwrap().items.len(), 1);
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn deleting_takes_the_same_three_and_an_unknown_one_is_not_found() {
 
     assert!(matches!(other, Err(Error::NotFound { .. })));
     gone.unwrap();
-    assert!(subscriptions::list(&caller, &world.platform).await.unwrap().is_empty());
+    assert!(subscriptions::list(&caller, &world.platform).await.unwrap().items.is_empty());
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn an_auto_subscription_is_for_sources_created_after_it() {
     let again = subscriptions::create_auto(&caller, &world.platform, party, name).await.unwrap();
     let after = deploy(&world, &caller, &component("after", json!({})), json!({})).await.unwrap();
 
-    let made = subscriptions::list(&caller, &world.platform).await.unwrap();
+    let made = subscriptions::list(&caller, &world.platform).await.unwrap().items;
     assert_eq!(auto.id, again.id);
     assert_eq!(made.len(), 1);
     assert_eq!((made[0].0.emitter_id.as_str(), made[0].0.event_name.as_str()), (after.id.as_str(), "$errors"));
@@ -120,7 +120,7 @@ async fn deleting_a_webhook_ends_its_subscriptions() {
 
     webhooks::delete(&caller, &world.platform, &listener).await.unwrap();
 
-    assert!(subscriptions::list(&caller, &world.platform).await.unwrap().is_empty());
+    assert!(subscriptions::list(&caller, &world.platform).await.unwrap().items.is_empty());
 }
 
 #[tokio::test]

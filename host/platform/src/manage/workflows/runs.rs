@@ -19,7 +19,7 @@ use crate::invoke::workflow::{Hold, NewRun, Running, Version, end_early, enqueue
 use crate::invoke::{Frame, Owner, ReplySlot};
 use crate::manage::reply::ReplyView;
 use crate::manage::users::check_quota;
-use crate::paging::PageOf;
+use crate::paging::{PageOf, Unreadable};
 use crate::records::workflow_run::RunState;
 use crate::records::{EndedWorkflowRun, Kept, StreamEntry, Workflow, WorkflowRun, names, table};
 use crate::{Caller, Error, Noun, Platform};
@@ -66,9 +66,9 @@ pub async fn list_runs(
     query: &RunListQuery,
 ) -> Result<PageOf<WorkflowRunView>, Error> {
     let workflow = find(caller, platform, id).await?;
-    let (mut at_work, mut found) = (Vec::new(), Vec::new());
-    under_way(caller, platform, &workflow, query, &mut at_work).await?;
-    ended(caller, platform, &workflow, query, &mut found).await?;
+    let mut unreadable = Unreadable::default();
+    let mut at_work = under_way(caller, platform, &workflow, query, &mut unreadable).await?;
+    let mut found = ended(caller, platform, &workflow, query, &mut unreadable).await?;
     // A run that ended between the two reads is in both, and has ended.
     found.append(&mut at_work);
     found.sort_by(|one, other| other.id.cmp(&one.id));
@@ -76,7 +76,7 @@ pub async fn list_runs(
     let (total, limit) = (found.len(), query.limit.get());
     found.truncate(limit);
     let cursors: Vec<String> = found.iter().map(|view| view.id.to_string()).collect();
-    Ok(PageOf { info: PageInfo::new(total, &cursors), items: found })
+    Ok(PageOf { info: unreadable.named_in(PageInfo::new(total, &cursors)), items: found })
 }
 
 /// With its event and its steps.
@@ -191,7 +191,7 @@ async fn drive(
     (workflow, version): (&Workflow, &Version),
     run: WorkflowRun,
 ) -> Result<WorkflowRunView, Error> {
-    let owner = Owner { tenant: &caller.tenant, plan: &caller.user.plan };
+    let owner = Owner::by_hand(caller);
     let slot = Arc::<ReplySlot>::default();
     let mut running = Running::new((platform, owner), (workflow, version), run, (None, Hold::Own));
     running.reply = Some(slot.clone());
@@ -236,7 +236,8 @@ async fn find_ended(
     loop {
         let entries = read(caller, platform, workflow, last).await?;
         for entry in &entries {
-            let ended = EndedWorkflowRun::decode(&entry.value)?;
+            let read = EndedWorkflowRun::decode(&entry.value).map_err(Error::from);
+            let Some(ended) = Unreadable::default().pass(&entry.id, read)? else { continue };
             if ended.id.as_str() == run {
                 return Ok(ended);
             }
@@ -263,23 +264,24 @@ async fn under_way(
     platform: &Platform,
     workflow: &Workflow,
     query: &RunListQuery,
-    found: &mut Vec<WorkflowRunView>,
-) -> Result<(), Error> {
-    let (mut after, mut looked_at, mut missing) = (None, 0, query.limit.get() + 1);
+    unreadable: &mut Unreadable,
+) -> Result<Vec<WorkflowRunView>, Error> {
+    let (mut after, mut looked_at, mut missing, mut found) = (None, 0, query.limit.get() + 1, Vec::new());
     while missing > 0 && looked_at < LOOKED_AT {
         let page = Page { after, before: None, limit: READ_AT_ONCE };
-        let listed = table::list::<WorkflowRun>(&*platform.store, &caller.tenant, page).await?;
-        let Some(last) = listed.items.last() else { return Ok(()) };
-        (after, looked_at) = (Some(last.position), looked_at + listed.items.len());
-        for kept in listed.items.iter().filter(|kept| kept.record.workflow == workflow.id) {
-            let view = WorkflowRunView::of(&kept.record, None);
+        let listed = table::list_readable::<WorkflowRun>(&*platform.store, &caller.tenant, page).await?;
+        let Some((_, last)) = listed.places.last() else { break };
+        (after, looked_at) = (Some(*last), looked_at + listed.places.len());
+        unreadable.add(listed.unreadable);
+        for run in listed.items.iter().filter(|run| run.workflow == workflow.id) {
+            let view = WorkflowRunView::of(run, None);
             if missing > 0 && query.wants(&view) {
                 missing -= 1;
                 found.push(view);
             }
         }
     }
-    Ok(())
+    Ok(found)
 }
 
 async fn ended(
@@ -287,13 +289,15 @@ async fn ended(
     platform: &Platform,
     workflow: &Workflow,
     query: &RunListQuery,
-    found: &mut Vec<WorkflowRunView>,
-) -> Result<(), Error> {
-    let (mut last, mut missing) = (None, query.limit.get() + 1);
+    unreadable: &mut Unreadable,
+) -> Result<Vec<WorkflowRunView>, Error> {
+    let (mut last, mut missing, mut found) = (None, query.limit.get() + 1, Vec::new());
     loop {
         let entries = read(caller, platform, workflow, last).await?;
         for entry in &entries {
-            let view = WorkflowRunView::of_ended(&EndedWorkflowRun::decode(&entry.value)?);
+            let read = EndedWorkflowRun::decode(&entry.value).map_err(Error::from);
+            let Some(run) = unreadable.pass(&entry.id, read)? else { continue };
+            let view = WorkflowRunView::of_ended(&run);
             if missing > 0 && query.wants(&view) {
                 missing -= 1;
                 found.push(view);
@@ -301,7 +305,7 @@ async fn ended(
         }
         last = entries.last().and_then(|entry| entry.id.predecessor());
         if missing == 0 || last.is_none() || entries.len() < READ_AT_ONCE as usize {
-            return Ok(());
+            return Ok(found);
         }
     }
 }

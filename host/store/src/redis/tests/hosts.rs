@@ -8,7 +8,7 @@ use crate::contract::{World, job, leases, payloads};
 use crate::{Batch, Beat, CommitError, LeaseRequest, Next, Op, Partition, Shares, Store, Work};
 
 fn beat<'host>(host: &'host str, known: u64, gone_after_ms: u64) -> Beat<'host> {
-    Beat { host, about: b"{}", known, gone_after_ms }
+    Beat { host, about: b"{}", known, gone_after_ms, reads: 1 }
 }
 
 #[tokio::test]
@@ -103,6 +103,48 @@ async fn hosts_know_of_each_other_and_of_one_that_is_gone() {
     let alone = store.beat(beat("a", 0, 0)).await.unwrap().unwrap();
     assert_eq!(names(&alone), Some(vec!["a".to_owned()]));
     assert_eq!(store.members(60_000).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_layout_is_written_when_every_host_reads_it_and_older_hosts_are_refused_then() {
+    let namespace = namespace();
+    let store = connect(&server().address(), &namespace).await;
+    let say = async |host: &'static str, reads: u32| {
+        store.beat(Beat { reads, ..beat(host, 0, 60_000) }).await.map(|heartbeat| heartbeat.unwrap().layout)
+    };
+    assert_eq!(store.settle_layout(1).await.unwrap(), 1, "what says nothing is of the first");
+    assert_eq!(say("old", 1).await.unwrap(), 1);
+    assert_eq!(say("new", 2).await.unwrap(), 1, "the old host could not read more");
+    assert_eq!(say("newer", 3).await.unwrap(), 1);
+
+    store.leave("old").await.unwrap();
+
+    assert_eq!(say("newer", 3).await.unwrap(), 2, "all that are left read it");
+    let refused = say("old", 1).await;
+    assert!(matches!(refused, Err(crate::Error::NewerLayout { written: 2, reads: 1 })), "{refused:?}");
+    let members = store.members(60_000).await.unwrap();
+    let names: Vec<&str> = members.iter().map(|member| member.host.as_str()).collect();
+    assert_eq!(names, ["new", "newer"], "a host that was refused is not there");
+    store.leave("new").await.unwrap();
+    assert_eq!(say("newer", 3).await.unwrap(), 3);
+    store.leave("newer").await.unwrap();
+    let refused = store.settle_layout(2).await;
+    assert!(matches!(refused, Err(crate::Error::NewerLayout { written: 3, reads: 2 })), "{refused:?}");
+    assert_eq!(say("last", 4).await.unwrap(), 4);
+}
+
+/// Versions before layouts keep no entry of what they read.
+#[tokio::test]
+async fn a_host_that_says_nothing_of_layouts_keeps_the_first() {
+    let own = Server::start(free_port(), &[]);
+    let store = connect(&own.address(), "ws").await;
+    own.command(&["ZADD", "ws:{hosts}:seen", "9999999999999", "before"]);
+
+    let with_it = store.beat(Beat { reads: 2, ..beat("new", 0, 60_000) }).await.unwrap().unwrap();
+    own.command(&["ZREM", "ws:{hosts}:seen", "before"]);
+    let alone = store.beat(Beat { reads: 2, ..beat("new", 0, 60_000) }).await.unwrap().unwrap();
+
+    assert_eq!((with_it.layout, alone.layout), (1, 2));
 }
 
 #[tokio::test]
