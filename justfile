@@ -8,10 +8,10 @@ default:
 test *arguments:
     ./tests/run.sh {{arguments}}
 
-# Measure: `just bench sandbox`, `flow`, `workflow`, `store`, `sources`, `components` or `console`
+# Measure: `just bench sandbox`, `flow`, `workflow`, `store`, `scale`, `sources`, `components` or `console`
 bench what *arguments:
     cargo build --release --quiet -p wellspring -p wellspring-bench
-    {{ if what == "console" { "./tests/console/bench.sh" } else { "${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring-bench " + what } }} {{arguments}}
+    {{ if what == "console" { "./tests/console/bench.sh" } else if what == "postgres" { "./tests/bench/postgres.sh" } else { "${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring-bench " + what } }} {{arguments}}
 
 # Rebuild guest-shim/shim.wasm from its sources (installs Debian's WebAssembly toolchain where it can), and compile it
 shim *arguments: && (engine arguments)
@@ -74,7 +74,8 @@ attack *arguments:
     cargo build --release --quiet -p wellspring
     WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring cargo run --quiet -p tools --bin attack -- {{arguments}}
 
-# Kill the server 200 times on each store while everything is at work, and look for what was lost (`--kills`, `--store`)
+# Kill the server 200 times on each store while everything is at work, and look for what was lost (`--kills`, `--store`);
+# `--hosts 3` does worse to three hosts on one Redis (`--faults`)
 storm *arguments:
     cargo build --quiet -p wellspring
     WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/debug/wellspring cargo run --quiet -p tools --bin storm -- {{arguments}}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them. Arguments go to `cargo test`.
 #
-# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy, chromium, tmux, zsh, fish), and asks first where it can. With
+# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy, faketime, chromium, tmux, zsh, fish), and asks first where it can. With
 # CI=true it also lints, checks dependencies, rebuilds the committed shim, its machine code and the console to compare them byte for byte, and fuzzes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,6 +13,7 @@ command -v redis-server >/dev/null || missing+=(redis-server)
 PATH=$PATH:/usr/sbin
 command -v nginx >/dev/null || missing+=(nginx-light)
 command -v haproxy >/dev/null || missing+=(haproxy)
+[ -e /usr/lib/x86_64-linux-gnu/faketime ] || missing+=(faketime)
 command -v node >/dev/null || missing+=(nodejs)
 command -v npm >/dev/null || missing+=(npm)
 command -v chromium >/dev/null || missing+=(chromium)

@@ -19,3 +19,4 @@ pub mod relays;
 pub mod served;
 pub mod storm;
 pub mod wait;
+pub mod wire;

@@ -11,20 +11,24 @@
 //! - what the management API acknowledged is there after each restart, and whole.
 
 mod check;
+pub mod hosts;
 mod manager;
 mod sender;
 mod sink;
 mod stage;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use serde::Serialize;
 use tokio::sync::watch;
 
+use crate::client::Client;
 use crate::port::lasting_port;
 use crate::redis::Redis;
 use crate::served::{DataFolder, Served};
+use check::Promise;
 use manager::Manager;
 use sender::{Lane, Log, Sending};
 use stage::Stage;
@@ -125,6 +129,11 @@ pub async fn run(options: Options) -> Report {
     storm.reckon(stage, log, started).await
 }
 
+/// Uses the management API for a while, and is cut off in the middle of a call, as a client that gives up does.
+async fn manage_for(manager: &mut Manager, client: &Client, ms: u64) {
+    let _ = tokio::time::timeout(Duration::from_millis(ms), manager.manage(client)).await;
+}
+
 // === impl Storm ===
 
 impl Storm {
@@ -150,7 +159,8 @@ impl Storm {
                 let name = format!("{}-{number}", lane.name());
                 let endpoint = stage.endpoint(lane).to_owned();
                 let (lives, random) = (self.lives.subscribe(), Rng::with_seed(self.options.seed ^ (number + 1)));
-                let sending = Sending { lane, name, endpoint, client: stage.client.clone(), lives, random };
+                let (client, rolls) = (stage.client.clone(), Arc::default());
+                let sending = Sending { lane, name, endpoint, client, lives, random, rolls };
                 senders.push(tokio::spawn(sending.run()));
             }
         }
@@ -171,7 +181,7 @@ impl Storm {
             let until_ms = self.random.u64(10..500);
             let client = served.client();
             // Dropping the manager in the middle of a call is what a client that gives up does.
-            let _ = tokio::time::timeout(Duration::from_millis(until_ms), self.manager.manage(&client)).await;
+            manage_for(&mut self.manager, &client, until_ms).await;
             self.lives.send_replace(Life::Down);
             served.kill().await;
             if self.options.kills_redis && self.random.u8(..) < 25 {
@@ -208,7 +218,7 @@ impl Storm {
         let mut found = stage.settle(&log).await;
         stage.read_again(&mut found).await;
         let mut violations = std::mem::take(&mut self.manager.violations);
-        violations.extend(check::check(&stage, &log, &found));
+        violations.extend(check::check(&stage, &log, &found, Promise::ByOneHost));
         if !violations.is_empty() {
             eprintln!("what the last server said:\n{}", served.said());
         }

@@ -19,7 +19,7 @@ use super::wire::Wire;
 /// A small webhook.
 pub(crate) const BODY: &[u8] = br#"{"id":"evt_8DZ1sX2","type":"issue.opened","created":1791849600000,"actor":{"id":7,"name":"ada"},"issue":{"number":42,"title":"The answer","labels":["question","life"],"body":"Deep thought has been asked again, and this time it wants more time."}}"#;
 /// Connections and caches get warm before anything is counted.
-const WARM_UP: Duration = Duration::from_secs(1);
+pub(crate) const WARM_UP: Duration = Duration::from_secs(1);
 
 #[derive(clap::Args, Clone, Copy)]
 pub(crate) struct Load {

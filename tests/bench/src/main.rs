@@ -13,6 +13,7 @@ mod load;
 mod pace;
 mod process;
 mod sandbox;
+mod scale;
 mod sources;
 mod statistics;
 mod store;
@@ -48,6 +49,8 @@ enum Benchmark {
     Components(components::Arguments),
     /// A workflow of three pure steps against one source
     Workflow(workflow::Arguments),
+    /// What a request costs on one, two and three hosts that share a Redis
+    Scale(scale::Arguments),
     /// Durable commits on both engines, next to the bare ones
     Store(store::Arguments),
     /// The load of the other benches, in a process of its own
@@ -76,6 +79,7 @@ async fn run(benchmark: Benchmark) -> Result<()> {
         Benchmark::Sources(arguments) => sources::run(arguments).await,
         Benchmark::Components(arguments) => components::run(arguments).await,
         Benchmark::Workflow(arguments) => workflow::run(arguments).await,
+        Benchmark::Scale(arguments) => scale::run(arguments).await,
         Benchmark::Store(arguments) => store::run(arguments).await,
         Benchmark::Load(arguments) => load::run(arguments).await,
     }

@@ -61,6 +61,17 @@ impl Process {
         Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0 / 1e6)
     }
 
+    /// Processor time that it has used; only Linux tells.
+    pub(crate) fn cpu_s(&self) -> Option<f64> {
+        /// Of `/proc/<id>/stat`, whatever the kernel was built with.
+        const TICKS_PER_SECOND: f64 = 100.0;
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()?)).ok()?;
+        // The name may hold spaces; after it come the state and then numbers, the 14th and 15th of all being the times.
+        let (_, fields) = stat.rsplit_once(") ")?;
+        let mut times = fields.split(' ').skip(11).map(|ticks| ticks.parse::<f64>().ok());
+        Some((times.next()?? + times.next()??) / TICKS_PER_SECOND)
+    }
+
     /// Asks it to stop, and waits for that.
     pub(crate) async fn stop(mut self) -> Result<()> {
         let id = self.child.id().context("it has ended already")?.to_string();

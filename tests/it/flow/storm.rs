@@ -19,3 +19,13 @@ async fn nothing_is_lost_when_the_server_on_sqlite_is_killed() {
 async fn nothing_is_lost_when_the_server_on_redis_is_killed() {
     check(Engine::Redis).await;
 }
+
+/// One fault of each kind.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_or_refused_when_hosts_are_killed_paused_cut_off_skewed_and_restarted() {
+    let report = rig::storm::hosts::run(rig::storm::hosts::Options { hosts: 2, faults: 6, seed: 7 }).await;
+
+    assert_eq!(report.violations, Vec::<String>::new());
+    assert_eq!((report.faults, report.rolling_restarts, report.refused_in_rolling_restarts), (6, 1, 0));
+    assert!(report.answered > 0 && report.ticks > 0 && report.requests_in_rolling_restarts > 0, "{report:?}");
+}

@@ -8,13 +8,22 @@ use super::sender::{Lane, Log};
 use super::sink::{Arrivals, FLAKY, STEADY};
 use super::stage::{Findings, Found, Stage};
 
+/// What is promised of requests that follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// One host commits them in their order, whatever it answers.
+    ByOneHost,
+    /// A host that could not answer may have committed, or may yet: only what was answered with 200 is in order.
+    ByAnyHost,
+}
+
 /// Empty when everything held.
-pub(super) fn check(stage: &Stage, log: &Log, found: &Findings) -> Vec<String> {
+pub(super) fn check(stage: &Stage, log: &Log, found: &Findings, promise: Promise) -> Vec<String> {
     let mut wrong = Vec::new();
     check_requests(log, found, &mut wrong);
     check_state(found, &mut wrong);
     check_shared_counts(found, &mut wrong);
-    check_order(found, &mut wrong);
+    check_order(log, found, promise, &mut wrong);
     check_counts("the listener", &found.listener, &mut wrong);
     check_counts("the timer", &found.ticks, &mut wrong);
     check_listener(found, &mut wrong);
@@ -37,10 +46,10 @@ pub(super) fn check(stage: &Stage, log: &Log, found: &Findings) -> Vec<String> {
     wrong
 }
 
-/// Requests that died with the server and yet were committed.
+/// Requests that were not answered with 200 and yet were committed.
 pub(super) fn events_of_unanswered(log: &Log, found: &Findings) -> usize {
     let died = |(lane, sender, number): &(Lane, &str, u64)| {
-        log.find(*lane, sender, *number).is_some_and(|sent| sent.status.is_none())
+        log.find(*lane, sender, *number).is_some_and(|sent| !sent.is_answered())
     };
     found.requests().filter(died).count()
 }
@@ -101,14 +110,18 @@ fn check_shared_counts(found: &Findings, wrong: &mut Vec<String>) {
 }
 
 /// Requests that were sent one after the other, each once the one before was answered.
-fn check_order(found: &Findings, wrong: &mut Vec<String>) {
+fn check_order(log: &Log, found: &Findings, promise: Promise, wrong: &mut Vec<String>) {
     let mut last: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for event in &found.lanes[&Lane::Ordered] {
         let seen = event.event["seen"].as_u64().unwrap_or_default();
-        let (number_before, seen_before) = last.insert(event.sender(), (event.number(), seen)).unwrap_or_default();
-        if event.number() <= number_before {
+        let (number_before, seen_before) = last.get(event.sender()).copied().unwrap_or_default();
+        let sent = log.find(Lane::Ordered, event.sender(), event.number());
+        let is_judged = promise == Promise::ByOneHost || sent.is_some_and(super::sender::Sent::is_answered);
+        if is_judged && event.number() <= number_before {
             wrong.push(format!("{}: request {} follows {number_before}", event.sender(), event.number()));
         }
+        let number = if is_judged { event.number() } else { number_before };
+        last.insert(event.sender(), (number, seen));
         if seen != seen_before + 1 {
             wrong.push(format!("{}: state {seen} follows {seen_before}", event.sender()));
         }

@@ -1,6 +1,8 @@
 //! Clients that send numbered requests, one after the other, and record the answers.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -28,6 +30,8 @@ pub(super) struct Sending {
     pub(super) client: Client,
     pub(super) lives: watch::Receiver<Life>,
     pub(super) random: Rng,
+    /// Odd while hosts are restarted one after the other.
+    pub(super) rolls: Arc<AtomicU64>,
 }
 
 /// One request, and how it ended.
@@ -37,6 +41,10 @@ pub(super) struct Sent {
     pub(super) number: u64,
     /// None when the connection broke.
     pub(super) status: Option<u16>,
+    /// Sent and answered in the same rolling restart, which may refuse nothing.
+    pub(super) is_in_roll: bool,
+    /// What was answered instead of 200.
+    pub(super) why: String,
 }
 
 /// Every request, by lane, sender and number.
@@ -75,8 +83,15 @@ impl Sending {
                 break;
             }
             let body = json!({"sender": self.name, "number": number});
-            let status = self.client.trigger(&self.endpoint, &body).await.ok().map(|reply| reply.status);
-            sent.push(Sent { lane: self.lane, sender: self.name.clone(), number, status });
+            let roll = self.rolls.load(Ordering::SeqCst);
+            let reply = self.client.trigger(&self.endpoint, &body).await;
+            let (status, why) = match reply {
+                Ok(reply) if reply.status == 200 => (Some(200), String::new()),
+                Ok(reply) => (Some(reply.status), reply.text()),
+                Err(error) => (None, format!("{error:#}")),
+            };
+            let is_in_roll = roll % 2 == 1 && roll == self.rolls.load(Ordering::SeqCst);
+            sent.push(Sent { lane: self.lane, sender: self.name.clone(), number, status, is_in_roll, why });
             tokio::time::sleep(Duration::from_millis(self.random.u64(0..10))).await;
         }
         sent
@@ -88,6 +103,11 @@ impl Sending {
 impl Sent {
     pub(super) fn is_answered(&self) -> bool {
         self.status == Some(200)
+    }
+
+    /// Too many requests at once were for one value: a host is there, and says so.
+    pub(super) fn is_contended(&self) -> bool {
+        self.status == Some(503) && self.why.contains("overloaded")
     }
 }
 

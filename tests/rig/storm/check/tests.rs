@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    check_counts, check_ids, check_listener, check_order, check_requests, check_sent, check_shared_counts, check_state,
-    check_workflow,
+    Promise, check_counts, check_ids, check_listener, check_order, check_requests, check_sent, check_shared_counts,
+    check_state, check_workflow,
 };
 use crate::storm::sender::{Lane, Log, Sent};
 use crate::storm::stage::{Findings, Found};
@@ -24,7 +24,14 @@ fn ended(number: u64) -> Found {
 /// Requests 1 to 3, answered, each with its event, its state and a run of the listener.
 fn sound() -> (Log, Findings) {
     let mut log = Log::default();
-    let sent = |number| Sent { lane: Lane::Ordered, sender: "s".into(), number, status: Some(200) };
+    let sent = |number| Sent {
+        lane: Lane::Ordered,
+        sender: "s".into(),
+        number,
+        status: Some(200),
+        is_in_roll: false,
+        why: String::new(),
+    };
     log.extend((1..=3).map(sent).collect());
     let mut findings = Findings::default();
     findings.lanes.insert(Lane::Ordered, (1..=3).map(found).collect());
@@ -42,7 +49,7 @@ fn wrong(harm: impl FnOnce(&mut Log, &mut Findings)) -> Vec<String> {
     check_requests(&log, &findings, &mut wrong);
     check_state(&findings, &mut wrong);
     check_shared_counts(&findings, &mut wrong);
-    check_order(&findings, &mut wrong);
+    check_order(&log, &findings, Promise::ByOneHost, &mut wrong);
     check_counts("the listener", &findings.listener, &mut wrong);
     check_listener(&findings, &mut wrong);
     check_workflow(&findings, &mut wrong);
@@ -81,7 +88,14 @@ fn an_event_that_is_lost_repeated_or_invented_is_found() {
 #[test]
 fn a_request_that_died_may_have_its_event_or_not_but_not_half_of_it() {
     let died = |log: &mut Log| {
-        log.extend(vec![Sent { lane: Lane::Ordered, sender: "s".into(), number: 4, status: None }]);
+        log.extend(vec![Sent {
+            lane: Lane::Ordered,
+            sender: "s".into(),
+            number: 4,
+            status: None,
+            is_in_roll: false,
+            why: String::new(),
+        }]);
     };
 
     assert_eq!(wrong(|log, _| died(log)), Vec::<String>::new());
@@ -100,6 +114,32 @@ fn a_request_that_died_may_have_its_event_or_not_but_not_half_of_it() {
         findings.late.insert(Lane::Ordered, vec![found(4)]);
     };
     assert_eq!(wrong(comes_late), Vec::<String>::new());
+}
+
+/// Another host may have taken the request that was sent next.
+#[test]
+fn a_request_that_was_not_answered_may_come_later_than_the_next_where_there_are_several_hosts() {
+    let late = |status| {
+        let (mut log, mut findings) = sound();
+        log.extend(vec![Sent {
+            lane: Lane::Ordered,
+            sender: "s".into(),
+            number: 2,
+            status,
+            is_in_roll: false,
+            why: String::new(),
+        }]);
+        ordered(&mut findings).swap(1, 2);
+        for (event, seen) in ordered(&mut findings).iter_mut().zip(1..) {
+            event.event["seen"] = Value::from(seen);
+        }
+        let mut wrong = Vec::new();
+        check_order(&log, &findings, Promise::ByAnyHost, &mut wrong);
+        wrong
+    };
+
+    assert_eq!(late(Some(503)), Vec::<String>::new());
+    assert_eq!(late(Some(200)), ["s: request 2 follows 3"]);
 }
 
 #[test]
@@ -128,7 +168,14 @@ fn a_listener_that_ran_twice_or_not_at_all_is_found() {
 #[test]
 fn an_endpoint_that_was_gone_is_found() {
     check_finds("answered 404", |log, _| {
-        log.extend(vec![Sent { lane: Lane::Quick, sender: "q".into(), number: 1, status: Some(404) }]);
+        log.extend(vec![Sent {
+            lane: Lane::Quick,
+            sender: "q".into(),
+            number: 1,
+            status: Some(404),
+            is_in_roll: false,
+            why: String::new(),
+        }]);
     });
 }
 

@@ -6,7 +6,8 @@
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use rig::storm::{self, Engine, Options, Report};
+use rig::storm::{self, Engine, Options};
+use serde::Serialize;
 
 #[derive(Parser)]
 #[command(about)]
@@ -22,6 +23,12 @@ struct Arguments {
     /// Kill Redis as well, at one kill in ten
     #[arg(long)]
     kill_redis: bool,
+    /// So many hosts on one Redis behind HAProxy instead: they are killed, paused, cut off, skewed and restarted, and so is Redis
+    #[arg(long)]
+    hosts: Option<usize>,
+    /// How many faults, with `--hosts`
+    #[arg(long, default_value_t = 500, requires = "hosts")]
+    faults: u32,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -34,6 +41,12 @@ enum Store {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    if let Some(hosts) = arguments.hosts {
+        let (faults, seed) = (arguments.faults, arguments.seed);
+        eprintln!("{hosts} hosts: {faults} faults, seed {seed}");
+        let report = storm::hosts::run(storm::hosts::Options { hosts, faults, seed }).await;
+        return print(&[report], |report| &report.violations);
+    }
     let engines: &[Engine] = match arguments.store {
         Store::Sqlite => &[Engine::Sqlite],
         Store::Redis => &[Engine::Redis],
@@ -45,26 +58,26 @@ async fn main() -> ExitCode {
         let (kills, seed, kills_redis) = (arguments.kills, arguments.seed, arguments.kill_redis);
         reports.push(storm::run(Options { engine: *engine, kills, seed, kills_redis }).await);
     }
-    print(&reports);
-    let is_well = reports.iter().all(|report| report.violations.is_empty());
-    if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    print(&reports, |report| &report.violations)
 }
 
 /// A table for people, then one line for programs.
-fn print(reports: &[Report]) {
+fn print<Report: Serialize>(reports: &[Report], violations: impl Fn(&Report) -> &Vec<String>) -> ExitCode {
     let reports_json = serde_json::to_value(reports).expect("a report is JSON");
     let columns = reports_json.as_array().cloned().unwrap_or_default();
     let names = columns.first().and_then(|report| report.as_object()).map(|report| report.keys().cloned());
     for name in names.into_iter().flatten().filter(|name| name != "violations") {
         let cells: String = columns.iter().map(|report| format!("{:>12}", cell(report.get(&name)))).collect();
-        println!("{:<24}{cells}", name.replace('_', " "));
+        println!("{:<38}{cells}", name.replace('_', " "));
     }
-    let violations: String = reports.iter().map(|report| format!("{:>12}", report.violations.len())).collect();
-    println!("{:<24}{violations}", "violations");
-    for violation in reports.iter().flat_map(|report| &report.violations) {
+    let counts: String = reports.iter().map(|report| format!("{:>12}", violations(report).len())).collect();
+    println!("{:<38}{counts}", "violations");
+    for violation in reports.iter().flat_map(&violations) {
         println!("  {violation}");
     }
     println!("{reports_json}");
+    let is_well = reports.iter().all(|report| violations(report).is_empty());
+    if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn cell(value: Option<&serde_json::Value>) -> String {

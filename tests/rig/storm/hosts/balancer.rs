@@ -1,0 +1,87 @@
+//! HAProxy in front of the hosts, as `docs/hosts.md` says.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+use super::pass;
+use crate::client::Client;
+use crate::port::lasting_port;
+
+const UP_WITHIN: Duration = Duration::from_secs(30);
+
+pub(super) struct Balancer {
+    port: u16,
+    statistics: u16,
+    /// Where each host listens.
+    pub(super) backends: Vec<String>,
+    running: Option<(Child, TempDir)>,
+}
+
+// === impl Balancer ===
+
+impl Balancer {
+    /// Its ports, and those of the hosts.
+    pub(super) fn plan(hosts: usize) -> Self {
+        let backends = (0..hosts).map(|_| format!("127.0.0.1:{}", lasting_port())).collect();
+        Self { port: lasting_port(), statistics: lasting_port(), backends, running: None }
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    pub(super) async fn start(mut self) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("haproxy.cfg");
+        std::fs::write(&config, self.config()).unwrap();
+        let mut command = Command::new("haproxy");
+        command.arg("-f").arg(&config).env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").kill_on_drop(true);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("haproxy is needed, which tests/run.sh installs");
+        self.running = Some((child, folder));
+        self.all_are_up().await;
+        self
+    }
+
+    /// A host that does not answer its checks loses the connections it has, so that clients are not held by one that hangs.
+    fn config(&self) -> String {
+        let Self { port, statistics, .. } = self;
+        let servers: String = self
+            .backends
+            .iter()
+            .enumerate()
+            .map(|(number, backend)| format!("  server h{number} {backend} check\n"))
+            .collect();
+        format!(
+            "global\n  maxconn 512\ndefaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n\
+             \x20 retries 3\n  option redispatch\n\
+             frontend in\n  bind 127.0.0.1:{port}\n  default_backend out\n\
+             backend out\n  option httpchk GET /readyz\n\
+             \x20 default-server inter 300ms fastinter 300ms downinter 300ms fall 2 rise 1 on-marked-down shutdown-sessions\n\
+             {servers}\
+             listen statistics\n  bind 127.0.0.1:{statistics}\n  stats enable\n  stats uri /\n"
+        )
+    }
+
+    pub(super) async fn all_are_up(&self) {
+        let client = Client::new(&format!("http://127.0.0.1:{}", self.statistics), "");
+        let up = async {
+            while self.count_up(&client).await < self.backends.len() {
+                pass(50).await;
+            }
+        };
+        tokio::time::timeout(UP_WITHIN, up).await.expect("the balancer sees every host");
+    }
+
+    async fn count_up(&self, client: &Client) -> usize {
+        /// Of the table that HAProxy prints.
+        const STATUS: usize = 17;
+        let Ok(reply) = client.get("/;csv").await else { return 0 };
+        let text = reply.text();
+        let hosts = text.lines().filter(|line| line.starts_with("out,h"));
+        hosts.filter(|line| line.split(',').nth(STATUS) == Some("UP")).count()
+    }
+}
