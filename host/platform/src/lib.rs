@@ -37,6 +37,7 @@ mod numbers;
 mod platform;
 mod posting;
 mod programs;
+mod providers;
 mod quotas;
 mod rate;
 mod relaying;

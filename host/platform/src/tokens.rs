@@ -19,6 +19,7 @@ mod refresh;
 
 pub(crate) use asked::plain_answers;
 pub(crate) use door::{Door, DoorAccount, SIGNER_HOST, is_secret};
+pub(crate) use ended::sources_of;
 pub(crate) use exchange::{call_profile, call_token, client_of_fields, read_profile, revoke};
 pub(crate) use grants::{Credentials, Granted, grant_of, open_credentials, open_grant, put_tokens, seal_credentials};
 pub use refresh::Refreshes;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{read, toml};
+use super::{files, read, toml};
 
 /// A row of the table.
 struct Row {
@@ -64,6 +64,23 @@ fn a_crate_does_not_depend_on_what_it_must_not_know() {
         let dependencies = dependencies(&name);
         for unknown in &row.must_not_know {
             assert!(!dependencies.contains(unknown), "`{name}` must not know `{unknown}`, says host/README.md");
+        }
+    }
+}
+
+/// Inside of `platform`: the control plane and the data plane stand on the same parts, which know neither of them.
+#[test]
+fn parts_of_the_platform_import_nothing_above_them() {
+    let above = [
+        (&["flow", "invoke", "tokens", "records", "ports", "programs"][..], "crate::manage"),
+        (&["manage", "invoke", "tokens", "records", "ports", "programs"], "crate::flow"),
+    ];
+    for (folders, unknown) in above {
+        for folder in folders {
+            let source = |ending: &str| format!("host/platform/src/{folder}{ending}");
+            for path in files(&[&source(".rs"), &source("/*.rs")]).iter().filter(|path| !path.contains("tests")) {
+                assert!(!read(path).contains(unknown), "{path} imports {unknown}, which stands on it");
+            }
         }
     }
 }

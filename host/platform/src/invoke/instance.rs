@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use store::{Lookup, Tenant};
 
 use super::{Target, Values};
-use crate::manage::apps;
 use crate::ports::Fault;
+use crate::providers::find_provider;
 use crate::records::{Account, table};
 use crate::tokens::{
     Credentials, Door, DoorAccount, Fresh, SIGNER_HOST, Wanted, fresh, is_secret, open_credentials, open_grant,
@@ -104,7 +104,7 @@ async fn open_account(
             return Ok(Err(Fault::AccountUnavailable { prop: prop_name, account, reason }));
         }
     };
-    let provider = match apps::find_provider(platform, &record.app).await {
+    let provider = match find_provider(platform, &record.app).await {
         Ok(provider) => provider.into_owned(),
         // Accounts outlive the app that was registered for them.
         Err(Error::NotFound { .. }) => Provider::bare(&record.app, &record.app, Auth::Keys),

@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use store::{Lookup, Tenant};
 
-use super::apps;
 use crate::manage::workflows;
 use crate::paging::{PageOf, count, page};
+use crate::providers::find_provider;
 use crate::records::{Account, GrantSecrets, RecordError, Source, table};
-use crate::tokens::{self, Fresh, Wanted};
+use crate::tokens::{self, Fresh, Wanted, sources_of};
 use crate::vault::Context;
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret, UsedBy};
 
@@ -74,7 +74,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewAccount) -> Re
     if count::<Account>(&caller.tenant, platform).await? >= limit {
         return Err(Error::TooMany { noun: Noun::Account, limit });
     }
-    let app = apps::find_provider(platform, &new.app).await?;
+    let app = find_provider(platform, &new.app).await?;
     if new.credentials.expose().values().any(|value| !value.is_string()) {
         return Err(Error::expected("credentials", "an object of strings"));
     }
@@ -132,7 +132,7 @@ pub async fn test(caller: &Caller, platform: &Platform, id: &str) -> Result<Acco
         Fresh::Unavailable(reason) => return failed(reason),
         Fresh::Gone => return Err(Error::not_found(Noun::Account, id)),
     };
-    let provider = apps::find_provider(platform, &account.app).await?;
+    let provider = find_provider(platform, &account.app).await?;
     let credentials = tokens::open_credentials(platform, tenant, &account)?;
     let client = platform.client_of(tenant, &account, &provider, &credentials).await?;
     let secrets = match &account.grant {
@@ -177,7 +177,7 @@ async fn revoke(tenant: &Tenant, platform: &Platform, account: &Account) {
         return;
     };
     let revoking = async {
-        let provider = apps::find_provider(platform, &account.app).await?;
+        let provider = find_provider(platform, &account.app).await?;
         let credentials = tokens::open_credentials(platform, tenant, account)?;
         let secrets = tokens::open_grant(platform, tenant, &account.id, grant)?;
         if let Some(client) = platform.client_of(tenant, account, &provider, &credentials).await? {
@@ -188,12 +188,6 @@ async fn revoke(tenant: &Tenant, platform: &Platform, account: &Account) {
     if let Err(error) = revoking.await {
         tracing::info!(account.id = %account.id, %error, "a grant could not be revoked");
     }
-}
-
-/// The sources that an account is given to.
-pub(crate) async fn sources_of(tenant: &Tenant, platform: &Platform, id: &AccountId) -> Result<Vec<Source>, Error> {
-    let sources = table::list_all::<Source>(&*platform.store, tenant).await?;
-    Ok(sources.into_iter().map(|kept| kept.record).filter(|source| source.revision.uses_account(id)).collect())
 }
 
 async fn users_of(caller: &Caller, platform: &Platform, id: &AccountId) -> Result<Vec<UsedBy>, Error> {

@@ -6,7 +6,7 @@ use domain::runs::TriggerKind;
 use domain::trace::TraceContext;
 use serde_json::Value;
 
-use super::apps::find_provider;
+use crate::providers::find_provider;
 use crate::records::{Acceptance, Source, table};
 use crate::{Caller, Error, ParameterError, Platform};
 

@@ -1,8 +1,6 @@
 //! Apps that accounts can be connected to: those that ship with the server, and those that the operator registers.
 
-use std::borrow::Cow;
-
-use domain::apps::{self, Auth, Provider};
+use domain::apps::{self, Provider};
 use domain::paging::{Cursor, PageInfo, PageQuery, slice};
 use serde::Serialize;
 use serde_json::Value;
@@ -10,6 +8,7 @@ use store::Lookup;
 
 use super::clients;
 use crate::paging::{self, Listed, PageOf};
+use crate::providers::find_provider;
 use crate::records::{App, AuthType, ClientOwner, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
@@ -107,25 +106,6 @@ pub async fn delete(caller: &Caller, platform: &Platform, name_slug: &str) -> Re
     let app = found.ok_or_else(|| Error::not_found(Noun::App, name_slug))?.record;
     platform.store.commit(platform.batch(&names::operator()).then(table::delete(&app))).await?;
     Ok(())
-}
-
-/// How accounts of an app are connected and used: the operator's word counts before what ships.
-pub(crate) async fn find_provider(platform: &Platform, name_slug: &str) -> Result<Cow<'static, Provider>, Error> {
-    let found = table::find::<App>(&*platform.store, &names::operator(), Lookup::Id(name_slug)).await?;
-    let shipped = apps::shipped(name_slug);
-    match (found, shipped) {
-        (Some(kept), shipped) => Ok(match (kept.record, shipped) {
-            (App { provider: Some(provider), .. }, _) => Cow::Owned(provider),
-            // Registered by its name, before it shipped.
-            (_, Some(shipped)) => Cow::Borrowed(shipped),
-            (App { name_slug, name, auth_type, .. }, None) => {
-                let auth = if auth_type == AuthType::None { Auth::None } else { Auth::Keys };
-                Cow::Owned(Provider::bare(&name_slug, &name, auth))
-            }
-        }),
-        (None, Some(shipped)) => Ok(Cow::Borrowed(shipped)),
-        (None, None) => Err(Error::not_found(Noun::App, name_slug)),
-    }
 }
 
 // === impl AppView ===

@@ -5,14 +5,12 @@
 use serde::Serialize;
 use store::{Lookup, Tenant};
 
-use super::apps;
+use crate::providers::{SECRET, find_provider, sealing};
 use crate::records::{AppClient, ClientOwner, names, table};
-use crate::vault::Context;
 use crate::{Caller, Error, Noun, ParameterError, Platform, Secret};
 
 const CLIENT_BYTES_MAXIMUM: usize = 4 << 10;
 const SCOPES_MAXIMUM: usize = 100;
-const FIELD: &str = "client_secret";
 
 #[derive(Debug)]
 pub struct NewClient {
@@ -35,14 +33,6 @@ pub struct ClientView {
     pub updated_at: u64,
 }
 
-/// A client with its secret in the clear.
-pub(crate) struct OpenClient {
-    pub(crate) id: String,
-    pub(crate) secret: Secret<String>,
-    pub(crate) owner: ClientOwner,
-    pub(crate) scopes: Option<Vec<String>>,
-}
-
 /// The operator's, for all tenants.
 pub async fn put_shared(caller: &Caller, platform: &Platform, new: NewClient) -> Result<ClientView, Error> {
     caller.require_admin()?;
@@ -55,11 +45,11 @@ pub async fn put_own(caller: &Caller, platform: &Platform, new: NewClient) -> Re
 }
 
 async fn put(platform: &Platform, tenant: &Tenant, new: NewClient) -> Result<ClientView, Error> {
-    let provider = apps::find_provider(platform, &new.app).await?;
+    let provider = find_provider(platform, &new.app).await?;
     if !provider.auth.needs_client() {
         return Err(Error::WrongFlow { app: new.app, reason: "its accounts need no client" });
     }
-    for (name, text) in [("client_id", &new.client_id), (FIELD, new.client_secret.expose())] {
+    for (name, text) in [("client_id", &new.client_id), (SECRET, new.client_secret.expose())] {
         if text.len() > CLIENT_BYTES_MAXIMUM {
             let source = ParameterError::TooLong { limit_bytes: CLIENT_BYTES_MAXIMUM, size_bytes: text.len() };
             return Err(Error::parameter(name, source));
@@ -74,7 +64,7 @@ async fn put(platform: &Platform, tenant: &Tenant, new: NewClient) -> Result<Cli
     let found = table::find::<AppClient>(&*platform.store, tenant, Lookup::Id(&new.app)).await?;
     let now = platform.clock.now_seconds();
     let client = AppClient {
-        client_secret: platform.vault.seal(context(tenant, &new.app), new.client_secret.expose().as_bytes())?,
+        client_secret: platform.vault.seal(sealing(tenant, &new.app), new.client_secret.expose().as_bytes())?,
         app: new.app,
         client_id: new.client_id,
         scopes: new.scopes,
@@ -120,42 +110,7 @@ pub(super) async fn owner(platform: &Platform, tenant: &Tenant, app: &str) -> Re
     Ok(None)
 }
 
-/// The client that new accounts of an app are connected with.
-pub(crate) async fn open_any(platform: &Platform, tenant: &Tenant, app: &str) -> Result<OpenClient, Error> {
-    for owner in [ClientOwner::Tenant, ClientOwner::Installation] {
-        if let Some(client) = open(platform, tenant, app, owner).await? {
-            return Ok(client);
-        }
-    }
-    Err(Error::NoClient { app: app.to_owned() })
-}
-
-/// The client of this owner; none when it was deleted since.
-pub(crate) async fn open(
-    platform: &Platform,
-    tenant: &Tenant,
-    app: &str,
-    owner: ClientOwner,
-) -> Result<Option<OpenClient>, Error> {
-    let tenant = match owner {
-        ClientOwner::Tenant => tenant.clone(),
-        ClientOwner::Installation => names::operator(),
-        ClientOwner::Account => return Ok(None),
-    };
-    let Some(kept) = table::find::<AppClient>(&*platform.store, &tenant, Lookup::Id(app)).await? else {
-        return Ok(None);
-    };
-    let AppClient { client_id, client_secret, scopes, .. } = kept.record;
-    let secret = platform.vault.open(context(&tenant, app), &client_secret)?;
-    let secret = Secret::new(String::from_utf8_lossy(secret.expose()).into_owned());
-    Ok(Some(OpenClient { id: client_id, secret, owner, scopes }))
-}
-
 fn view(platform: &Platform, client: AppClient) -> ClientView {
     let AppClient { app, client_id, scopes, created_at, updated_at, .. } = client;
     ClientView { app, client_id, scopes, redirect_uri: platform.redirect_uri(), created_at, updated_at }
-}
-
-fn context<'a>(tenant: &'a Tenant, app: &'a str) -> Context<'a> {
-    Context { tenant: tenant.as_str(), record: app, field: FIELD }
 }

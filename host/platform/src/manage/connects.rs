@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use store::{DirectoryWrite, Lookup, Tenant};
 
-use super::{accounts, apps};
+use super::accounts;
+use crate::providers::{self, find_provider};
 use crate::records::{Account, Connect, ConnectOutcome, Kept, RecordError, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
@@ -97,7 +98,7 @@ struct Holder {
 }
 
 pub async fn create(caller: &Caller, platform: &Platform, new: NewConnect) -> Result<ConnectView, Error> {
-    let provider = apps::find_provider(platform, &new.app).await?;
+    let provider = find_provider(platform, &new.app).await?;
     if provider.auth == Auth::None {
         return Err(Error::WrongFlow { app: new.app, reason: "it needs no account" });
     }
@@ -116,7 +117,7 @@ pub async fn create(caller: &Caller, platform: &Platform, new: NewConnect) -> Re
     };
     if provider.auth.needs_client() {
         // Before a user is sent anywhere.
-        super::clients::open_any(platform, &caller.tenant, &new.app).await?;
+        providers::open_any(platform, &caller.tenant, &new.app).await?;
     }
     make_room(&caller.tenant, platform).await?;
     let token = format!("wsc_{}", hex::encode(platform.entropy.bytes::<32>()));

@@ -22,8 +22,8 @@ use url::Url;
 use self::swap::{Swap, basic_of, swapped_header, swapped_url};
 use super::exchange::{place, sign};
 use super::{Credentials, Fresh, Wanted, fresh, open_credentials};
-use crate::manage::clients::OpenClient;
 use crate::ports::{Carrying, Denied, Outgoing, Passage, Reply};
+use crate::providers::OpenClient;
 use crate::records::{Account, GrantSecrets, table};
 use crate::{Error, Platform};
 

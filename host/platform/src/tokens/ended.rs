@@ -6,14 +6,14 @@
 //! test is believed at once about a token that it granted, and not at all about credentials that a user pasted: whether
 //! those were ever good is not known.
 
-use domain::ids::EmitId;
+use domain::ids::{AccountId, EmitId};
 use domain::plan::Context;
 use store::{Lookup, Op, Tenant};
 
 use super::{call_profile, open_credentials, open_grant};
-use crate::manage::{accounts, apps};
 use crate::numbers::Refreshed;
 use crate::ports::Fault;
+use crate::providers::find_provider;
 use crate::records::names::ERRORS;
 use crate::records::{Account, Death, GrantSecrets, Source, StreamEntry, table};
 use crate::{Error, Platform};
@@ -51,7 +51,7 @@ impl Platform {
     }
 
     async fn is_refused(&self, tenant: &Tenant, account: &Account) -> Result<bool, Error> {
-        let provider = match apps::find_provider(self, &account.app).await {
+        let provider = match find_provider(self, &account.app).await {
             Ok(provider) => provider,
             Err(Error::NotFound { .. }) => return Ok(false),
             Err(error) => return Err(error),
@@ -77,7 +77,7 @@ impl Platform {
         account: &Account,
         death: &Death,
     ) -> Result<Vec<Op>, Error> {
-        let sources = accounts::sources_of(tenant, self, &account.id).await?;
+        let sources = sources_of(tenant, self, &account.id).await?;
         sources.iter().map(|source| self.report_of_death(source, account, death)).collect()
     }
 
@@ -101,4 +101,10 @@ impl Platform {
         let (emitter, stream) = (source.id.to_string(), ERRORS.to_owned());
         Ok(Op::Append { emitter, stream, value: event.encode()?, keep })
     }
+}
+
+/// The sources that an account is given to.
+pub(crate) async fn sources_of(tenant: &Tenant, platform: &Platform, id: &AccountId) -> Result<Vec<Source>, Error> {
+    let sources = table::list_all::<Source>(&*platform.store, tenant).await?;
+    Ok(sources.into_iter().map(|kept| kept.record).filter(|source| source.revision.uses_account(id)).collect())
 }

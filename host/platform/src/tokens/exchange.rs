@@ -13,8 +13,8 @@ use store::Tenant;
 use url::Url;
 
 use super::Credentials;
-use crate::manage::clients::OpenClient;
 use crate::ports::{OutboundError, Posted, Posting};
+use crate::providers::OpenClient;
 use crate::records::GrantSecrets;
 use crate::{Platform, Secret};
 

@@ -23,9 +23,8 @@ use super::asked::Asked;
 use super::exchange::{call_token, client_of_fields};
 use super::grants::put_tokens;
 use super::{Credentials, Granted, grant_of, open_credentials, open_grant, seal_credentials};
-use crate::manage::apps;
-use crate::manage::clients::{self, OpenClient};
 use crate::numbers::Refreshed;
+use crate::providers::{self, OpenClient, find_provider};
 use crate::records::{Account, ClientOwner, Death, Kept, RefreshFailure, RefreshLease, table};
 use crate::{Error, HashMap, Platform};
 
@@ -181,7 +180,7 @@ impl Platform {
     }
 
     async fn refresh(&self, tenant: &Tenant, held: Held, was_interrupted: bool) -> Result<Fresh, Error> {
-        let provider = match apps::find_provider(self, &held.kept.record.app).await {
+        let provider = match find_provider(self, &held.kept.record.app).await {
             Ok(provider) => provider,
             Err(Error::NotFound { .. }) => {
                 let answered = Answered::Failed(format!("the app `{}` is not known any more", held.kept.record.app));
@@ -214,7 +213,7 @@ impl Platform {
             return Ok(Some(client));
         }
         match &account.grant {
-            Some(grant) => clients::open(self, tenant, &account.app, grant.client).await,
+            Some(grant) => providers::open(self, tenant, &account.app, grant.client).await,
             None => Ok(None),
         }
     }

@@ -11,8 +11,7 @@ use store::{Lookup, Tenant};
 
 use super::establish::{Gained, establish};
 use super::{ConnectProblem, context, scopes_of, settle};
-use crate::manage::apps;
-use crate::manage::clients;
+use crate::providers::{self, find_provider};
 use crate::records::{AttemptSecrets, Connect, ConnectOutcome, Device, Kept, RecordError, table};
 use crate::tokens::call_token;
 use crate::{Error, Platform, Secret};
@@ -31,7 +30,7 @@ pub(super) async fn begin(
     let Auth::Oauth2(oauth @ Oauth2 { device_url: Some(address), .. }) = &provider.auth else {
         return Err(no_flow(&connect));
     };
-    let client = clients::open_any(platform, tenant, &connect.app).await?;
+    let client = providers::open_any(platform, tenant, &connect.app).await?;
     let not_connected = |message: String| Error::NotConnected { code: "provider_failed", message };
     let url =
         render_url(address, &|name| fields.get(name).cloned()).map_err(|error| not_connected(error.to_string()))?;
@@ -148,14 +147,14 @@ async fn ask(
     connect: &Connect,
     device: &Device,
 ) -> Result<domain::ids::AccountId, Polled> {
-    let provider = apps::find_provider(platform, &connect.app).await?;
+    let provider = find_provider(platform, &connect.app).await?;
     let Auth::Oauth2(oauth) = &provider.auth else {
         return Err(no_flow(connect).into());
     };
     let opened = platform.vault.open(context(tenant, connect), &device.secrets).map_err(Error::from)?;
     let malformed = |source| Error::Record(RecordError::Malformed { kind: "attempt", source });
     let secrets: AttemptSecrets = serde_json::from_slice(opened.expose()).map_err(malformed)?;
-    let client = clients::open_any(platform, tenant, &connect.app).await?;
+    let client = providers::open_any(platform, tenant, &connect.app).await?;
     let unfilled =
         |error: domain::apps::template::TemplateError| ConnectProblem::Provider { message: error.to_string() };
     let url = render_url(&oauth.token_url, &|name| secrets.fields.get(name).cloned()).map_err(unfilled)?;

@@ -9,8 +9,8 @@ use domain::ids::AccountId;
 use store::Tenant;
 
 use super::{ConnectProblem, account_of};
-use crate::manage::clients::OpenClient;
 use crate::paging::count;
+use crate::providers::OpenClient;
 use crate::records::{Account, ClientOwner, Connect, GrantSecrets, Kept, table};
 use crate::tokens::{
     self, Credentials, Granted, call_profile, call_token, client_of_fields, grant_of, open_credentials, plain_answers,

@@ -10,8 +10,7 @@ use subtle::ConstantTimeEq;
 use super::establish::{Gained, establish, exchange, give_back};
 use super::visit::post_signed;
 use super::{ConnectProblem, context, find_by, hash_of, scopes_of, settle};
-use crate::manage::apps;
-use crate::manage::clients::{self, OpenClient};
+use crate::providers::{self, OpenClient, find_provider};
 use crate::records::{Account, AttemptSecrets, Connect, ConnectOutcome, Kept, RecordError, names, table};
 use crate::{Error, Platform, Secret};
 
@@ -102,7 +101,7 @@ async fn redeem(
     callback: &Callback,
     secrets: AttemptSecrets,
 ) -> Result<(Account, String), ConnectProblem> {
-    let provider = apps::find_provider(platform, &connect.app).await?;
+    let provider = find_provider(platform, &connect.app).await?;
     if let Auth::Oauth2(oauth) = &provider.auth {
         check_issuer(oauth, callback)?;
     }
@@ -110,7 +109,7 @@ async fn redeem(
         let description = callback.error_description.as_deref().or(callback.error.as_deref()).unwrap_or_default();
         return Err(ConnectProblem::Denied { description: shown(description) });
     }
-    let client = clients::open_any(platform, tenant, &connect.app).await?;
+    let client = providers::open_any(platform, tenant, &connect.app).await?;
     let mut gained = match &provider.auth {
         Auth::Oauth2(oauth) => redeem_code(platform, tenant, connect, oauth, &client, (callback, &secrets)).await?,
         Auth::Oauth1(oauth) => redeem_verifier(platform, tenant, oauth, &client, callback, &secrets).await?,

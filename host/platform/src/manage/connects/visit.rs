@@ -12,8 +12,7 @@ use url::{Url, form_urlencoded};
 
 use super::establish::{Gained, establish, establish_client};
 use super::{ConnectProblem, claim, context, find_by, hash_of, scopes_of, settle};
-use crate::manage::apps;
-use crate::manage::clients::{self, OpenClient};
+use crate::providers::{self, OpenClient, find_provider};
 use crate::records::{Attempt, AttemptSecrets, Connect, ConnectOutcome, Kept, RecordError, User, names, table};
 use crate::tokens::call_token;
 use crate::{Error, Platform, Secret};
@@ -51,14 +50,14 @@ pub enum Next {
 
 pub async fn open_link(platform: &Platform, token: &Secret<String>) -> Result<LinkPage, ConnectProblem> {
     let (user, kept) = pending(platform, token).await?;
-    let provider = apps::find_provider(platform, &kept.record.app).await?;
+    let provider = find_provider(platform, &kept.record.app).await?;
     let user = table::find::<User>(&*platform.store, &names::operator(), Lookup::Id(user.as_str()))
         .await
         .map_err(Error::from)?
         .ok_or(ConnectProblem::Link)?;
     let (host, scopes) = match &provider.auth {
         Auth::Oauth2(oauth) => {
-            let client = clients::open_any(platform, &names::tenant(&user.record.id), &kept.record.app).await?;
+            let client = providers::open_any(platform, &names::tenant(&user.record.id), &kept.record.app).await?;
             (host_of(&oauth.authorization_url), scopes_of(&kept.record, client.scopes.as_ref(), oauth))
         }
         Auth::Oauth1(oauth) => (host_of(&oauth.authorization_url), Vec::new()),
@@ -104,11 +103,11 @@ pub async fn begin(
 ) -> Result<Next, ConnectProblem> {
     let (user, kept) = pending(platform, token).await?;
     let tenant = names::tenant(&user);
-    let provider = apps::find_provider(platform, &kept.record.app).await?;
+    let provider = find_provider(platform, &kept.record.app).await?;
     let fields = provider.read_fields(given).map_err(ConnectProblem::Fields)?;
     match &provider.auth {
         Auth::Oauth2(_) | Auth::Oauth1(_) => {
-            let client = clients::open_any(platform, &tenant, &kept.record.app).await?;
+            let client = providers::open_any(platform, &tenant, &kept.record.app).await?;
             let browser = browser.unwrap_or_else(|| Secret::new(hex::encode(platform.entropy.bytes::<32>())));
             let secrets = AttemptSecrets { fields, ..AttemptSecrets::default() };
             visit(platform, &user, kept, (&provider, &client), secrets, browser).await

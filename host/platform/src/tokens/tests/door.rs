@@ -10,11 +10,11 @@ use super::scene::{Scene, scene};
 use crate::Secret;
 use crate::fake::{World, component};
 use crate::manage::accounts::{self, AccountView};
-use crate::manage::clients::OpenClient;
 use crate::manage::components::CodeRequest;
 use crate::manage::events::{self, EventQuery};
 use crate::manage::sources::{self, CreateSource};
 use crate::ports::{Carrying, Denied, Outgoing, Passage};
+use crate::providers::{OpenClient, find_provider};
 use crate::records::{ClientOwner, GrantSecrets, Source, table};
 use crate::tokens::{Credentials, Door, DoorAccount, is_secret};
 
@@ -181,7 +181,7 @@ async fn after_a_refusal_the_token_is_refreshed_and_the_request_made_once_more_w
     let provider = Provider::start(&world, &admin, json!({})).await;
     let account = connect(&world, &admin, &provider).await;
     let held = crate::tokens::open_credentials(&world.platform, &admin.tenant, &account).unwrap();
-    let file = crate::manage::apps::find_provider(&world.platform, "acme").await.unwrap().into_owned();
+    let file = find_provider(&world.platform, "acme").await.unwrap().into_owned();
     let door_account = DoorAccount::new("app", &account, file, held.clone(), held.clone());
     let door = Door::new(&world.platform, &admin.tenant, vec![door_account]);
     let bearer = format!("Bearer {}", held["oauth_access_token"]);
@@ -212,7 +212,7 @@ async fn unrefreshable(scene: &Scene) -> (Door, Outgoing, Source) {
     let request = CreateSource { component: code, configured_props, ..CreateSource::default() };
     let source = sources::create(&scene.admin, platform, request).await.unwrap();
     let held = crate::tokens::open_credentials(platform, &scene.admin.tenant, &account).unwrap();
-    let file = crate::manage::apps::find_provider(platform, "acme").await.unwrap().into_owned();
+    let file = find_provider(platform, "acme").await.unwrap().into_owned();
     let bearer = format!("Bearer {}", held["oauth_access_token"]);
     let door_account = DoorAccount::new("acme", &account, file, held.clone(), held);
     let door = Door::new(platform, &scene.admin.tenant, vec![door_account]);
