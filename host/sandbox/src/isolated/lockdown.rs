@@ -99,6 +99,12 @@ mod system {
     use super::{MOST_FILE_BYTES, MOST_FILES, WorkerSettings};
     use crate::region::MACHINE_PAGE_BYTES;
 
+    /// What C libraries number limits with.
+    #[cfg(target_env = "gnu")]
+    type Resource = libc::__rlimit_resource_t;
+    #[cfg(not(target_env = "gnu"))]
+    type Resource = libc::c_int;
+
     fn done(returned: libc::c_int) -> io::Result<()> {
         if returned == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -106,7 +112,8 @@ mod system {
     /// Standard input is the socket; beyond standard error nothing is inherited on purpose.
     pub(super) fn close_inherited() -> io::Result<()> {
         // SAFETY: nothing in this process owns a descriptor yet.
-        done(unsafe { libc::close_range(3, libc::c_uint::MAX, 0) })
+        let closed = unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+        done(closed as libc::c_int)
     }
 
     pub(super) fn ignore(signal: libc::c_int) {
@@ -137,7 +144,7 @@ mod system {
         Ok(())
     }
 
-    pub(super) fn limit(resource: libc::__rlimit_resource_t, most: u64) -> io::Result<()> {
+    pub(super) fn limit(resource: Resource, most: u64) -> io::Result<()> {
         let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
         // SAFETY: the limit is read during the call.
         done(unsafe { libc::setrlimit(resource, &raw const limit) })
