@@ -1,31 +1,21 @@
-//! Spans and log records to an OpenTelemetry collector: gathered in batches, encoded by `opentelemetry-otlp`, sent by the
-//! egress client.
+//! Spans and log records to an OpenTelemetry collector: gathered in batches, encoded as OTLP, sent by the egress client.
 //!
 //! Nothing waits for the collector. What happened is put into a channel that is bounded in items and bytes; when that is
 //! full, or the collector does not take a batch, it is lost and counted.
 
+mod environment;
+mod otlp;
 pub(crate) mod own_log;
-mod translate;
+mod protobuf;
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
-use async_trait::async_trait;
+use anyhow::{Context, Result, anyhow, bail};
 use bytes::Bytes;
 use metrics::{Counter, Family};
-use opentelemetry::{InstrumentationScope, KeyValue};
-use opentelemetry_http::{HttpClient, HttpError, Request, Response};
-use opentelemetry_otlp::{
-    LogExporter as OtlpLogs, Protocol, SpanExporter as OtlpSpans, WithExportConfig, WithHttpConfig,
-};
-use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::error::OTelSdkError;
-use opentelemetry_sdk::logs::{LogBatch, LogExporter, SdkLogger};
-use opentelemetry_sdk::trace::SpanExporter;
-use outbound::{Body, Config, Outbound, Redirect, Url};
+use outbound::{Body, Config, Outbound, Redirect, Request, Url};
 use platform::ports::{LogRecord, Span, Telemetry};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -61,11 +51,17 @@ pub(crate) struct Recording {
 /// The end that sends it.
 pub(crate) struct Exporter {
     receiver: mpsc::Receiver<Item>,
-    spans: OtlpSpans,
-    logs: OtlpLogs,
-    logger: SdkLogger,
-    scope: InstrumentationScope,
+    client: Outbound,
+    resource: Vec<(String, String)>,
+    traces: Signal,
+    logs: Signal,
     counts: Arc<Counts>,
+}
+
+/// Where one kind of telemetry goes, and with which headers.
+struct Signal {
+    url: String,
+    headers: Vec<(String, String)>,
 }
 
 #[derive(Default)]
@@ -90,32 +86,14 @@ pub(crate) fn open(endpoint: &str) -> Result<(Arc<Recording>, Exporter)> {
     let host = url.host().map(|host| host.to_owned()).zip(url.port_or_known_default());
     // The operator's own choice, and mostly on a private network.
     let outbound = Outbound::new(Config { exempt_origins: host.into_iter().collect(), ..Config::default() });
-    let client = Client(outbound.context("outgoing HTTP could not be set up")?);
+    let client = outbound.context("outgoing HTTP could not be set up")?;
     let base = url.as_str().trim_end_matches('/');
-    let spans = OtlpSpans::builder().with_http().with_http_client(client.clone()).with_protocol(Protocol::HttpBinary);
-    let spans = spans.with_endpoint(format!("{base}/v1/traces")).with_timeout(TIMEOUT).build();
-    let mut spans = spans.context("the export of traces could not be set up")?;
-    let logs = OtlpLogs::builder().with_http().with_http_client(client).with_protocol(Protocol::HttpBinary);
-    let logs = logs.with_endpoint(format!("{base}/v1/logs")).with_timeout(TIMEOUT).build();
-    let mut logs = logs.context("the export of logs could not be set up")?;
-    let resource = resource();
-    spans.set_resource(&resource);
-    logs.set_resource(&resource);
+    let traces = Signal { url: format!("{base}/v1/traces"), headers: environment::headers("TRACES") };
+    let logs = Signal { url: format!("{base}/v1/logs"), headers: environment::headers("LOGS") };
     let (sender, receiver) = mpsc::channel(WAITING);
     let counts = Arc::<Counts>::default();
     let recording = Arc::new(Recording { sender, counts: counts.clone() });
-    let scope = InstrumentationScope::builder("wellspring").build();
-    Ok((recording, Exporter { receiver, spans, logs, logger: translate::logger(), scope, counts }))
-}
-
-/// `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say more, or otherwise.
-fn resource() -> Resource {
-    let resource = Resource::builder();
-    let resource = match std::env::var_os("OTEL_SERVICE_NAME") {
-        Some(_) => resource,
-        None => resource.with_service_name("wellspring"),
-    };
-    resource.with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION"))).build()
+    Ok((recording, Exporter { receiver, client, resource: environment::resource(), traces, logs, counts }))
 }
 
 // === impl Recording ===
@@ -160,13 +138,17 @@ impl Sent {
             .sample(&[("state", "dropped")], self.dropped.read())
     }
 
-    fn count(&self, sent: u64, what: &str, result: Result<(), OTelSdkError>) {
-        match result {
-            Ok(()) => self.exported.add(sent),
-            Err(error) => {
-                self.failed.add(sent);
-                tracing::warn!(%error, count = sent, "the OpenTelemetry collector did not take {what}");
-            }
+    /// Of what was sent, and what the collector answered.
+    fn count(&self, sent: usize, what: &str, answer: Result<Bytes>) {
+        let (failed, reason) = match answer {
+            Ok(answer) => otlp::refused(&answer).unwrap_or_default(),
+            Err(error) => (sent as u64, format!("{error:#}")),
+        };
+        let failed = failed.min(sent as u64);
+        self.exported.add(sent as u64 - failed);
+        self.failed.add(failed);
+        if failed > 0 {
+            tracing::warn!(error = reason, count = failed, "the OpenTelemetry collector did not take {what}");
         }
     }
 }
@@ -209,52 +191,37 @@ impl Exporter {
         let (mut spans, mut logs) = (Vec::new(), Vec::new());
         for item in batch.drain(..) {
             match item {
-                Item::Span(span) => spans.push(translate::span(span)),
+                Item::Span(span) => spans.push(span),
                 Item::Log(record) => {
                     self.counts.waiting_bytes.fetch_sub(record.message.len(), Ordering::Relaxed);
-                    logs.push(translate::log(&self.logger, record));
+                    logs.push(record);
                 }
             }
         }
         if !spans.is_empty() {
-            let count = spans.len() as u64;
-            self.counts.spans.count(count, "spans", self.spans.export(spans).await);
+            let answer = self.send(&self.traces, otlp::traces(&self.resource, &spans)).await;
+            self.counts.spans.count(spans.len(), "spans", answer);
         }
         if !logs.is_empty() {
-            let records: Vec<_> = logs.iter().map(|record| (record, &self.scope)).collect();
-            let taken = self.logs.export(LogBatch::new(&records)).await;
-            self.counts.logs.count(logs.len() as u64, "log records", taken);
+            let answer = self.send(&self.logs, otlp::logs(&self.resource, &logs)).await;
+            self.counts.logs.count(logs.len(), "log records", answer);
         }
     }
-}
 
-/// The egress client, as the exporters want one.
-#[derive(Clone)]
-struct Client(Outbound);
-
-impl fmt::Debug for Client {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Client")
-    }
-}
-
-#[async_trait]
-impl HttpClient for Client {
-    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let (head, body) = request.into_parts();
-        let mut request = outbound::Request::new(head.method.as_str(), &head.uri.to_string())?;
-        let headers = head.headers.iter();
-        request.headers =
-            headers.map(|(name, value)| (name.to_string(), Bytes::copy_from_slice(value.as_bytes()))).collect();
-        request.body = Body::from(body);
+    /// What the collector answers to a request that it takes.
+    async fn send(&self, signal: &Signal, body: Vec<u8>) -> Result<Bytes> {
+        let mut request = Request::new("POST", &signal.url)?;
+        let headers = signal.headers.iter().map(|(name, value)| (name.clone(), Bytes::from(value.clone())));
+        let kind = ("content-type".to_owned(), Bytes::from_static(b"application/x-protobuf"));
+        request.headers = headers.chain([kind]).collect();
+        request.body = Body::from(Bytes::from(body));
         request.redirect = Redirect::Manual;
         request.total_timeout = Some(TIMEOUT);
         request.max_response_bytes = Some(ANSWER_BYTES);
-        let response = self.0.send(request).await?;
-        let status = response.status;
-        let body = response.body.collect(ANSWER_BYTES).await?;
-        let mut answer = Response::new(body);
-        *answer.status_mut() = status;
-        Ok(answer)
+        let response = self.client.send(request).await?;
+        if !response.status.is_success() {
+            bail!("it answered {}", response.status);
+        }
+        Ok(response.body.collect(ANSWER_BYTES).await?)
     }
 }

@@ -16,7 +16,7 @@ use super::Recording;
 static COLLECTOR: OnceLock<Arc<Recording>> = OnceLock::new();
 
 /// What the export itself logs must not become an export: a collector that is gone would be told of it for ever.
-const OF_THE_EXPORT: [&str; 2] = ["wellspring::wiring::exporting", "opentelemetry"];
+const OF_THE_EXPORT: &str = "wellspring::wiring::exporting";
 
 pub(crate) fn export_to(collector: &Arc<Recording>) {
     // One server for each process; a second one's lines go where the first one's go.
@@ -43,7 +43,7 @@ impl<S: Subscriber> Layer<S> for OwnLog {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let Some(collector) = self.0.get() else { return };
         let metadata = event.metadata();
-        if OF_THE_EXPORT.iter().any(|target| metadata.target().starts_with(target)) {
+        if metadata.target().starts_with(OF_THE_EXPORT) {
             return;
         }
         let mut fields = Fields::default();
@@ -102,7 +102,6 @@ mod tests {
         let place = Box::leak(Box::new(OnceLock::from(collector)));
         tracing::subscriber::with_default(tracing_subscriber::registry().with(OwnLog(place)), || {
             tracing::warn!(target: "wellspring::wiring::exporting", "of the export");
-            tracing::warn!(target: "opentelemetry_sdk", "of its crates");
             tracing::error!(target: "store", jobs = 3_u64, error = %"disk full", "not written");
         });
 
