@@ -1,20 +1,19 @@
-//! Everything the API answers, on one page. Serving, the OpenAPI document, the reference page and the tenancy test all
+//! Everything the API answers, in one table. Serving, the OpenAPI document, the reference page and the tenancy test all
 //! read this table: what is not here does not exist.
 
+mod accounts;
+mod operator;
 mod parameters;
 
 use domain::keys::Scope;
 use hyper::Method;
 use serde_json::json;
 
-use crate::api::{
-    accounts, admin, audit, components, data_stores, events, operations, runs, sessions, sources, state, subscriptions,
-    users, webhooks, workflows,
-};
+use crate::api::{components, data_stores, events, runs, sources, state, subscriptions, webhooks, workflows};
 use crate::route::Access::{self, Public};
 use crate::route::Documented::{Accepted, Anything, Events, List, NoContent, One, Page, Started};
 use crate::route::{Route, plugged, route};
-use crate::{connect, console, docs, ingress, stream};
+use crate::{ingress, stream};
 use parameters::*;
 
 /// What a route needs of a key: `domain::keys::Scope` says what each is for.
@@ -44,12 +43,12 @@ pub(crate) fn table() -> Vec<Route> {
         events_routes(),
         subscriptions_routes(),
         webhooks_routes(),
-        users_routes(),
-        sessions_routes(),
-        accounts_routes(),
-        operator_routes(),
+        accounts::users_routes(),
+        accounts::sessions_routes(),
+        accounts::accounts_routes(),
+        operator::operator_routes(),
         endpoint_routes(),
-        internal_routes(),
+        operator::internal_routes(),
     ]
     .concat()
 }
@@ -325,135 +324,6 @@ fn webhooks_routes() -> Vec<Route> {
     ]
 }
 
-/// The current user and their keys.
-#[rustfmt::skip]
-fn users_routes() -> Vec<Route> {
-    vec![
-        route(GET, "/v1/users/me", READ, users::me)
-            .says("Users", "Read the current user").answers(One("User")),
-        route(GET, "/v1/users/me/keys", READ, users::list_keys)
-            .says("Users", "List your API keys, without the keys themselves").answers(List("Key")),
-        route(POST, "/v1/users/me/keys", WRITE, users::create_key)
-            .says("Users", "Make a further API key; it is shown this once. It does no more than the key in use, and lives no longer").body(&NEW_KEY).answers(One("NewKey"))
-            .example(json!({"name": "CI", "scopes": ["deploy"], "expires_at": 1_800_000_000})),
-        route(PUT, "/v1/users/me/keys/{id}", WRITE, users::rename_key)
-            .says("Users", "Rename an API key").body(&KEY_NAME).answers(One("Key")).refuses(&[404, 409])
-            .example(json!({"name": "CI"})),
-        route(DELETE, "/v1/users/me/keys/{id}", WRITE, users::revoke_key)
-            .says("Users", "Revoke an API key, but not the one in use").answers(NoContent).refuses(&[404, 409]),
-        route(GET, "/v1/audit", READ, audit::list)
-            .says("Users", "List what was changed in your account, and what was refused, newest first: by whom, from where, how it ended").query(&EVENT_PAGING).answers(Page("AuditEntry")),
-    ]
-}
-
-/// Browsers that are signed in.
-#[rustfmt::skip]
-fn sessions_routes() -> Vec<Route> {
-    vec![
-        route(POST, SESSIONS, READ, sessions::create)
-            .says("Sessions", "Begin a session of the console with the key in use, or with a one-time link in its place. The answer sets a cookie that stands for the key from then on; with it, every request that changes something needs the header `Wellspring-Console` as well").answers(One("Session")),
-        route(GET, SESSIONS, READ, sessions::list)
-            .says("Sessions", "List the sessions of your account").answers(List("Session")),
-        route(GET, "/v1/sessions/accounts", READ, sessions::accounts)
-            .says("Sessions", "List the accounts that the browser is signed in to, the one in use first").answers(List("Session")),
-        route(PUT, "/v1/sessions/current", READ, sessions::switch)
-            .says("Sessions", "Use another account that the browser is signed in to").body(&CHOSEN_SESSION).answers(One("Session")).refuses(&[404])
-            .example(json!({"session_id": "ses_2cf24dba5fb0a30e"})),
-        route(DELETE, "/v1/sessions/current", READ, sessions::end_current)
-            .says("Sessions", "End the session in use").answers(NoContent).refuses(&[403, 404]),
-        route(DELETE, "/v1/sessions/{id}", READ, sessions::end)
-            .says("Sessions", "End a session").answers(NoContent).refuses(&[403, 404]),
-    ]
-}
-
-/// Credentials for apps.
-#[rustfmt::skip]
-fn accounts_routes() -> Vec<Route> {
-    vec![
-        route(GET, "/v1/apps", READ, accounts::list_apps)
-            .says("Accounts", "List the apps that accounts can be connected to").query(&PAGING).answers(Page("App")),
-        route(GET, "/v1/apps/{name_slug}", READ, accounts::find_app)
-            .says("Accounts", "Read an app: its provider file, and whether a client is registered with it").answers(One("AppDetails")).refuses(&[404]),
-        route(GET, "/v1/apps/{name_slug}/client", READ, accounts::find_client)
-            .says("Accounts", "Read your own client of an app, without its secret").answers(One("AppClient")).refuses(&[404]),
-        route(PUT, "/v1/apps/{name_slug}/client", WRITE, accounts::put_client)
-            .says("Accounts", "Bring your own client of an app: new accounts are connected with it instead of the operator's").body(&CLIENT).answers(One("AppClient")).refuses(&[404, 422])
-            .example(json!({"client_id": "Iv1.8a61f9b3a7aba766", "client_secret": "…"})),
-        route(DELETE, "/v1/apps/{name_slug}/client", WRITE, accounts::delete_client)
-            .says("Accounts", "Delete your own client of an app; tokens that were granted to it are not refreshed any more").answers(NoContent).refuses(&[404]),
-        route(POST, "/v1/connects", WRITE, accounts::connect)
-            .says("Accounts", "Begin to connect an account: answers with a link that is opened in a browser within a quarter of an hour, or with the code for a device").body(&CONNECT).answers(One("Connect")).refuses(&[403, 404, 422])
-            .example(json!({"app": "github"})),
-        route(GET, "/v1/connects/{id}", READ, accounts::find_connect)
-            .says("Accounts", "Read whether the account is connected by now").answers(One("Connect")).refuses(&[404, 422]),
-        route(DELETE, "/v1/connects/{id}", WRITE, accounts::delete_connect)
-            .says("Accounts", "Give it up: its link does not work any more").answers(NoContent).refuses(&[404]),
-        route(POST, "/v1/apps/{name_slug}/events", WRITE, accounts::publish_event)
-            .unaudited().says("Accounts", "Hand an event of an app to your sources that listen to it with `$.interface.apphook`; the body is the event").query(&[APP_EVENT_NAME]).any_body().answers(Accepted).refuses(&[404])
-            .example(json!({"type": "message", "text": "hello"})),
-        route(POST, "/v1/accounts", WRITE, accounts::create)
-            .says("Accounts", "Connect an account of an app").body(&ACCOUNT).answers(One("Account")).refuses(&[403, 404])
-            .example(json!({"app": "slack", "name": "Work", "credentials": {"oauth_access_token": "xoxb-…"}})),
-        route(GET, "/v1/users/me/accounts", READ, accounts::list)
-            .says("Accounts", "List your connected accounts").query(&PAGING).answers(Page("Account")),
-        route(GET, "/v1/accounts/{id}", READ, accounts::find)
-            .says("Accounts", "Read a connected account, without its credentials").answers(One("Account")).refuses(&[404]),
-        route(PUT, "/v1/accounts/{id}", WRITE, accounts::rename)
-            .says("Accounts", "Rename a connected account").body(&ACCOUNT_NAME).answers(One("Account")).refuses(&[404, 409])
-            .example(json!({"name": "Work"})),
-        route(POST, "/v1/accounts/{id}/test", WRITE, accounts::test)
-            .says("Accounts", "Try the credentials of an account at its service").answers(One("AccountTest")).refuses(&[404]),
-        route(GET, "/v1/accounts/{id}/uses", READ, accounts::uses)
-            .says("Accounts", "List the sources and steps of workflows that use an account: what would break without it").answers(List("AccountUse")).refuses(&[404]),
-        route(DELETE, "/v1/accounts/{id}", WRITE, accounts::delete)
-            .says("Accounts", "Delete a connected account that no source and no workflow uses").query(&[FORCE]).answers(NoContent).refuses(&[404, 409]),
-    ]
-}
-
-/// What needs an admin.
-#[rustfmt::skip]
-fn operator_routes() -> Vec<Route> {
-    vec![
-        route(GET, "/v1/admin/users", ADMIN, admin::list_users)
-            .says("Operator", "List all users").query(&PAGING).answers(Page("AdminUser")),
-        route(POST, "/v1/admin/users", ADMIN, admin::create_user)
-            .says("Operator", "Create a user; their key is shown this once").body(&NEW_USER).answers(One("AdminUser")).refuses(&[409])
-            .example(json!({"username": "ada", "email": "ada@example.com"})),
-        route(GET, "/v1/admin/users/{id}", ADMIN, admin::find_user)
-            .says("Operator", "Read a user").answers(One("AdminUser")).refuses(&[404]),
-        route(PUT, "/v1/admin/users/{id}", ADMIN, admin::update_user)
-            .says("Operator", "Change a user's role, plan or quotas").body(&CHANGED_USER).answers(One("AdminUser")).refuses(&[403, 404, 409])
-            .example(json!({"daily_invocations_quota": 5000})),
-        route(DELETE, "/v1/admin/users/{id}", ADMIN, admin::delete_user)
-            .says("Operator", "Delete a user with everything they have; no hooks run").answers(Accepted).refuses(&[403, 404, 409]),
-        route(POST, "/v1/admin/users/{id}/keys", ADMIN, admin::create_key)
-            .says("Operator", "Make a further key for a user").body(&NEW_KEY).answers(One("NewKey")).refuses(&[404])
-            .example(json!({"name": "laptop"})),
-        route(GET, "/v1/admin/audit", ADMIN, audit::list_all)
-            .says("Operator", "List the audit log of all accounts, or of one").query(&AUDIT).answers(Page("AuditEntry")).refuses(&[404]),
-        route(GET, "/v1/admin/hosts", ADMIN, admin::list_hosts)
-            .says("Operator", "List the hosts that share the store: version, load, and how far their clocks are off").answers(List("Host")),
-        route(POST, "/v1/admin/apps", ADMIN, admin::put_app)
-            .says("Operator", "Register an app, or change it").body(&APP).answers(One("App")).refuses(&[422])
-            .example(json!({"name_slug": "slack", "name": "Slack", "auth_type": "oauth"})),
-        route(PUT, "/v1/admin/apps/{name_slug}/client", ADMIN, admin::put_client)
-            .says("Operator", "Register a client of an app, which all users connect their accounts with").body(&CLIENT).answers(One("AppClient")).refuses(&[404, 422])
-            .example(json!({"client_id": "Iv1.8a61f9b3a7aba766", "client_secret": "…"})),
-        route(DELETE, "/v1/admin/apps/{name_slug}/client", ADMIN, admin::delete_client)
-            .says("Operator", "Delete the client of an app; tokens that were granted to it are not refreshed any more").answers(NoContent).refuses(&[404]),
-        route(DELETE, "/v1/admin/apps/{name_slug}", ADMIN, admin::delete_app)
-            .says("Operator", "Remove an app").answers(NoContent).refuses(&[404]),
-        route(POST, "/v1/admin/registry", ADMIN, admin::publish)
-            .says("Operator", "Publish a component to all users").body_with(CODE_NAMES, &CODE).answers(One("Component")).refuses(&[409, 422, 429])
-            .example(json!({"component_code": "module.exports = {name: \"Hi\", key: \"demo-hi\", version: \"1.0.0\", run() {}}"})),
-        route(DELETE, "/v1/admin/registry/{key}", ADMIN, admin::unpublish)
-            .says("Operator", "Unpublish a component; sources made from it go on").answers(NoContent).refuses(&[404, 409]),
-        route(POST, "/v1/admin/rotate_key", ADMIN, admin::rotate_key)
-            .says("Operator", "Make a new encryption key and wrap every stored secret under it").body(&ROTATION).answers(One("Rotation")).refuses(&[409])
-            .example(json!({"resume": true})),
-    ]
-}
-
 /// What services call: any method, any path below the key, any body. OpenAPI has a word for none of these, so two methods
 /// stand for all.
 #[rustfmt::skip]
@@ -465,19 +335,5 @@ fn endpoint_routes() -> Vec<Route> {
         plugged(POST, ingress::ROUTE, Public)
             .says("Endpoints", "Trigger a source with a body of any type").any_body().answers(Anything).refuses(&REFUSALS)
             .example(json!({"hello": "world"})),
-    ]
-}
-
-/// What is not part of the API.
-#[rustfmt::skip]
-fn internal_routes() -> Vec<Route> {
-    vec![
-        route(GET, "/v1/openapi.json", Public, operations::openapi).internal(),
-        plugged(GET, console::ROUTE, Public).internal(),
-        plugged(GET, connect::ROUTE, Public).internal(),
-        route(GET, docs::ROUTE, Public, operations::docs).internal(),
-        route(GET, "/healthz", Public, operations::healthz).internal(),
-        route(GET, "/readyz", Public, operations::readyz).internal(),
-        route(GET, "/metrics", Public, operations::metrics).internal(),
     ]
 }

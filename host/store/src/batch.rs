@@ -4,11 +4,13 @@
 //! then the operations run in order, and the first that cannot be done undoes everything. A batch says nothing about engines; [`Batch::check`] is
 //! what both ask before they touch a byte.
 
-use std::collections::HashMap;
+mod check;
 
 use bytes::Bytes;
 
-use crate::{CommitError, EntryId, JobId, JobLease, Lease, Tenant, TimerLease};
+use crate::{EntryId, JobId, JobLease, Lease, Tenant, TimerLease};
+
+pub use check::Invalid;
 
 /// 10 000 emits per run, each to a few listeners, fit.
 pub const MAX_OPERATIONS: usize = 65_536;
@@ -221,27 +223,6 @@ pub(crate) struct Queued {
     pub(crate) bytes: u64,
 }
 
-/// Why a batch is not a batch. Our bug, or a limit the layer above should have checked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Invalid {
-    #[error("{found} operations, at most {MAX_OPERATIONS} are allowed")]
-    TooManyOperations { found: usize },
-    #[error("a name is {found} bytes long, 1 to {MAX_NAME_BYTES} are allowed")]
-    NameLength { found: usize },
-    #[error("a value is {found} bytes long, at most {MAX_VALUE_BYTES} are allowed")]
-    ValueTooLong { found: usize },
-    #[error("a job is about append number {index}, which does not come before it")]
-    DanglingEntry { index: usize },
-    #[error("a time of {found} milliseconds, at most {MAX_MS} are allowed")]
-    TimeTooLarge { found: u64 },
-    #[error("a batch that clears a scope does nothing else to it")]
-    ClearIsNotAlone,
-    #[error("a job of a lane cannot be held by its host")]
-    HeldInLane,
-    #[error("a batch that locks or unlocks names no owner")]
-    NoLockOwner,
-}
-
 pub(crate) fn counter_range(amount: i64) -> i64 {
     amount.clamp(-COUNTER_END, COUNTER_END)
 }
@@ -290,55 +271,6 @@ impl Batch {
         }
         Some(room)
     }
-
-    pub(crate) fn check(&self) -> Result<(), CommitError> {
-        self.check_shape().map_err(CommitError::Invalid)
-    }
-
-    fn check_shape(&self) -> Result<(), Invalid> {
-        let found = self.operations.len() + self.preconditions.len();
-        if found > MAX_OPERATIONS {
-            return Err(Invalid::TooManyOperations { found });
-        }
-        time(Some(self.now_ms))?;
-        names(self.lock_owner.as_slice())?;
-        for precondition in &self.preconditions {
-            precondition.check()?;
-        }
-        let mut appends = 0;
-        for operation in &self.operations {
-            operation.check()?;
-            match operation {
-                Op::Append { .. } => appends += 1,
-                Op::Enqueue(Enqueue { entry: Some(EntryRef::InBatch(index)), .. }) if *index >= appends => {
-                    return Err(Invalid::DanglingEntry { index: *index });
-                }
-                Op::Lock { .. } | Op::Unlock { .. } if self.lock_owner.is_none() => return Err(Invalid::NoLockOwner),
-                _ => {}
-            }
-        }
-        self.check_clears()
-    }
-
-    /// Which values a bounded clear removes is not said, so nothing may depend on it.
-    fn check_clears(&self) -> Result<(), Invalid> {
-        let cleared = |operation: &Op| matches!(operation, Op::ClearScope { .. });
-        if !self.operations.iter().any(cleared) {
-            return Ok(());
-        }
-        let mut seen: HashMap<&str, bool> = HashMap::new();
-        for operation in &self.operations {
-            let (Op::SetValue { scope, .. } | Op::RemoveValue { scope, .. } | Op::ClearScope { scope, .. }) = operation
-            else {
-                continue;
-            };
-            let before = seen.insert(scope, cleared(operation));
-            if before == Some(true) || (before.is_some() && cleared(operation)) {
-                return Err(Invalid::ClearIsNotAlone);
-            }
-        }
-        Ok(())
-    }
 }
 
 // === impl Enqueue ===
@@ -347,104 +279,6 @@ impl Enqueue {
     /// From when on it may be leased, as long as the process that enqueued it lives.
     pub(crate) fn available_ms(&self) -> u64 {
         self.held_until_ms.map_or(self.due_ms, |held_until_ms| held_until_ms.max(self.due_ms))
-    }
-
-    fn check(&self) -> Result<(), Invalid> {
-        time(Some(self.available_ms()))?;
-        names(self.lane.as_slice())?;
-        if self.held_until_ms.is_some() && self.lane.is_some() {
-            return Err(Invalid::HeldInLane);
-        }
-        length(&self.payload)
-    }
-}
-
-impl Precondition {
-    fn check(&self) -> Result<(), Invalid> {
-        match self {
-            Self::RecordVersion { kind, id, .. } | Self::RecordAbsent { kind, id } => names(&[kind, id]),
-            Self::AliasFree { kind, alias } => names(&[kind, alias]),
-            Self::LeaseHeld(Lease::Timer(lease)) => names(&[&lease.timer]),
-            Self::LeaseHeld(Lease::Job(_)) | Self::QueueFits { .. } => Ok(()),
-            Self::CounterBelow { counter, .. } => names(&[counter]),
-            Self::ValueIs { scope, key, value } => {
-                names(&[scope, key])?;
-                value.as_ref().map_or(Ok(()), length)
-            }
-        }
-    }
-}
-
-impl Op {
-    fn check(&self) -> Result<(), Invalid> {
-        match self {
-            Self::PutRecord { kind, id, alias, value } => {
-                names(&[kind, id])?;
-                names(alias.as_slice())?;
-                length(value)
-            }
-            Self::DeleteRecord { kind, id } => names(&[kind, id]),
-            Self::Append { emitter, stream, value, .. } => {
-                names(&[emitter, stream])?;
-                length(value)
-            }
-            Self::DeleteEntries { emitter, stream, .. } => names(&[emitter, stream]),
-            Self::DropEmitter { emitter, .. } => names(&[emitter]),
-            Self::SetValue { scope, key, value, .. } => {
-                names(&[scope, key])?;
-                length(value)
-            }
-            Self::RemoveValue { scope, key } => names(&[scope, key]),
-            Self::ClearScope { scope, .. } | Self::Unlock { scope } => names(&[scope]),
-            Self::Lock { scope, key, until_ms } => {
-                names(&[scope, key])?;
-                time(Some(*until_ms))
-            }
-            Self::Count { counter, expires_ms, .. } => {
-                names(&[counter])?;
-                time(*expires_ms)
-            }
-            Self::Enqueue(job) => job.check(),
-            Self::Reschedule { payload, due_ms, .. } => {
-                time(Some(*due_ms))?;
-                payload.as_ref().map_or(Ok(()), length)
-            }
-            Self::SetTimer { timer, schedule, due_ms } => {
-                time(Some(*due_ms))?;
-                names(&[timer])?;
-                length(schedule)
-            }
-            Self::ClearTimer { timer } => names(&[timer]),
-            Self::FinishTick { lease, next_due_ms } => {
-                names(&[&lease.timer])?;
-                time(*next_due_ms)
-            }
-            Self::Acknowledge(_) => Ok(()),
-        }
-    }
-}
-
-fn names<Text: AsRef<str>>(names: &[Text]) -> Result<(), Invalid> {
-    for name in names {
-        let found = name.as_ref().len();
-        if found == 0 || found > MAX_NAME_BYTES {
-            return Err(Invalid::NameLength { found });
-        }
-    }
-    Ok(())
-}
-
-fn length(value: &Bytes) -> Result<(), Invalid> {
-    if value.len() > MAX_VALUE_BYTES {
-        return Err(Invalid::ValueTooLong { found: value.len() });
-    }
-    Ok(())
-}
-
-fn time(ms: Option<u64>) -> Result<(), Invalid> {
-    match ms {
-        Some(found) if found > MAX_MS => Err(Invalid::TimeTooLarge { found }),
-        _ => Ok(()),
     }
 }
 

@@ -5,14 +5,17 @@ use std::collections::BTreeSet;
 use super::{files, read, toml};
 
 /// Aim for 400; what is longer than this is two ideas.
-const LINES_MAXIMUM: usize = 600;
+const LINES_MAXIMUM: usize = 440;
 
 #[test]
 fn files_are_short() {
     // Tables of cases are data.
     let is_data =
         |path: &String| path.starts_with("tests/oracle/") || path.starts_with("tests/tools/src/bin/packages/cases/");
-    for path in files(&["*.rs", "*.js", "*.mjs", "*.lua", "*.sh", "*.wit"]).iter().filter(|path| !is_data(path)) {
+    for path in files(&["*.rs", "*.ts", "*.tsx", "*.js", "*.mjs", "*.lua", "*.sh", "*.wit"])
+        .iter()
+        .filter(|path| !is_data(path))
+    {
         let lines = read(path).lines().count();
         assert!(lines <= LINES_MAXIMUM, "{path} has {lines} lines, more than {LINES_MAXIMUM}: split it by idea");
     }
