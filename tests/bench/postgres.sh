@@ -20,22 +20,24 @@ psql -q <<'SQL'
 CREATE TABLE entries (stream int, id bigint, value bytea, PRIMARY KEY (stream, id));
 CREATE TABLE counters (tenant int, name text, value bigint, PRIMARY KEY (tenant, name)) WITH (fillfactor = 50);
 CREATE TABLE jobs (job bigint PRIMARY KEY, tenant int, payload bytea);
-CREATE SEQUENCE batches CACHE 1000;
--- Each host has its own tenants here, so that hosts never wait for each other's rows: the best case.
+CREATE SEQUENCE batches0;
+CREATE SEQUENCE batches1;
+-- The best case: each host has its own tenants, so that none waits for rows of another, and a group is a few statements over all of its
+-- batches. A counter is written once for each group.
 CREATE FUNCTION commit_group(host int, batches int) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  number bigint; owner int;
+  first bigint := (nextval(('batches' || host)::regclass) - 1) * batches + host * 1000000000000;
+  last bigint := first + batches - 1;
   value bytea := convert_to(repeat('x', 512), 'UTF8'); payload bytea := convert_to(repeat('p', 64), 'UTF8');
 BEGIN
-  FOR i IN 1..batches LOOP
-    number := nextval('batches'); owner := host * 16 + number % 16;
-    INSERT INTO entries VALUES (owner, number, value);
-    DELETE FROM entries WHERE stream = owner AND id <= number - 1600;
-    INSERT INTO counters VALUES (owner, 'invocations', 1) ON CONFLICT (tenant, name) DO UPDATE SET value = counters.value + 1;
-    INSERT INTO jobs VALUES (number + 1000, owner, payload);
-    DELETE FROM jobs WHERE job = number;
-  END LOOP;
-  RETURN number;
+  INSERT INTO entries SELECT host * 16 + number % 16, number, value FROM generate_series(first, last) AS number;
+  DELETE FROM entries USING generate_series(first - 1600, last - 1600) AS number
+    WHERE stream = host * 16 + number % 16 AND id = number;
+  INSERT INTO counters SELECT host * 16 + number % 16, 'invocations', count(*) FROM generate_series(first, last) AS number GROUP BY 1
+    ON CONFLICT (tenant, name) DO UPDATE SET value = counters.value + excluded.value;
+  INSERT INTO jobs SELECT number, host * 16 + number % 16, payload FROM generate_series(first, last) AS number;
+  DELETE FROM jobs WHERE job BETWEEN first - 1000 AND last - 1000;
+  RETURN last;
 END $$;
 SQL
 
@@ -46,12 +48,13 @@ script="redis.call('XADD', KEYS[1]..':events', 'MAXLEN', '=', 100, '*', 'v', ARG
 value=$(printf 'x%.0s' {1..512}) payload=$(printf 'p%.0s' {1..64})
 
 postgres() { # group, hosts
+  psql -q -c 'TRUNCATE entries, counters, jobs; ALTER SEQUENCE batches0 RESTART; ALTER SEQUENCE batches1 RESTART'
   printf 'SELECT commit_group(:client_id, %d);\n' "$1" > "$folder/group.sql"
   local tps; tps=$(pgbench -n -M prepared -f "$folder/group.sql" -c "$2" -j "$2" -T "$seconds" 2>/dev/null | sed -n 's/^tps = \([0-9.]*\).*/\1/p' | tail -1)
   awk -v tps="$tps" -v group="$1" 'BEGIN { printf "%.0f\n", tps * group }'
 }
 redis() { # group
-  redis-benchmark --csv -p $((port + 1)) -c "$1" -n $((seconds * (1500 + 60 * $1))) EVAL "$script" 1 "bare$1" "$value" "$payload" | tail -1 | sed 's/.*return job","//' | cut -d'"' -f1 | cut -d. -f1
+  redis-benchmark --csv -p $((port + 1)) -c "$1" -n $((seconds * (1500 + 60 * $1))) EVAL "$script" 1 "bare$1" "$value" "$payload" | tail -1 | awk -F'","' '{ printf "%d\n", $(NF - 6) }'
 }
 median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
 

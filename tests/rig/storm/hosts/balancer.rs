@@ -46,7 +46,7 @@ impl Balancer {
         self
     }
 
-    /// A host that does not answer its checks loses the connections it has, so that clients are not held by one that hangs.
+    /// A host that is marked down finishes what it was asked before: it drains.
     fn config(&self) -> String {
         let Self { port, statistics, .. } = self;
         let servers: String = self
@@ -56,11 +56,11 @@ impl Balancer {
             .map(|(number, backend)| format!("  server h{number} {backend} check\n"))
             .collect();
         format!(
-            "global\n  maxconn 512\ndefaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n\
+            "global\n  maxconn 512\ndefaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n  timeout check 2s\n\
              \x20 retries 3\n  option redispatch\n\
              frontend in\n  bind 127.0.0.1:{port}\n  default_backend out\n\
              backend out\n  option httpchk GET /readyz\n\
-             \x20 default-server inter 300ms fastinter 300ms downinter 300ms fall 2 rise 1 on-marked-down shutdown-sessions\n\
+             \x20 default-server inter 300ms fastinter 300ms downinter 300ms fall 2 rise 1\n\
              {servers}\
              listen statistics\n  bind 127.0.0.1:{statistics}\n  stats enable\n  stats uri /\n"
         )

@@ -18,7 +18,7 @@ pub(super) struct Host {
     served: Option<Served>,
     /// Between it and Redis.
     pub(super) wire: Wire,
-    client: Client,
+    pub(super) client: Client,
 }
 
 // === impl Host ===
