@@ -3,9 +3,8 @@
 # with WELLSPRING_SIGNING_KEY=<id of a GnuPG key>, their signature. WELLSPRING_BINARY=<file> packs a binary that is there already.
 # WELLSPRING_COMPRESSION=1 is for tests: faster and larger. Nothing here needs root, a container engine or the network; the same binary gives the same bytes.
 #
-# WELLSPRING_TARGET=<a target of rustc> builds for another system than this one, after `rustup target add`: x86_64-unknown-linux-musl gives a static
-# binary, for any Linux (Debian's musl-tools); aarch64-unknown-linux-gnu is for ARM (gcc-aarch64-linux-gnu, and qemu-user-static, which runs the binary
-# once for its completions and manual pages).
+# WELLSPRING_TARGET=x86_64-unknown-linux-musl builds a static binary, for any Linux, after `rustup target add` and with Debian's musl-tools. A
+# release for ARM is made on an ARM machine, whose machine code of the engine is compiled with the program.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 dist=$(realpath -m "${1:-dist}")
@@ -23,14 +22,7 @@ case $target in
   aarch64-unknown-linux-*) machine=aarch64 debian=arm64 oci=arm64 ;;
   *) echo "error: no release for $target" >&2 && exit 1 ;;
 esac
-# How a binary of the target is run here, and where its libraries are.
-run=() libraries=
-if [ "$machine" != "$(uname -m)" ]; then
-  libraries=/usr/$machine-linux-gnu
-  run=("qemu-$machine-static" -L "$libraries")
-  command -v "${run[0]}" > /dev/null || { echo "error: ${run[0]} is needed to run the binary; Debian has it in qemu-user-static" >&2 && exit 1; }
-  export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=${CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER:-aarch64-linux-gnu-gcc}
-fi
+[ "$machine" = "$(uname -m)" ] || { echo "error: a release for $machine is made on such a machine" >&2 && exit 1; }
 binary=${WELLSPRING_BINARY:-}
 if [ -z "$binary" ]; then
   # The machine code of the engine is committed for x86-64 alone; elsewhere it is compiled with the program.
@@ -47,11 +39,11 @@ pack() { tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --num
 tree=$work/tree
 install -D -m 755 "$binary" "$tree/bin/wellspring"
 strip "$tree/bin/wellspring" 2> /dev/null || true
-for shell in bash zsh fish; do "${run[@]}" "$tree/bin/wellspring" completions "$shell" > "$work/completions.$shell"; done
+for shell in bash zsh fish; do "$tree/bin/wellspring" completions "$shell" > "$work/completions.$shell"; done
 install -D -m 644 "$work/completions.bash" "$tree/share/bash-completion/completions/wellspring"
 install -D -m 644 "$work/completions.zsh" "$tree/share/zsh/site-functions/_wellspring"
 install -D -m 644 "$work/completions.fish" "$tree/share/fish/vendor_completions.d/wellspring.fish"
-"${run[@]}" "$tree/bin/wellspring" man "$work/man" > /dev/null 2>&1
+"$tree/bin/wellspring" man "$work/man" > /dev/null 2>&1
 mkdir -p "$tree/share/man/man1" && cp "$work"/man/* "$tree/share/man/man1/"
 for file in LICENSE THIRD-PARTY.md CHANGELOG.md README.md; do install -D -m 644 "$file" "$tree/share/doc/wellspring/$file"; done
 install -D -m 644 release/wellspring.service "$tree/lib/systemd/system/wellspring.service"
@@ -87,11 +79,7 @@ root=$work/root
 mkdir -p "$root/usr/bin" "$root/etc/ssl/certs" "$root/data" "$root/tmp"
 cp "$tree/bin/wellspring" "$root/usr/bin/"
 # From scratch: the binary, the libraries that it names, which a static one does not, and the certificates of authorities.
-needed() {
-  if [ -z "$libraries" ]; then ldd "$1" 2> /dev/null | grep -o '/[^ ]*'; return; fi
-  { readelf -d "$1" | sed -n 's/.*NEEDED.*\[\(.*\)\]/\/lib\/\1/p' && readelf -l "$1" | sed -n 's/.*interpreter: \(.*\)\]/\1/p'; } | sort -u
-}
-for library in $(needed "$tree/bin/wellspring"); do install -D -m 755 "$(realpath "$libraries$library")" "$root$library"; done
+for library in $(ldd "$tree/bin/wellspring" 2> /dev/null | grep -o '/[^ ]*'); do install -D -m 755 "$(realpath "$library")" "$root$library"; done
 cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
 echo 'wellspring:x:65532:65532::/data:/sbin/nologin' > "$root/etc/passwd"
 echo 'wellspring:x:65532:' > "$root/etc/group"

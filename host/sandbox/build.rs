@@ -49,7 +49,7 @@ fn files(root: &Path, target: &str) -> Result<Files, Failure> {
     for path in [&shim, &lock] {
         println!("cargo::rerun-if-changed={}", path.display());
     }
-    let target = engine_compiler::Target::named(target).ok_or(format!("wasmtime does not compile for {target}"))?;
-    let made = engine_compiler::compile(&fs::read(shim)?, target, &fs::read_to_string(lock)?)?;
+    let target = engine::Target::named(target).ok_or(format!("wasmtime does not compile for {target}"))?;
+    let made = engine::compile(&fs::read(shim)?, target, &fs::read_to_string(lock)?)?;
     Ok(Files { code: made.code, first_memory: made.first_memory, record: made.record })
 }

@@ -214,12 +214,19 @@ fn a_static_binary_asks_for_no_libraries() {
 }
 
 #[test]
-fn a_release_for_a_system_that_is_none_says_so() {
-    let mut build = Command::new(root().join("release/build.sh"));
-    let refused = build.arg("/nowhere").env("WELLSPRING_TARGET", "wasm32-wasip1").output().unwrap();
+fn a_release_for_a_system_that_it_cannot_be_made_for_says_so() {
+    let other = if cfg!(target_arch = "x86_64") { "aarch64" } else { "x86_64" };
+    for (target, reason) in [
+        ("wasm32-wasip1", "no release for wasm32-wasip1".to_owned()),
+        (&format!("{other}-unknown-linux-gnu"), format!("a release for {other} is made on such a machine")),
+    ] {
+        let mut build = Command::new(root().join("release/build.sh"));
+        let refused = build.arg("/nowhere").env("WELLSPRING_TARGET", target).output().unwrap();
 
-    assert!(!refused.status.success());
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("no release for wasm32-wasip1"));
+        assert!(!refused.status.success());
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(said.contains(&reason), "{said}");
+    }
 }
 
 #[test]

@@ -119,3 +119,13 @@ fn versions_that_are_here_twice_are_known() {
 
     assert_eq!(twice, skipped, "left: what `cargo tree -d` shows; right: `bans.skip` of .deny.toml");
 }
+
+/// Cargo refuses some combinations only when they are asked for, such as a package under two names.
+#[test]
+fn all_features_can_be_switched_on() {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["metadata", "--format-version=1", "--locked", "--all-features", "--manifest-path"]);
+    let output = command.arg(root().join("Cargo.toml")).output().unwrap();
+
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
