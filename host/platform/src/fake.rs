@@ -9,7 +9,7 @@ mod time;
 mod world;
 
 #[cfg(test)]
-pub(crate) use meddling::{Fate, Meddling, meddled, on_store};
+pub(crate) use meddling::{CommitFault, Meddling, meddled, on_store};
 pub use outside::{PlainLinker, Responder, StaticOutbound};
 pub use relays::KeptRelays;
 pub use sandbox::{ScriptedSandbox, emit, emit_with, log, returned, threw};

@@ -14,17 +14,17 @@ use store::{
 
 use crate::{Parts, Platform, Programs};
 
-/// What becomes of a commit.
+/// What goes wrong with a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    Happens,
+pub(crate) enum CommitFault {
+    None,
     /// The host is dead: neither this nor anything after it happens.
-    Lost,
+    HostDied,
     /// It happens, and its answer is lost.
-    Unanswered,
+    AnswerLost,
 }
 
-type Meddle = Box<dyn Fn(usize) -> BoxFuture<'static, Fate> + Send + Sync>;
+type Meddle = Box<dyn Fn(usize) -> BoxFuture<'static, CommitFault> + Send + Sync>;
 
 pub(crate) struct Meddling {
     inner: Arc<dyn Store>,
@@ -52,7 +52,7 @@ pub(crate) fn on_store(platform: &Platform, store: Arc<dyn Store>) -> Platform {
 /// The same platform, asking before each of its commits, which are counted from zero.
 pub(crate) fn meddled(
     platform: &Platform,
-    meddle: impl Fn(usize) -> BoxFuture<'static, Fate> + Send + Sync + 'static,
+    meddle: impl Fn(usize) -> BoxFuture<'static, CommitFault> + Send + Sync + 'static,
 ) -> (Platform, Arc<Meddling>) {
     let inner = platform.store.clone();
     let store = Arc::new(Meddling { inner, commits: AtomicUsize::new(0), meddle: Box::new(meddle) });
@@ -73,9 +73,9 @@ impl Store for Meddling {
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         let number = self.commits.fetch_add(1, Ordering::SeqCst);
         match (self.meddle)(number).await {
-            Fate::Happens => self.inner.commit(batch).await,
-            Fate::Lost => Err(CommitError::Unavailable(Error::Closed)),
-            Fate::Unanswered => {
+            CommitFault::None => self.inner.commit(batch).await,
+            CommitFault::HostDied => Err(CommitError::Unavailable(Error::Closed)),
+            CommitFault::AnswerLost => {
                 self.inner.commit(batch).await?;
                 Err(CommitError::Unavailable(Error::Closed))
             }

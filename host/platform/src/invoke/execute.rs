@@ -16,7 +16,7 @@ use super::services::{RunContext, Services};
 use super::transaction::{READ_KEYS_MAXIMUM, Refusal, Transaction};
 use super::workflow::Barrier;
 use crate::ports::{Call, Emit, Fault, Outcome, Priority, ProgramHandle, RunLimits, RunServices, Task, Thrown};
-use crate::tokens::Door;
+use crate::tokens::Injector;
 use crate::{Error, Platform, Secret};
 
 /// A run that ended, and is not committed yet.
@@ -32,7 +32,7 @@ struct Prepared {
     program: ProgramHandle,
     task: Task,
     credentials: Arc<HashMap<String, Secret<String>>>,
-    door: Option<Arc<Door>>,
+    injector: Option<Arc<Injector>>,
     reply: Option<Arc<ReplySlot>>,
     barrier: Option<Barrier>,
     transaction: Arc<Transaction>,
@@ -50,8 +50,8 @@ pub(crate) async fn execute(
         _ => match prepare(platform, invocation, transaction.clone()).await? {
             Ok(prepared) => {
                 let mut outcome = prepared.execute(platform).await?;
-                if let Some(door) = &prepared.door {
-                    conceal(&mut outcome, door);
+                if let Some(injector) = &prepared.injector {
+                    conceal(&mut outcome, injector);
                 }
                 (outcome, Some(prepared.task.call))
             }
@@ -87,9 +87,9 @@ async fn prepare(
     let limits = RunLimits { recording_bytes: recording::limit_bytes(platform, invocation), ..*limits };
     let call = call.to_json(target.id, instance.props.expose());
     let task = Task { tenant: owner.tenant.to_string(), call, limits, replay: None };
-    let (credentials, door) = (Arc::new(instance.credentials), instance.door.map(Arc::new));
+    let (credentials, injector) = (Arc::new(instance.credentials), instance.injector.map(Arc::new));
     let (reply, barrier) = (reply.clone(), barrier.clone());
-    Ok(Ok(Prepared { program, task, credentials, door, reply, barrier, transaction }))
+    Ok(Ok(Prepared { program, task, credentials, injector, reply, barrier, transaction }))
 }
 
 // === impl Prepared ===
@@ -120,7 +120,7 @@ impl Prepared {
         let context = RunContext {
             transaction: self.transaction.clone(),
             credentials: self.credentials.clone(),
-            door: self.door.clone(),
+            injector: self.injector.clone(),
             reply: self.reply.clone(),
             barrier: self.barrier.clone(),
         };
@@ -161,20 +161,20 @@ fn fail(outcome: &mut Outcome, what: &str, limit: usize) {
 }
 
 /// Takes credentials out of what a run logged and threw: clients put the headers of a request into their errors.
-fn conceal(outcome: &mut Outcome, door: &Door) {
+fn conceal(outcome: &mut Outcome, injector: &Injector) {
     for line in &mut outcome.logs {
-        line.message = door.conceal(std::mem::take(&mut line.message));
+        line.message = injector.conceal(std::mem::take(&mut line.message));
     }
     if let Some(Fault::Threw(thrown)) = &mut outcome.fault {
-        conceal_thrown(thrown, door);
+        conceal_thrown(thrown, injector);
     }
 }
 
-fn conceal_thrown(thrown: &mut Thrown, door: &Door) {
-    thrown.message = door.conceal(std::mem::take(&mut thrown.message));
-    thrown.stack = door.conceal(std::mem::take(&mut thrown.stack));
+fn conceal_thrown(thrown: &mut Thrown, injector: &Injector) {
+    thrown.message = injector.conceal(std::mem::take(&mut thrown.message));
+    thrown.stack = injector.conceal(std::mem::take(&mut thrown.stack));
     if let Some(cause) = &mut thrown.cause {
-        conceal_thrown(cause, door);
+        conceal_thrown(cause, injector);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::ports::Fault;
 use crate::providers::find_provider;
 use crate::records::{Account, table};
 use crate::tokens::{
-    Credentials, Door, DoorAccount, Fresh, SIGNER_HOST, Wanted, fresh, is_secret, open_credentials, open_grant,
+    Credentials, Fresh, InjectedAccount, Injector, SIGNER_HOST, Wanted, fresh, is_secret, open_credentials, open_grant,
 };
 use crate::{Error, Platform, Secret, sealed_props};
 
@@ -23,7 +23,7 @@ pub(super) struct Instance {
     /// JSON of `$auth`, by prop.
     pub(super) credentials: HashMap<String, Secret<String>>,
     /// What the run's requests carry; none when it uses no account.
-    pub(super) door: Option<Door>,
+    pub(super) injector: Option<Injector>,
 }
 
 /// An app prop as it is configured.
@@ -72,8 +72,8 @@ impl Instance {
                 _ => {}
             }
         }
-        let door = (!accounts.is_empty()).then(|| Door::new(platform, tenant, accounts));
-        Ok(Ok(Self { props: Secret::new(props), credentials, door }))
+        let injector = (!accounts.is_empty()).then(|| Injector::new(platform, tenant, accounts));
+        Ok(Ok(Self { props: Secret::new(props), credentials, injector }))
     }
 }
 
@@ -90,7 +90,7 @@ async fn open_account(
     tenant: &Tenant,
     prop: &str,
     connected: &Connected,
-) -> Result<Result<DoorAccount, Fault>, Error> {
+) -> Result<Result<InjectedAccount, Fault>, Error> {
     let (prop_name, account) = (prop.to_owned(), connected.account.to_string());
     let lookup = Lookup::Id(connected.account.as_str());
     let Some(kept) = table::find::<Account>(&*platform.store, tenant, lookup).await? else {
@@ -112,7 +112,7 @@ async fn open_account(
     };
     let credentials = open_credentials(platform, tenant, &record)?;
     let shown = shown(platform, prop, &provider, &credentials, connected.is_proxy);
-    let mut opened = DoorAccount::new(prop, &record, provider, credentials, shown);
+    let mut opened = InjectedAccount::new(prop, &record, provider, credentials, shown);
     opened.is_proxy = connected.is_proxy;
     if let (Auth::Oauth1(_), Some(grant)) = (&opened.provider.auth, &record.grant) {
         opened.secrets = open_grant(platform, tenant, &record.id, grant)?;

@@ -14,7 +14,7 @@ use super::transaction::{Transaction, service_error};
 use super::workflow::Barrier;
 use crate::ports::{self, Carrying, Denied, LogLine, Passage, Reply, RunServices, ServiceError, Write};
 use crate::records::names;
-use crate::tokens::Door;
+use crate::tokens::Injector;
 use crate::{Platform, Secret, data_stores};
 
 /// What is particular to one attempt of a run.
@@ -22,7 +22,7 @@ pub(crate) struct RunContext {
     pub(crate) transaction: Arc<Transaction>,
     pub(crate) credentials: Arc<HashMap<String, Secret<String>>>,
     /// The accounts behind them; none when the component uses none.
-    pub(crate) door: Option<Arc<Door>>,
+    pub(crate) injector: Option<Arc<Injector>>,
     /// Where the answer is waited for, when the trigger was a request.
     pub(crate) reply: Option<Arc<ReplySlot>>,
     /// Of a step of a workflow.
@@ -74,20 +74,20 @@ impl RunServices for Services {
     }
 
     fn has_accounts(&self) -> bool {
-        self.context.door.is_some()
+        self.context.injector.is_some()
     }
 
     async fn authorize(&self, request: &ports::Outgoing) -> Result<Passage, Denied> {
-        self.context.door.as_ref().map_or(Ok(Passage::Plain), |door| door.authorize(request))
+        self.context.injector.as_ref().map_or(Ok(Passage::Plain), |injector| injector.authorize(request))
     }
 
     async fn reauthorize(&self, request: &ports::Outgoing, refused: &Carrying) -> Option<Carrying> {
-        self.context.door.as_ref()?.reauthorize(request, refused).await
+        self.context.injector.as_ref()?.reauthorize(request, refused).await
     }
 
     fn conceal(&self, text: String) -> String {
-        match &self.context.door {
-            Some(door) => door.conceal(text),
+        match &self.context.injector {
+            Some(injector) => injector.conceal(text),
             None => text,
         }
     }

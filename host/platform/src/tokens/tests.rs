@@ -1,7 +1,7 @@
 //! Tests of tokens: a provider that is as strict as the standards allow, refreshes, and what requests carry.
 
 mod connecting;
-mod door;
+mod injector;
 mod provider;
 mod refreshing;
 mod scene;

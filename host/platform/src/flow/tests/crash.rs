@@ -9,16 +9,16 @@ use serde_json::json;
 
 use super::Stage;
 use crate::Platform;
-use crate::fake::{Fate, Meddling, meddled};
+use crate::fake::{CommitFault, Meddling, meddled};
 use crate::flow::{Config, Flow};
 
 /// The same world through a host that dies: from commit number `dies_at` on nothing is answered any more. With `dies_after`
 /// the last commit happens, and only its answer is lost.
 pub(super) fn mortal(stage: &Stage, dies_at: usize, dies_after: bool) -> (Platform, Arc<Meddling>) {
     let fate = move |number: usize| match number.cmp(&dies_at) {
-        Ordering::Less => Fate::Happens,
-        Ordering::Equal if dies_after => Fate::Unanswered,
-        _ => Fate::Lost,
+        Ordering::Less => CommitFault::None,
+        Ordering::Equal if dies_after => CommitFault::AnswerLost,
+        _ => CommitFault::HostDied,
     };
     meddled(&stage.world.platform, move |number| ready(fate(number)).boxed())
 }

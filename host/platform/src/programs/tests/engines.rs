@@ -12,7 +12,7 @@ use store::fake::Memory;
 use store::redis::Redis;
 use store::{Op, Page, Store, Tenant};
 
-use crate::fake::{Fate, World, meddled, on_store};
+use crate::fake::{CommitFault, World, meddled, on_store};
 use crate::ports::Program;
 use crate::programs::holds::{release, save};
 use crate::records::{Origin, PackageHold, PackageText, Stored, names};
@@ -106,7 +106,7 @@ async fn check_meetings(world: &World, platform: &Platform) {
                     if at == number {
                         coming.deploy().await.unwrap();
                     }
-                    Fate::Happens
+                    CommitFault::None
                 }
                 .boxed()
             });
@@ -136,7 +136,7 @@ async fn check_meetings(world: &World, platform: &Platform) {
                     if at == number {
                         going.release().await.unwrap();
                     }
-                    Fate::Happens
+                    CommitFault::None
                 }
                 .boxed()
             });
@@ -181,9 +181,9 @@ async fn check_deaths(world: &World, platform: &Platform) {
 
             let (mortal, store) = meddled(platform, move |at| {
                 let fate = match at.cmp(&number) {
-                    std::cmp::Ordering::Less => Fate::Happens,
-                    std::cmp::Ordering::Equal if dies_after => Fate::Unanswered,
-                    _ => Fate::Lost,
+                    std::cmp::Ordering::Less => CommitFault::None,
+                    std::cmp::Ordering::Equal if dies_after => CommitFault::AnswerLost,
+                    _ => CommitFault::HostDied,
                 };
                 std::future::ready(fate).boxed()
             });

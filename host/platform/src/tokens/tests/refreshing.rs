@@ -9,7 +9,7 @@ use store::{Lookup, Op, Store};
 
 use super::scene::{Scene, scene};
 use crate::Platform;
-use crate::fake::{Fate, component, meddled, on_store, returned, with_keys};
+use crate::fake::{CommitFault, component, meddled, on_store, returned, with_keys};
 use crate::manage::accounts::{self, AccountView};
 use crate::manage::components::CodeRequest;
 use crate::manage::rotation;
@@ -104,7 +104,7 @@ async fn a_hundred_runs_on_three_hosts_with_an_expired_token_refresh_it_once() {
 async fn crash(scene: &Scene) {
     // The first commit takes the lock; the second would store the answer, and never comes back.
     let dies = |commit: usize| match commit {
-        0 => ready(Fate::Happens).boxed(),
+        0 => ready(CommitFault::None).boxed(),
         _ => pending().boxed(),
     };
     let (dying, store) = meddled(&scene.world.platform, dies);
@@ -217,7 +217,7 @@ async fn a_change_of_the_record_meanwhile_keeps_both_the_change_and_the_new_toke
                 let renamed = Account { name: "renamed".into(), ..kept.record };
                 inner.commit(store::Batch::new(&tenant, 1).then(table::put(&renamed).unwrap())).await.unwrap();
             }
-            Fate::Happens
+            CommitFault::None
         }
         .boxed()
     };
@@ -250,9 +250,9 @@ async fn a_store_that_is_away_for_a_moment_loses_no_answer() {
     let scene = scene().await;
     scene.world.clock.advance(HOUR_MS);
     let (host, _) = meddled(&scene.world.platform, |commit| match commit {
-        1 => ready(Fate::Lost).boxed(),
-        2 => ready(Fate::Unanswered).boxed(),
-        _ => ready(Fate::Happens).boxed(),
+        1 => ready(CommitFault::HostDied).boxed(),
+        2 => ready(CommitFault::AnswerLost).boxed(),
+        _ => ready(CommitFault::None).boxed(),
     });
     let ticking = async {
         loop {

@@ -1,7 +1,7 @@
 //! What the requests of a run carry.
 //!
-//! An account is used in one of two ways. With `auth: "token"` the component has the credentials, and the door only replaces
-//! a token that was refreshed since. With `auth: "proxy"` it has stand-ins: the door puts the credentials in their place, in
+//! An account is used in one of two ways. With `auth: "token"` the component has the credentials, and the injector only replaces
+//! a token that was refreshed since. With `auth: "proxy"` it has stand-ins: the injector puts the credentials in their place, in
 //! the headers and parameters that the provider file names, and for the app's own hosts alone. A stand-in anywhere else is
 //! refused, because the service may show there what it was sent.
 
@@ -27,20 +27,20 @@ use crate::providers::OpenClient;
 use crate::records::{Account, GrantSecrets, table};
 use crate::{Error, Platform};
 
-/// Where components of OAuth 1.0a apps have their requests signed: no host of the network, the door answers.
+/// Where components of OAuth 1.0a apps have their requests signed: no host of the network, the injector answers.
 pub(crate) const SIGNER_HOST: &str = "oauth-signer.wellspring.internal";
 /// Shorter values are not looked for in texts: they would be found everywhere.
 const SECRET_BYTES_MINIMUM: usize = 6;
 
 /// The accounts of one run.
-pub(crate) struct Door {
+pub(crate) struct Injector {
     platform: Platform,
     tenant: Tenant,
-    accounts: Vec<DoorAccount>,
+    accounts: Vec<InjectedAccount>,
 }
 
 /// One account of a run.
-pub(crate) struct DoorAccount {
+pub(crate) struct InjectedAccount {
     pub(crate) prop: String,
     pub(crate) id: AccountId,
     pub(crate) provider: Provider,
@@ -61,10 +61,10 @@ struct Current {
     generation: u64,
 }
 
-// === impl Door ===
+// === impl Injector ===
 
-impl Door {
-    pub(crate) fn new(platform: &Platform, tenant: &Tenant, accounts: Vec<DoorAccount>) -> Self {
+impl Injector {
+    pub(crate) fn new(platform: &Platform, tenant: &Tenant, accounts: Vec<InjectedAccount>) -> Self {
         Self { platform: platform.clone(), tenant: tenant.clone(), accounts }
     }
 
@@ -97,7 +97,7 @@ impl Door {
     }
 
     /// Whether the account has another token by now.
-    async fn renew(&self, account: &DoorAccount, generation: u64) -> Result<bool, Error> {
+    async fn renew(&self, account: &InjectedAccount, generation: u64) -> Result<bool, Error> {
         let id = Lookup::Id(account.id.as_str());
         let Some(kept) = table::find::<Account>(&*self.platform.store, &self.tenant, id).await? else {
             return Ok(false);
@@ -170,9 +170,9 @@ fn form_data(data: Option<&Value>) -> Vec<(String, String)> {
     }
 }
 
-// === impl DoorAccount ===
+// === impl InjectedAccount ===
 
-impl DoorAccount {
+impl InjectedAccount {
     pub(crate) fn new(
         prop: &str,
         account: &Account,
@@ -223,7 +223,7 @@ impl DoorAccount {
         self.shown.iter().filter_map(swap).collect()
     }
 
-    /// A signature as the component may have it: the door puts the token back in.
+    /// A signature as the component may have it: the injector puts the token back in.
     fn with_stand_ins(&self, signature: String) -> String {
         self.swaps().iter().fold(signature, |text, swap| text.replace(&swap.real, &swap.shown))
     }

@@ -16,7 +16,7 @@ use crate::manage::sources::{self, CreateSource};
 use crate::ports::{Carrying, Denied, Outgoing, Passage};
 use crate::providers::{OpenClient, find_provider};
 use crate::records::{ClientOwner, GrantSecrets, Source, table};
-use crate::tokens::{Credentials, Door, DoorAccount, is_secret};
+use crate::tokens::{Credentials, InjectedAccount, Injector, is_secret};
 
 const REAL: &str = "real-t0ken-123";
 const STAND_IN: &str = "wellspring-proxy-00";
@@ -27,7 +27,7 @@ fn credentials(pairs: Value) -> Credentials {
 
 impl Scene {
     /// A run that uses one account of a shipped app, with stand-ins for its secrets.
-    fn door(&self, app: &str, held: Value, is_proxy: bool) -> Door {
+    fn injector(&self, app: &str, held: Value, is_proxy: bool) -> Injector {
         let provider = shipped(app).unwrap().clone();
         let held = credentials(held);
         let mut shown = held.clone();
@@ -37,13 +37,13 @@ impl Scene {
                 .filter(|(name, _)| is_secret(&provider, name))
                 .for_each(|(_, value)| *value = STAND_IN.into());
         }
-        let mut account = DoorAccount::new("app", &self.account, provider, held, shown);
+        let mut account = InjectedAccount::new("app", &self.account, provider, held, shown);
         account.is_proxy = is_proxy;
         let secret = Secret::new("consumer-s3cret".to_owned());
         account.client =
             Some(OpenClient { id: "consumer".into(), secret, owner: ClientOwner::Installation, scopes: None });
         account.secrets = GrantSecrets { token_secret: Some("token-s3cret".into()), ..GrantSecrets::default() };
-        Door::new(&self.world.platform, &self.admin.tenant, vec![account])
+        Injector::new(&self.world.platform, &self.admin.tenant, vec![account])
     }
 }
 
@@ -68,10 +68,10 @@ fn header<'a>(carrying: &'a Carrying, name: &str) -> &'a str {
 #[tokio::test]
 async fn a_stand_in_becomes_the_token_for_the_apps_own_hosts_only() {
     let scene = scene().await;
-    let door = scene.door("github", json!({"oauth_access_token": REAL}), true);
+    let injector = scene.injector("github", json!({"oauth_access_token": REAL}), true);
     let bearer = format!("Bearer {STAND_IN}");
 
-    let own = carried(door.authorize(&request("https://api.github.com/user", &[("authorization", &bearer)], "")));
+    let own = carried(injector.authorize(&request("https://api.github.com/user", &[("authorization", &bearer)], "")));
     assert_eq!(header(&own, "authorization"), format!("Bearer {REAL}"));
     assert_eq!(own.concealed, [(REAL.to_owned(), STAND_IN.to_owned())]);
     for elsewhere in [
@@ -81,7 +81,7 @@ async fn a_stand_in_becomes_the_token_for_the_apps_own_hosts_only() {
         "http://api.github.com/",
         "https://api.github.com@evil.example/",
     ] {
-        let denied = door.authorize(&request(elsewhere, &[("authorization", &bearer)], "")).err().unwrap();
+        let denied = injector.authorize(&request(elsewhere, &[("authorization", &bearer)], "")).err().unwrap();
         assert_eq!(denied.code, "credentials_elsewhere", "{elsewhere}");
         assert!(!denied.message.contains(REAL));
     }
@@ -90,7 +90,7 @@ async fn a_stand_in_becomes_the_token_for_the_apps_own_hosts_only() {
 #[tokio::test]
 async fn a_stand_in_where_a_service_may_show_it_is_refused() {
     let scene = scene().await;
-    let door = scene.door("github", json!({"oauth_access_token": REAL}), true);
+    let injector = scene.injector("github", json!({"oauth_access_token": REAL}), true);
 
     for (url, headers, body) in [
         ("https://api.github.com/gists", vec![], STAND_IN),
@@ -98,7 +98,7 @@ async fn a_stand_in_where_a_service_may_show_it_is_refused() {
         (&*format!("https://api.github.com/{STAND_IN}"), vec![], ""),
         (&*format!("https://api.github.com/?q={STAND_IN}"), vec![], ""),
     ] {
-        let denied = door.authorize(&request(url, &headers, body)).err().unwrap();
+        let denied = injector.authorize(&request(url, &headers, body)).err().unwrap();
         assert_eq!(denied.code, "credentials_misplaced", "{url}");
     }
 }
@@ -106,8 +106,8 @@ async fn a_stand_in_where_a_service_may_show_it_is_refused() {
 #[tokio::test]
 async fn a_request_to_the_app_that_carries_nothing_gets_what_the_service_wants() {
     let scene = scene().await;
-    let github = scene.door("github", json!({"oauth_access_token": REAL}), true);
-    let freshdesk = scene.door("freshdesk", json!({"domain": "acme", "api_key": "k3y-value"}), true);
+    let github = scene.injector("github", json!({"oauth_access_token": REAL}), true);
+    let freshdesk = scene.injector("freshdesk", json!({"domain": "acme", "api_key": "k3y-value"}), true);
 
     let bearer = carried(github.authorize(&request("https://api.github.com/user", &[], "")));
     let basic = carried(freshdesk.authorize(&request("https://acme.freshdesk.com/api/v2/tickets", &[], "")));
@@ -123,12 +123,12 @@ async fn a_request_to_the_app_that_carries_nothing_gets_what_the_service_wants()
 async fn a_password_that_a_client_encoded_is_replaced_inside() {
     use base64::Engine;
     let scene = scene().await;
-    let door = scene.door("twilio", json!({"account_sid": "AC1", "auth_token": REAL}), true);
+    let injector = scene.injector("twilio", json!({"account_sid": "AC1", "auth_token": REAL}), true);
     let encode = |text: String| format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(text));
 
     let sent = encode(format!("AC1:{STAND_IN}"));
-    let own = carried(door.authorize(&request("https://api.twilio.com/x", &[("authorization", &sent)], "")));
-    let denied = door.authorize(&request("https://evil.example/", &[("authorization", &sent)], "")).err().unwrap();
+    let own = carried(injector.authorize(&request("https://api.twilio.com/x", &[("authorization", &sent)], "")));
+    let denied = injector.authorize(&request("https://evil.example/", &[("authorization", &sent)], "")).err().unwrap();
 
     assert_eq!(header(&own, "authorization"), encode(format!("AC1:{REAL}")));
     assert_eq!(denied.code, "credentials_elsewhere");
@@ -137,10 +137,10 @@ async fn a_password_that_a_client_encoded_is_replaced_inside() {
 #[tokio::test]
 async fn oauth_1_is_signed_by_the_platform_for_the_apps_hosts_and_no_secret_is_in_the_sandbox() {
     let scene = scene().await;
-    let door = scene.door("trello", json!({"oauth_access_token": "token-1"}), false);
+    let injector = scene.injector("trello", json!({"oauth_access_token": "token-1"}), false);
     let ask = |url: &str| {
         let body = json!({"requestData": {"method": "get", "url": url}, "token": {"key": "x", "secret": "y"}});
-        match door.authorize(&request("https://oauth-signer.wellspring.internal/app", &[], &body.to_string())) {
+        match injector.authorize(&request("https://oauth-signer.wellspring.internal/app", &[], &body.to_string())) {
             Ok(Passage::Answered(reply)) => (reply.status, String::from_utf8(reply.body.to_vec()).unwrap()),
             _ => panic!("it was not answered"),
         }
@@ -158,16 +158,16 @@ async fn oauth_1_is_signed_by_the_platform_for_the_apps_hosts_and_no_secret_is_i
 #[tokio::test]
 async fn a_signature_for_a_proxied_account_holds_a_stand_in_until_it_is_sent() {
     let scene = scene().await;
-    let door = scene.door("trello", json!({"oauth_access_token": REAL}), true);
+    let injector = scene.injector("trello", json!({"oauth_access_token": REAL}), true);
     let url = "https://api.trello.com/1/members/me";
     let body = json!({"requestData": {"method": "get", "url": url}}).to_string();
 
-    let signed = match door.authorize(&request("https://oauth-signer.wellspring.internal/app", &[], &body)) {
+    let signed = match injector.authorize(&request("https://oauth-signer.wellspring.internal/app", &[], &body)) {
         Ok(Passage::Answered(reply)) => String::from_utf8(reply.body.to_vec()).unwrap(),
         _ => panic!("it was not answered"),
     };
-    let sent = carried(door.authorize(&request(url, &[("authorization", &signed)], "")));
-    let bare = carried(door.authorize(&request(url, &[], "")));
+    let sent = carried(injector.authorize(&request(url, &[("authorization", &signed)], "")));
+    let bare = carried(injector.authorize(&request(url, &[], "")));
 
     assert!(signed.contains(STAND_IN) && !signed.contains(REAL), "{signed}");
     assert_eq!(header(&sent, "authorization"), signed.replace(STAND_IN, REAL));
@@ -182,26 +182,26 @@ async fn after_a_refusal_the_token_is_refreshed_and_the_request_made_once_more_w
     let account = connect(&world, &admin, &provider).await;
     let held = crate::tokens::open_credentials(&world.platform, &admin.tenant, &account).unwrap();
     let file = find_provider(&world.platform, "acme").await.unwrap().into_owned();
-    let door_account = DoorAccount::new("app", &account, file, held.clone(), held.clone());
-    let door = Door::new(&world.platform, &admin.tenant, vec![door_account]);
+    let injected_account = InjectedAccount::new("app", &account, file, held.clone(), held.clone());
+    let injector = Injector::new(&world.platform, &admin.tenant, vec![injected_account]);
     let bearer = format!("Bearer {}", held["oauth_access_token"]);
     let asked = request("https://api.acme.example/items", &[("authorization", &bearer)], "");
 
-    let first = carried(door.authorize(&asked));
-    let second = door.reauthorize(&asked, &first).await.unwrap();
+    let first = carried(injector.authorize(&asked));
+    let second = injector.reauthorize(&asked, &first).await.unwrap();
     // What the component has is old by now, and is replaced from then on.
-    let third = carried(door.authorize(&asked));
+    let third = carried(injector.authorize(&asked));
 
     assert_eq!(header(&first, "authorization"), bearer);
     let renewed = format!("Bearer {}", provider.lock().access_token);
     assert_eq!((header(&second, "authorization"), header(&third, "authorization")), (&*renewed, &*renewed));
     assert_eq!(provider.lock().refreshes, 1);
-    assert!(door.reauthorize(&asked, &first).await.is_some(), "another run has refreshed it: no further refresh");
+    assert!(injector.reauthorize(&asked, &first).await.is_some(), "another run has refreshed it: no further refresh");
     assert_eq!(provider.lock().refreshes, 1);
 }
 
 /// An account that was connected, without a refresh token, and a source that uses it.
-async fn unrefreshable(scene: &Scene) -> (Door, Outgoing, Source) {
+async fn unrefreshable(scene: &Scene) -> (Injector, Outgoing, Source) {
     let platform = &scene.world.platform;
     let mut account = scene.account.clone();
     account.grant.as_mut().unwrap().is_refreshable = false;
@@ -214,9 +214,9 @@ async fn unrefreshable(scene: &Scene) -> (Door, Outgoing, Source) {
     let held = crate::tokens::open_credentials(platform, &scene.admin.tenant, &account).unwrap();
     let file = find_provider(platform, "acme").await.unwrap().into_owned();
     let bearer = format!("Bearer {}", held["oauth_access_token"]);
-    let door_account = DoorAccount::new("acme", &account, file, held.clone(), held);
-    let door = Door::new(platform, &scene.admin.tenant, vec![door_account]);
-    (door, request_of(&bearer), source)
+    let injected_account = InjectedAccount::new("acme", &account, file, held.clone(), held);
+    let injector = Injector::new(platform, &scene.admin.tenant, vec![injected_account]);
+    (injector, request_of(&bearer), source)
 }
 
 fn request_of(bearer: &str) -> Outgoing {
@@ -226,14 +226,14 @@ fn request_of(bearer: &str) -> Outgoing {
 #[tokio::test]
 async fn an_account_that_is_refused_and_cannot_be_refreshed_is_marked_and_its_sources_say_so() {
     let scene = scene().await;
-    let (door, asked, source) = unrefreshable(&scene).await;
+    let (injector, asked, source) = unrefreshable(&scene).await;
     let platform = &scene.world.platform;
     scene.provider.lock().access_token = "revoked meanwhile".into();
 
-    let first = carried(door.authorize(&asked));
-    assert!(door.reauthorize(&asked, &first).await.is_none(), "there is no other token");
+    let first = carried(injector.authorize(&asked));
+    assert!(injector.reauthorize(&asked, &first).await.is_none(), "there is no other token");
     let posted = scene.world.outbound.posted().len();
-    assert!(door.reauthorize(&asked, &first).await.is_none());
+    assert!(injector.reauthorize(&asked, &first).await.is_none());
 
     assert_eq!(scene.world.outbound.posted().len(), posted, "it was asked once");
     let view =
@@ -261,19 +261,19 @@ async fn an_account_that_is_refused_and_cannot_be_refreshed_is_marked_and_its_so
 #[tokio::test]
 async fn a_refusal_that_is_about_something_else_ends_no_account() {
     let scene = scene().await;
-    let (door, asked, _) = unrefreshable(&scene).await;
+    let (injector, asked, _) = unrefreshable(&scene).await;
     let platform = &scene.world.platform;
     let state = async || accounts::find(&scene.admin, platform, scene.account.id.as_str()).await.unwrap().dead;
 
     // The profile is answered: the token is good, and only this address refuses it.
-    let first = carried(door.authorize(&asked));
-    assert!(door.reauthorize(&asked, &first).await.is_none());
+    let first = carried(injector.authorize(&asked));
+    assert!(injector.reauthorize(&asked, &first).await.is_none());
     assert!(state().await.is_none());
     // Nor when the service cannot be asked.
-    let (door, asked, _) = unrefreshable(&scene).await;
+    let (injector, asked, _) = unrefreshable(&scene).await;
     scene.provider.lock().outage = Some(503);
-    let first = carried(door.authorize(&asked));
-    assert!(door.reauthorize(&asked, &first).await.is_none());
+    let first = carried(injector.authorize(&asked));
+    assert!(injector.reauthorize(&asked, &first).await.is_none());
 
     assert!(state().await.is_none());
 }
@@ -281,9 +281,9 @@ async fn a_refusal_that_is_about_something_else_ends_no_account() {
 #[tokio::test]
 async fn texts_for_logs_hold_no_credentials() {
     let scene = scene().await;
-    let door = scene.door("github", json!({"oauth_access_token": REAL, "oauth_uid": "somebody"}), false);
+    let injector = scene.injector("github", json!({"oauth_access_token": REAL, "oauth_uid": "somebody"}), false);
 
-    let text = door.conceal(format!("GET failed: Authorization: Bearer {REAL} for somebody"));
+    let text = injector.conceal(format!("GET failed: Authorization: Bearer {REAL} for somebody"));
 
     assert_eq!(text, "GET failed: Authorization: Bearer [credential] for somebody");
 }
