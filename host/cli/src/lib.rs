@@ -18,8 +18,10 @@ mod settings;
 mod testing;
 mod wiring;
 
+use std::pin::Pin;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use logging::LogFormat;
@@ -88,26 +90,25 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return failure::tell(anyhow::Error::from(error).context("the runtime did not start")),
     };
-    let done = runtime.block_on(async {
-        match arguments.command {
-            Command::Serve(arguments) => serve::run(arguments).await,
-            Command::Dev(arguments) => Box::pin(dev::run(arguments)).await,
-            Command::Run(arguments) => run_once::run(arguments).await,
-            Command::Test(arguments) => Box::pin(testing::run(arguments)).await,
-            Command::Users(arguments) => operator::users::run(arguments).await,
-            Command::Hosts(arguments) => operator::hosts::run(arguments).await,
-            Command::Apps(arguments) => operator::apps::run(arguments).await,
-            Command::Accounts(arguments) => operator::accounts::run(arguments).await,
-            Command::Backup(arguments) => operator::backup::run(arguments).await,
-            Command::Restore(arguments) => operator::restore::run(arguments).await,
-            Command::Migrate(arguments) => operator::migrate::run(arguments).await,
-            Command::RotateKey(arguments) => operator::rotate_key::run(arguments).await,
-            Command::Doctor(arguments) => doctor::run(arguments).await,
-            Command::Remote(command) => Ok(remote::execute(*command, Arguments::command()).await),
-            Command::SandboxWorker(arguments) => Ok(wiring::isolation::run(&arguments)),
-        }
-    });
-    done.unwrap_or_else(failure::tell)
+    // Each on the heap: in one future all of them together would be one function.
+    let work: Pin<Box<dyn Future<Output = Result<ExitCode>>>> = match arguments.command {
+        Command::Serve(arguments) => Box::pin(serve::run(arguments)),
+        Command::Dev(arguments) => Box::pin(dev::run(arguments)),
+        Command::Run(arguments) => Box::pin(run_once::run(arguments)),
+        Command::Test(arguments) => Box::pin(testing::run(arguments)),
+        Command::Users(arguments) => Box::pin(operator::users::run(arguments)),
+        Command::Hosts(arguments) => Box::pin(operator::hosts::run(arguments)),
+        Command::Apps(arguments) => Box::pin(operator::apps::run(arguments)),
+        Command::Accounts(arguments) => Box::pin(operator::accounts::run(arguments)),
+        Command::Backup(arguments) => Box::pin(operator::backup::run(arguments)),
+        Command::Restore(arguments) => Box::pin(operator::restore::run(arguments)),
+        Command::Migrate(arguments) => Box::pin(operator::migrate::run(arguments)),
+        Command::RotateKey(arguments) => Box::pin(operator::rotate_key::run(arguments)),
+        Command::Doctor(arguments) => Box::pin(doctor::run(arguments)),
+        Command::Remote(command) => Box::pin(async { Ok(remote::execute(*command, Arguments::command()).await) }),
+        Command::SandboxWorker(arguments) => return wiring::isolation::run(&arguments),
+    };
+    runtime.block_on(work).unwrap_or_else(failure::tell)
 }
 
 /// Workers that look for what just arrived after every few turns of what they have: a turn of a component that computes

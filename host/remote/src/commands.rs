@@ -29,6 +29,8 @@ mod webhooks;
 mod whoami;
 mod workflows;
 
+use std::pin::Pin;
+
 use crate::error::Error;
 use crate::generate;
 
@@ -36,6 +38,9 @@ pub use events::print_event;
 pub use logs::print_log_event;
 #[cfg(test)]
 pub(crate) use workflows::template as workflow_template;
+
+/// What a command does.
+type Work<'a> = Pin<Box<dyn Future<Output = Result<(), Error>> + 'a>>;
 
 /// Everything that talks to a server, and what helps with it.
 #[derive(Debug, clap::Subcommand)]
@@ -146,39 +151,41 @@ impl Command {
 
     /// `whole` is the command line this is part of.
     pub(crate) async fn run(self, whole: clap::Command) -> Result<(), Error> {
-        match self {
-            Self::Init(arguments) => init::run(&arguments),
-            Self::Login(arguments) => login::login(&arguments).await,
-            Self::Logout(arguments) => login::logout(&arguments),
-            Self::Whoami(arguments) => whoami::run(&arguments).await,
-            Self::Keys(arguments) => keys::run(&arguments).await,
-            Self::Audit(arguments) => audit::run(&arguments).await,
-            Self::Deploy(arguments) => deploy::run(&arguments).await,
-            Self::Apply(arguments) => apply::run(&arguments).await,
-            Self::Update(arguments) => update::run(&arguments).await,
-            Self::History(arguments) => history::run(&arguments).await,
-            Self::Rollback(arguments) => rollback::run(&arguments).await,
-            Self::Delete(arguments) => delete::run(&arguments).await,
-            Self::List(arguments) => list::run(&arguments).await,
-            Self::Describe(arguments) => describe::run(&arguments).await,
-            Self::Events(arguments) => events::run(&arguments).await,
-            Self::Logs(arguments) => logs::run(&arguments).await,
-            Self::Runs(arguments) => runs::run(&arguments).await,
-            Self::Replay(arguments) => replay::run(&arguments).await,
-            Self::Db(arguments) => db::run(&arguments).await,
-            Self::DataStores(arguments) => data_stores::run(&arguments).await,
-            Self::Publish(arguments) => publish::publish(&arguments).await,
-            Self::Unpublish(arguments) => publish::unpublish(&arguments).await,
-            Self::Components(arguments) => components::run(&arguments).await,
-            Self::Workflows(arguments) => workflows::run(&arguments).await,
-            Self::Subscribe(arguments) => subscribe::subscribe(&arguments).await,
-            Self::Unsubscribe(arguments) => subscribe::unsubscribe(&arguments).await,
-            Self::Webhooks(arguments) => webhooks::run(&arguments).await,
-            Self::Deliveries(arguments) => deliveries::run(&arguments).await,
-            Self::Completions(arguments) => generate::completions(&arguments, whole),
-            Self::Man(arguments) => generate::man(&arguments, &whole),
-            Self::Names(arguments) => names::run(&arguments, whole).await,
-            Self::Reference => generate::print_reference(whole),
-        }
+        // Each on the heap: in one future all of them together would be the longest function of the program, by far.
+        let work: Work<'_> = match &self {
+            Self::Init(arguments) => return init::run(arguments),
+            Self::Login(arguments) => Box::pin(login::login(arguments)),
+            Self::Logout(arguments) => return login::logout(arguments),
+            Self::Whoami(arguments) => Box::pin(whoami::run(arguments)),
+            Self::Keys(arguments) => Box::pin(keys::run(arguments)),
+            Self::Audit(arguments) => Box::pin(audit::run(arguments)),
+            Self::Deploy(arguments) => Box::pin(deploy::run(arguments)),
+            Self::Apply(arguments) => Box::pin(apply::run(arguments)),
+            Self::Update(arguments) => Box::pin(update::run(arguments)),
+            Self::History(arguments) => Box::pin(history::run(arguments)),
+            Self::Rollback(arguments) => Box::pin(rollback::run(arguments)),
+            Self::Delete(arguments) => Box::pin(delete::run(arguments)),
+            Self::List(arguments) => Box::pin(list::run(arguments)),
+            Self::Describe(arguments) => Box::pin(describe::run(arguments)),
+            Self::Events(arguments) => Box::pin(events::run(arguments)),
+            Self::Logs(arguments) => Box::pin(logs::run(arguments)),
+            Self::Runs(arguments) => Box::pin(runs::run(arguments)),
+            Self::Replay(arguments) => Box::pin(replay::run(arguments)),
+            Self::Db(arguments) => Box::pin(db::run(arguments)),
+            Self::DataStores(arguments) => Box::pin(data_stores::run(arguments)),
+            Self::Publish(arguments) => Box::pin(publish::publish(arguments)),
+            Self::Unpublish(arguments) => Box::pin(publish::unpublish(arguments)),
+            Self::Components(arguments) => Box::pin(components::run(arguments)),
+            Self::Workflows(arguments) => Box::pin(workflows::run(arguments)),
+            Self::Subscribe(arguments) => Box::pin(subscribe::subscribe(arguments)),
+            Self::Unsubscribe(arguments) => Box::pin(subscribe::unsubscribe(arguments)),
+            Self::Webhooks(arguments) => Box::pin(webhooks::run(arguments)),
+            Self::Deliveries(arguments) => Box::pin(deliveries::run(arguments)),
+            Self::Completions(arguments) => return generate::completions(arguments, whole),
+            Self::Man(arguments) => return generate::man(arguments, &whole),
+            Self::Names(arguments) => Box::pin(names::run(arguments, whole)),
+            Self::Reference => return generate::print_reference(whole),
+        };
+        work.await
     }
 }
