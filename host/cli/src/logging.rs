@@ -53,7 +53,7 @@ pub(crate) fn start(format: LogFormat) {
     }
 }
 
-/// By level and module alone: what tells spans and fields apart too needs regular expressions, a twentieth of the build.
+/// By level and module alone: what tells spans and fields apart too needs regular expressions, a thirtieth of the build.
 fn filter(wanted: &str) -> Result<Targets, ParseError> {
     if wanted.trim().is_empty() { Ok(quiet()) } else { wanted.parse() }
 }
