@@ -51,6 +51,12 @@ pub enum Precondition {
         kind: String,
         alias: String,
     },
+    /// No record of the kind was added or deleted: there are as many, and the newest has this position.
+    ListIs {
+        kind: String,
+        newest: Option<u64>,
+        total: u64,
+    },
     /// The job or timer was not leased again. Fails with `LeaseLost`, not `Conflict`.
     LeaseHeld(Lease),
     CounterBelow {

@@ -126,6 +126,7 @@ macro_rules! contract {
             records::an_alias_belongs_to_one_record_at_a_time,
             records::an_alias_moves_within_one_batch,
             records::preconditions_name_the_one_that_does_not_hold,
+            records::a_list_is_as_it_was_until_a_record_is_added_or_deleted,
             records::nothing_of_another_tenant_is_ever_seen,
             streams::ids_increase_over_all_streams_of_an_emitter,
             streams::a_stream_keeps_its_newest_entries,

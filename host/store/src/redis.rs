@@ -56,6 +56,7 @@ mod members;
 mod node;
 mod options;
 mod reading;
+mod remembered;
 mod scripts;
 mod sentinel;
 pub(crate) mod transfer;
@@ -76,11 +77,12 @@ use self::group::{Groups, Member};
 use self::leases::{Extensions, Held, Wanted};
 use self::link::Link;
 use self::live::Lives;
+use self::remembered::Remembered;
 use crate::numbers::Numbers;
 use crate::{
     Batch, Beat, CommitError, Committed, Directory, DirectoryWrite, Error, Head, Heartbeat, Job, JobId, Keeping, Lease,
-    LeaseRequest, Leased, LeasedWork, Live, Load, MAX_LEASES, Origin, PARTITIONS, Partition, Pulse, Records, Shares,
-    Sharing, Store, Tenant, Tick, Work, readable,
+    LeaseRequest, Leased, LeasedWork, Live, Load, MAX_LEASES, Op, Origin, PARTITIONS, Partition, Pulse, Records,
+    Shares, Sharing, Store, Tenant, Tick, Work, readable,
 };
 
 pub use self::options::{Durability, Options, Tls};
@@ -99,6 +101,7 @@ pub struct Redis {
     pulse: Pulse,
     lives: Lives,
     extensions: Extensions,
+    remembered: Arc<Remembered>,
     /// Where the next round over the partitions begins, so that none is always last.
     rounds: AtomicU64,
     numbers: Arc<Numbers>,
@@ -116,8 +119,12 @@ impl Redis {
         let namespace = options.prefix.clone();
         let (pulse, channel) = (Pulse::new(), format!("{namespace}:pulse"));
         let client = format!("{:016x}", getrandom::u64()?);
-        let ears = (pulse.clone(), client.clone());
-        let hear = move |message: PushInfo| hear(&ears.0, &ears.1, message);
+        let remembered = Arc::<Remembered>::default();
+        let ears = (pulse.clone(), client.clone(), remembered.clone());
+        let hear = move |message: PushInfo| {
+            ears.2.hear(&message);
+            hear(&ears.0, &ears.1, message);
+        };
         let address = Address::parse(address, &options.tls)?;
         let link = Link::open_patiently(address.clone(), &options, hear).await?;
         link.subscribe(&channel).await?;
@@ -130,7 +137,22 @@ impl Redis {
         let groups = Groups::new((link.clone(), numbers.clone()), pulse.clone(), (client, channel), &homes);
         let lives = Lives::new((address, options), link.clone());
         let (extensions, rounds) = (Extensions::new(link.clone()), AtomicU64::new(0));
-        Ok(Self { link, groups, namespace, partitions, pulse, lives, extensions, rounds, numbers })
+        Ok(Self { link, groups, namespace, partitions, pulse, lives, extensions, remembered, rounds, numbers })
+    }
+
+    fn record_key(&self, tenant: &Tenant, kind: &str, id: &str) -> String {
+        format!("{}:record:{tenant}:{}:{id}", self.prefix_of(tenant), escape(kind))
+    }
+
+    /// Of the records that a batch changes.
+    fn record_keys(&self, batch: &Batch) -> Vec<String> {
+        let key = |operation: &Op| match operation {
+            Op::PutRecord { kind, id, .. } | Op::DeleteRecord { kind, id } => {
+                Some(self.record_key(&batch.tenant, kind, id))
+            }
+            _ => None,
+        };
+        batch.operations.iter().filter_map(key).collect()
     }
 
     fn prefix_of(&self, tenant: &Tenant) -> String {
@@ -170,8 +192,11 @@ impl Store for Redis {
         batch.check()?;
         let begun = Instant::now();
         let partition = batch.tenant.partition(self.partitions);
+        let changed = self.record_keys(&batch);
         let answer =
             self.groups.commit(partition, Member::new(prefix(&self.namespace, partition), &batch, partition)).await;
+        // The server says so as well, after it has answered: what this host has changed counts here at once.
+        self.remembered.forget(changed.iter().map(String::as_str));
         self.numbers.committed(begun.elapsed(), answer.is_err());
         decode::committed(&answer?, &batch.operations)
     }

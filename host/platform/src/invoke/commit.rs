@@ -148,7 +148,7 @@ fn has_output(outcome: &Outcome) -> bool {
     !(outcome.emits.is_empty() && outcome.logs.is_empty() && outcome.writes.is_empty())
 }
 
-/// Retries only when the state for deduplication has changed. Any other precondition that fails means that the run does
+/// Retries only when the state for deduplication, or the subscriptions, have changed. Any other precondition that fails means that the run does
 /// not count, or, when it was about a value, not as it is.
 async fn commit(
     platform: &Platform,
@@ -195,7 +195,9 @@ async fn commit(
                 room = Room::Missing;
             }
             Err(CommitError::Conflict { at: At::Precondition(at) }) if at >= values => return Err(Unsettled::Stale),
-            Err(CommitError::Conflict { at: At::Precondition(at) }) if at >= dedupe => {}
+            Err(CommitError::Conflict { at: At::Precondition(at) }) if at >= dedupe => {
+                platform.listeners().forget(invocation.owner.tenant);
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -294,7 +296,7 @@ async fn deliver(
     if plan.events.is_empty() && plan.errors.is_empty() && plan.logs.is_empty() {
         return Ok(());
     }
-    let subscriptions = platform.listeners().of(&*platform.store, &batch.tenant).await?;
+    let subscriptions = platform.listeners().required(&*platform.store, batch).await?;
     if subscriptions.is_empty() {
         return Ok(());
     }

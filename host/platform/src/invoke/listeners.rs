@@ -11,7 +11,7 @@ use domain::fan_out::{Cause, Split};
 use domain::ids::EmitterId;
 use domain::subscriptions::{self as rules, Stream};
 use metrics::{CacheUse, Family, of_caches};
-use store::{Enqueue, EntryRef, Op, Page, Store, Tenant};
+use store::{Batch, Enqueue, EntryRef, Op, Page, Precondition, Sharing, Store, Tenant};
 
 use crate::Error;
 use crate::records::{Delivery, Event, RecordError, Stored, Subscription, Work, table};
@@ -129,12 +129,42 @@ pub(crate) fn missing_deliveries(missing: usize, room: Room) -> String {
     format!("{missing} deliveries were dropped: {reason}")
 }
 
+// === impl Stamp ===
+
+impl Stamp {
+    async fn read(store: &dyn Store, tenant: &Tenant) -> Result<Self, Error> {
+        let newest = store.records(tenant, Subscription::KIND, Page::newest(1)).await?;
+        Ok(Self { newest: newest.items.first().map(|record| record.position), total: newest.total })
+    }
+}
+
 // === impl Listeners ===
 
 impl Listeners {
+    /// For a batch that goes on from what is known, without a read: it requires that nothing has changed since. Where one process
+    /// has the store, a read costs less than that.
+    pub(crate) async fn required(&self, store: &dyn Store, batch: &mut Batch) -> Result<Subscriptions, Error> {
+        if store.sharing() == Sharing::Alone {
+            return self.of(store, &batch.tenant).await;
+        }
+        let held = self.lock().get(&batch.tenant).map(|held| (held.stamp, held.subscriptions.clone()));
+        self.uses.note(held.is_some());
+        let (stamp, subscriptions) = match held {
+            Some(held) => held,
+            None => self.read(store, &batch.tenant).await?,
+        };
+        let Stamp { newest, total } = stamp;
+        batch.preconditions.push(Precondition::ListIs { kind: Subscription::KIND.to_owned(), newest, total });
+        Ok(subscriptions)
+    }
+
+    /// A batch was refused that required what is known.
+    pub(crate) fn forget(&self, tenant: &Tenant) {
+        self.lock().remove(tenant);
+    }
+
     pub(crate) async fn of(&self, store: &dyn Store, tenant: &Tenant) -> Result<Subscriptions, Error> {
-        let newest = store.records(tenant, Subscription::KIND, Page::newest(1)).await?;
-        let stamp = Stamp { newest: newest.items.first().map(|record| record.position), total: newest.total };
+        let stamp = Stamp::read(store, tenant).await?;
         if stamp.total == 0 {
             return Ok(Subscriptions::default());
         }
@@ -143,9 +173,23 @@ impl Listeners {
             return Ok(held.subscriptions.clone());
         }
         self.uses.missed();
-        // What changes between the two reads changes the stamp as well: the next run reads again.
-        let listed = table::list_all::<Subscription>(store, tenant).await?;
-        let subscriptions = Arc::new(listed.into_iter().map(|kept| kept.record.0).collect::<Vec<_>>());
+        self.read_all(store, tenant, stamp).await
+    }
+
+    async fn read(&self, store: &dyn Store, tenant: &Tenant) -> Result<(Stamp, Subscriptions), Error> {
+        let stamp = Stamp::read(store, tenant).await?;
+        Ok((stamp, self.read_all(store, tenant, stamp).await?))
+    }
+
+    /// What changes between the two reads changes the stamp as well: the next run reads again.
+    async fn read_all(&self, store: &dyn Store, tenant: &Tenant, stamp: Stamp) -> Result<Subscriptions, Error> {
+        let subscriptions = match stamp.total {
+            0 => Subscriptions::default(),
+            _ => {
+                let listed = table::list_all::<Subscription>(store, tenant).await?;
+                Arc::new(listed.into_iter().map(|kept| kept.record.0).collect::<Vec<_>>())
+            }
+        };
         let mut held = self.lock();
         if held.len() >= TENANTS_HELD {
             held.clear();

@@ -97,6 +97,7 @@ impl Precondition {
         match self {
             Self::RecordVersion { kind, id, .. } | Self::RecordAbsent { kind, id } => names(&[kind, id]),
             Self::AliasFree { kind, alias } => names(&[kind, alias]),
+            Self::ListIs { kind, .. } => names(&[kind]),
             Self::LeaseHeld(Lease::Timer(lease)) => names(&[&lease.timer]),
             Self::LeaseHeld(Lease::Job(_)) | Self::QueueFits { .. } => Ok(()),
             Self::CounterBelow { counter, .. } => names(&[counter]),

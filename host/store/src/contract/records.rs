@@ -118,6 +118,34 @@ pub(crate) async fn preconditions_name_the_one_that_does_not_hold(world: World) 
     assert_eq!(ids(&world, Page::newest(9)).await, ["a"]);
 }
 
+pub(crate) async fn a_list_is_as_it_was_until_a_record_is_added_or_deleted(world: World) {
+    let list = async |world: &World| {
+        let listed = world.store.records(&world.tenant, "source", Page::newest(1)).await.unwrap();
+        let newest = listed.items.first().map(|record| record.position);
+        Precondition::ListIs { kind: "source".to_owned(), newest, total: listed.total }
+    };
+    let empty = list(&world).await;
+    assert_eq!(empty, Precondition::ListIs { kind: "source".into(), newest: None, total: 0 });
+    let holds = async |list: &Precondition| match world.try_commit(1, vec![list.clone()], vec![]).await {
+        Ok(_) => true,
+        Err(CommitError::Conflict { at: At::Precondition(0) }) => false,
+        Err(other) => panic!("{other:?}"),
+    };
+    assert!(holds(&empty).await);
+
+    world.commit(vec![put("a", None, ""), put("b", None, "")]).await;
+    let two = list(&world).await;
+    assert!(!holds(&empty).await && holds(&two).await);
+    world.commit(vec![put("a", None, "again")]).await;
+    assert!(holds(&two).await, "the same records, in the same order");
+    // As many as before, and others.
+    world.commit(vec![delete("b"), put("c", None, "")]).await;
+    let others = list(&world).await;
+    assert!(!holds(&two).await && holds(&others).await);
+    world.commit(vec![delete("a")]).await;
+    assert!(!holds(&others).await && holds(&list(&world).await).await);
+}
+
 pub(crate) async fn nothing_of_another_tenant_is_ever_seen(world: World) {
     world.commit(vec![put("a", Some("slug"), "")]).await;
     let other = &world.neighbour;

@@ -133,6 +133,7 @@ impl<'run> Apply<'run> {
             Precondition::RecordVersion { kind, id, version } => self.version(kind, id)? == Some(*version),
             Precondition::RecordAbsent { kind, id } => self.version(kind, id)?.is_none(),
             Precondition::AliasFree { kind, alias } => self.alias_owner(kind, alias)?.is_none(),
+            Precondition::ListIs { kind, newest, total } => self.list(kind)? == (*newest, *total),
             Precondition::CounterBelow { counter, limit } => {
                 self.memory.counters.total(self.connection, self.tenant, counter)? < *limit
             }
@@ -144,6 +145,13 @@ impl<'run> Apply<'run> {
             }
         };
         if holds { Ok(()) } else { Err(Stop::Refused(CommitError::Conflict { at })) }
+    }
+
+    /// The position of the newest record of a kind, and how many there are.
+    fn list(&self, kind: &str) -> Result<(Option<u64>, u64), Stop> {
+        let sql = "SELECT max(position), count(*) FROM records WHERE tenant = ?1 AND kind = ?2";
+        let row = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        Ok(self.connection.prepare_cached(sql)?.query_row((self.tenant.as_str(), kind), row)?)
     }
 
     fn operate(&mut self, index: &mut Index, operations: &[Op]) -> Result<(), Stop> {

@@ -90,6 +90,11 @@ impl Turn<'_> {
             }
             Precondition::RecordAbsent { kind, id } => record(kind, id).is_none(),
             Precondition::AliasFree { kind, alias } => self.alias_owner(kind, alias).is_none(),
+            Precondition::ListIs { kind, newest, total } => {
+                let records = self.owned.records.get(kind);
+                let last = records.and_then(|records| records.values().map(|record| record.position).max());
+                (last, records.map_or(0, |records| records.len() as u64)) == (*newest, *total)
+            }
             Precondition::CounterBelow { counter, limit } => {
                 self.owned.counters.get(counter).copied().unwrap_or_default() < *limit
             }

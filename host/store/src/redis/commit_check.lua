@@ -7,7 +7,7 @@ local is_gone
 
 -- How many arguments each precondition and operation has, its name included.
 local SIZE = {
-  version = 4, absent = 3, alias = 3, below = 3, room = 3, job = 3, timer = 3, value = 5,
+  version = 4, absent = 3, alias = 3, list = 4, below = 3, room = 3, job = 3, timer = 3, value = 5,
   put = 5, delete = 3, append = 5, delete_entries = 6, drop_emitter = 3,
   set = 5, remove = 3, clear = 3, count = 4, lock = 4, unlock = 2,
   enqueue = 6, acknowledge = 3, reschedule = 7, set_timer = 4, clear_timer = 2, finish = 4,
@@ -26,6 +26,11 @@ local holds = {
   version = function(kind, id, version) return call('HGET', record_key(kind, id), 'version') == version end,
   absent = function(kind, id) return call('EXISTS', record_key(kind, id)) == 0 end,
   alias = function(kind, alias) return call('HEXISTS', alias_key(kind), alias) == 0 end,
+  list = function(kind, newest, total)
+    local list = P .. ':records:' .. tenant .. ':' .. kind
+    if call('ZCARD', list) ~= tonumber(total) then return false end
+    return newest == '' or call('ZRANGE', list, -1, -1, 'WITHSCORES')[2] == newest
+  end,
   below = function(counter, limit) return tonumber(call('GET', counter_key(counter)) or '0') < tonumber(limit) end,
   room = function(jobs, bytes)
     local queued = call('HMGET', queued_key(), 'jobs', 'bytes')

@@ -115,6 +115,14 @@ pub(super) fn parse<Parsed: std::str::FromStr>(text: &str) -> Result<Parsed, Err
     text.parse().map_err(|_| unexpected())
 }
 
+/// The fields of a record in the order `version`, `alias`, `position`, `value`.
+pub(super) fn record_fields(
+    id: &str,
+    (version, alias, position, value): (Option<u64>, Option<String>, Option<u64>, Option<Vec<u8>>),
+) -> Option<Record> {
+    Some(Record { id: id.to_owned(), alias, version: version?, position: position?, value: value?.into() })
+}
+
 pub(super) fn unexpected() -> Error {
     ::redis::ParsingError::from("a field has an unexpected form").into()
 }

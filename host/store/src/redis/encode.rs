@@ -116,6 +116,9 @@ fn push_precondition(to: &mut Arguments, batch: &Batch, precondition: &Precondit
         }
         Precondition::RecordAbsent { kind, id } => to.text("absent").text(&escape(kind)).text(id),
         Precondition::AliasFree { kind, alias } => to.text("alias").text(&escape(kind)).text(alias),
+        Precondition::ListIs { kind, newest, total } => {
+            to.text("list").text(&escape(kind)).optional(*newest).number(total)
+        }
         Precondition::CounterBelow { counter, limit } => to.text("below").text(counter).number(limit),
         Precondition::QueueFits { jobs, bytes } => match batch.room_before(*jobs, *bytes) {
             Some(room) => to.text("room").number(room.jobs).number(room.bytes),

@@ -194,6 +194,21 @@ impl Link {
         Ok(from_redis_value(self.ask_at(self.slot(command), command, How::default()).await?)?)
     }
 
+    /// A read that the server remembers, to say on the same connection when what was read has changed. `None` where that cannot be had,
+    /// or the server does not answer: the caller asks as usual.
+    #[expect(clippy::disallowed_methods, reason = "measures round trips for the metrics")]
+    pub(super) async fn ask_remembered(&self, command: &Cmd) -> Option<Value> {
+        let node = match &self.wire {
+            Wire::Single(node, _) => node.clone(),
+            Wire::Sentinel(sentinel, _) => sentinel.node().await.ok()?,
+            Wire::Cluster(_) => return None,
+        };
+        let begun = Instant::now();
+        let answered = node.ask_remembered(command).await?;
+        self.round_trips.made(begun.elapsed(), answered.is_err());
+        answered.ok()
+    }
+
     /// Only a cluster has slots.
     fn slot(&self, command: &Cmd) -> Option<u16> {
         if self.is_cluster() { cluster::slot_of(command) } else { None }

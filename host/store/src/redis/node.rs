@@ -39,6 +39,8 @@ pub(super) struct Node {
     ears: Arc<Ears>,
     /// Whether this is the server where messages are listened to.
     listens: AtomicBool,
+    /// Whether the server says when something changes that was read here.
+    remembers: AtomicBool,
     /// How long one call may take before its connection is given up.
     answer_timeout: Duration,
     state: Arc<Mutex<State>>,
@@ -84,6 +86,7 @@ impl Node {
             client,
             ears,
             listens: AtomicBool::new(false),
+            remembers: AtomicBool::new(false),
             answer_timeout,
             state: Arc::default(),
             connecting: tokio::sync::Mutex::default(),
@@ -131,6 +134,14 @@ impl Node {
         let second = values.pop().unwrap_or(Value::Nil).extract_error()?;
         values.pop().unwrap_or(Value::Nil).extract_error()?;
         Ok(second)
+    }
+
+    /// A read whose keys the server remembers for this connection. `None` when it does not do that.
+    pub(super) async fn ask_remembered(&self, command: &Cmd) -> Option<RedisResult<Value>> {
+        if !self.remembers.load(Ordering::Acquire) {
+            return None;
+        }
+        Some(self.ask_after(cmd("CLIENT").arg("CACHING").arg("YES"), command).await)
     }
 
     /// Listens here from now on, also after the connection was made again.
@@ -219,6 +230,10 @@ impl Node {
         if self.listens.load(Ordering::Acquire) {
             self.subscribe_all(&mut connection).await?;
         }
+        // A server, or a user of it, that may not do this is asked each time.
+        let tracking = connection.req_packed_command(cmd("CLIENT").arg("TRACKING").arg("ON").arg("OPTIN")).await;
+        let remembers = tracking.and_then(Value::extract_error).is_ok();
+        self.remembers.store(remembers, Ordering::Release);
         let mut state = self.lock();
         state.connection = Some(connection.clone());
         state.refused = None;

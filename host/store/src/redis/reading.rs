@@ -1,6 +1,8 @@
 //! What is read of a tenant: records, entries, values and counters.
 
-use ::redis::cmd;
+use std::time::Instant;
+
+use ::redis::{Cmd, cmd, from_redis_value};
 use async_trait::async_trait;
 use bytes::Bytes;
 
@@ -22,12 +24,22 @@ impl Reads for Redis {
                 return Ok(self.read_records(tenant, kind, &question).await?.items.pop());
             }
         };
-        // What every run asks for, so no script is run for it.
-        let key = format!("{}:record:{tenant}:{}:{id}", self.prefix_of(tenant), escape(kind));
-        let fields = cmd("HMGET").arg(key).arg(&["version", "alias", "position", "value"]).to_owned();
-        let row: (Option<u64>, Option<String>, Option<u64>, Option<Vec<u8>>) = self.link.ask(&fields).await?;
-        let (Some(version), alias, Some(position), Some(value)) = row else { return Ok(None) };
-        Ok(Some(Record { id: id.to_owned(), alias, version, position, value: value.into() }))
+        Ok(decode::record_fields(id, self.link.ask(&record_fields(&self.record_key(tenant, kind, id))).await?))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "how old what is held may be is of real time")]
+    async fn recent_record(&self, tenant: &Tenant, kind: &str, id: &str) -> Result<Option<Record>, Error> {
+        let (key, now) = (self.record_key(tenant, kind, id), Instant::now());
+        if let Some(known) = self.remembered.get(&key, now) {
+            return Ok(known);
+        }
+        let number = self.remembered.begin(&key);
+        let Some(answer) = self.link.ask_remembered(&record_fields(&key)).await else {
+            return self.record(tenant, kind, Lookup::Id(id)).await;
+        };
+        let record = decode::record_fields(id, from_redis_value(answer)?);
+        self.remembered.keep(&key, number, (now, &record));
+        Ok(record)
     }
 
     async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error> {
@@ -123,4 +135,9 @@ impl Reads for Redis {
         arguments.text(tenant.as_str());
         self.link.run(&scripts::STORED, &[&self.prefix_of(tenant)], &arguments).await
     }
+}
+
+/// What every run asks for, so no script is run for it.
+fn record_fields(key: &str) -> Cmd {
+    cmd("HMGET").arg(key).arg(&["version", "alias", "position", "value"]).to_owned()
 }

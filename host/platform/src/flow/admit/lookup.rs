@@ -1,7 +1,7 @@
 //! Looks up the source or workflow of an endpoint's key, with one read.
 //!
-//! The source's record is read every time, so a change counts at once on every host; what is saved is taking it apart
-//! again when its version is the one held. A key belongs to one source for ever, so where it leads is held as well.
+//! The store is asked for the source's record every time. It knows a change of this host at once, and one of another host within
+//! milliseconds. What is saved is taking the record apart again when its version is the one held. A key belongs to one source for ever, so where it leads is held as well.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -87,7 +87,7 @@ impl Sources {
         tenant: &Tenant,
         id: &SourceId,
     ) -> Result<Option<Arc<Source>>, Error> {
-        let Some(record) = store.record(tenant, Source::KIND, Lookup::Id(id.as_str())).await? else {
+        let Some(record) = store.recent_record(tenant, Source::KIND, id.as_str()).await? else {
             lock(&self.sources).remove(id);
             return Ok(None);
         };

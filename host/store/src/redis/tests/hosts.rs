@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{count, tenant};
 use crate::contract::servers::{Server, connect, free_port, namespace, server};
 use crate::contract::{World, job, leases, payloads};
-use crate::{Batch, Beat, CommitError, LeaseRequest, Next, Op, Partition, Shares, Store, Work};
+use crate::{Batch, Beat, CommitError, LeaseRequest, Next, Op, Partition, Reads, Shares, Store, Work};
 
 fn beat<'host>(host: &'host str, known: u64, gone_after_ms: u64) -> Beat<'host> {
     Beat { host, about: b"{}", known, gone_after_ms, reads: 1 }
@@ -158,6 +158,52 @@ async fn the_time_of_a_heartbeat_is_that_of_the_server() {
     let mut parts = time.lines().map(|part| part.parse::<u64>().unwrap());
     let after_us = parts.next().unwrap() * 1_000_000 + parts.next().unwrap();
     assert!((now_us..now_us + 10_000_000).contains(&after_us), "{now_us} {after_us}");
+}
+
+#[tokio::test]
+async fn a_record_that_is_read_often_is_asked_for_once_until_a_host_changes_it() {
+    let own = Server::start(free_port(), &[]);
+    let (here, there) = (connect(&own.address(), "ws").await, connect(&own.address(), "ws").await);
+    let put = |value: &str| Op::PutRecord {
+        kind: "source".into(),
+        id: "a".into(),
+        alias: None,
+        value: value.to_owned().into(),
+    };
+    let commit = async |store: &crate::redis::Redis, operation| {
+        store.commit(Batch::new(&tenant(), 1).then(operation)).await.unwrap();
+    };
+    let read = async || {
+        let found = here.recent_record(&tenant(), "source", "a").await.unwrap();
+        found.map(|record| String::from_utf8(record.value.to_vec()).unwrap())
+    };
+    // What another host changed is told at once, and not only read again after a second.
+    let becomes = async |expected: Option<&str>| {
+        let begun = std::time::Instant::now();
+        while read().await.as_deref() != expected {
+            assert!(begun.elapsed() < std::time::Duration::from_millis(700), "{expected:?} is not told");
+            tokio::task::yield_now().await;
+        }
+    };
+    assert_eq!(read().await, None);
+    commit(&here, put("one")).await;
+    assert_eq!(read().await.as_deref(), Some("one"), "what this host commits counts at once");
+
+    let before = own.calls("hmget");
+    for _ in 0..100 {
+        read().await;
+    }
+    let asked = own.calls("hmget") - before;
+    commit(&here, put("two")).await;
+
+    assert!(asked <= 1, "{asked} questions for a hundred reads");
+    assert_eq!(read().await.as_deref(), Some("two"));
+    commit(&there, put("three")).await;
+    becomes(Some("three")).await;
+    commit(&there, Op::DeleteRecord { kind: "source".into(), id: "a".into() }).await;
+    becomes(None).await;
+    commit(&there, put("four")).await;
+    becomes(Some("four")).await;
 }
 
 #[tokio::test]
