@@ -15,9 +15,27 @@ pub struct PageOf<Item> {
 
 /// One page of the records of a kind.
 pub async fn page<R: Stored>(tenant: &Tenant, platform: &Platform, query: &PageQuery) -> Result<PageOf<R>, Error> {
+    page_of(tenant, platform, query, query.limit.get()).await
+}
+
+/// One page of as many records as the store gives at once, for what is small of each.
+pub(crate) async fn longest_page<R: Stored>(
+    tenant: &Tenant,
+    platform: &Platform,
+    query: &PageQuery,
+) -> Result<PageOf<R>, Error> {
+    page_of(tenant, platform, query, store::MAX_PAGE as usize).await
+}
+
+async fn page_of<R: Stored>(
+    tenant: &Tenant,
+    platform: &Platform,
+    query: &PageQuery,
+    limit: usize,
+) -> Result<PageOf<R>, Error> {
     let after = query.after.as_ref().map(position).transpose().map_err(|error| Error::parameter("after", error))?;
     let before = query.before.as_ref().map(position).transpose().map_err(|error| Error::parameter("before", error))?;
-    let limit = u32::try_from(query.limit.get()).unwrap_or(store::MAX_PAGE);
+    let limit = u32::try_from(limit).unwrap_or(store::MAX_PAGE);
     let listed = table::list_readable::<R>(&*platform.store, tenant, Page { after, before, limit }).await?;
     let cursors: Vec<String> = listed.places.iter().map(cursor).collect();
     let total = usize::try_from(listed.total).unwrap_or(usize::MAX);

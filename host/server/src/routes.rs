@@ -91,6 +91,8 @@ fn sources_routes() -> Vec<Route> {
             .example(json!({"component_id": "sc_Ab12Cd34Ef56", "name": "Every minute", "configured_props": {"timer": {"intervalSeconds": 60}}})),
         route(GET, "/v1/users/me/sources", READ, sources::list)
             .says("Sources", "List your sources, newest first").query(&PAGING).answers(Page("Source")),
+        route(GET, "/v1/users/me/source_summaries", READ, sources::summaries)
+            .says("Sources", "List the names of your sources, newest first, a thousand a page: for lists of all of them").query(&SUMMARIES).answers(Page("SourceSummary")),
         route(GET, "/v1/sources/{id}", READ, sources::find)
             .says("Sources", "Read a source").answers(One("Source")).refuses(&[404]),
         route(PUT, "/v1/sources/{id}", DEPLOY, sources::update).after(sources::find)

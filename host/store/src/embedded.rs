@@ -23,7 +23,7 @@ mod schema;
 mod streams;
 mod writer;
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -40,6 +40,7 @@ use self::record_cache::RecordCache;
 use self::streams::Known;
 use self::writer::{BOUNDS, Request, Writer};
 use crate::feed::{Bounds, Feed};
+use crate::lock_file::lock_file;
 use crate::numbers::Numbers;
 use crate::pulse::makes_work;
 use crate::{
@@ -337,25 +338,11 @@ fn size_bytes(path: &Path) -> u64 {
     [path.as_os_str(), &log].iter().filter_map(|file| std::fs::metadata(file).ok()).map(|found| found.len()).sum()
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a process that is being started shares the lock until it runs its own program"
-)]
 fn lock(path: &Path) -> Result<File, Error> {
-    const TRIES: u32 = 20;
-    const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
-    let folder = |source| Error::Folder { path: path.into(), source };
-    let file = File::options().create(true).truncate(false).write(true).open(name).map_err(folder)?;
-    for _ in 0..TRIES {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-            Err(TryLockError::Error(source)) => return Err(folder(source)),
-        }
-    }
-    Err(Error::InUse { path: path.into() })
+    let locked = lock_file(Path::new(&name)).map_err(|source| Error::Folder { path: path.into(), source })?;
+    locked.ok_or_else(|| Error::InUse { path: path.into() })
 }
 
 #[cfg(test)]

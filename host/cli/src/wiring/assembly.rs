@@ -153,21 +153,13 @@ pub(crate) fn make_private_folder(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Keeps a second server off the folder, whichever store it uses: both would write its cache and its keys. The kernel
-/// gives the lock back when the process ends, however it ends.
+/// Keeps a second server off the folder, whichever store it uses: both would write its cache and its keys.
 pub(crate) fn lock_folder(path: &Path) -> Result<std::fs::File> {
     let file = path.join("server.lock");
-    let opened = std::fs::File::options().create(true).truncate(false).write(true).open(&file);
-    let lock = opened.with_context(|| format!("cannot open {}", file.display()))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(std::fs::TryLockError::WouldBlock) => {
-            bail!("another server uses the folder {}; give this one its own with --data", path.display())
-        }
-        Err(std::fs::TryLockError::Error(error)) => {
-            Err(error).with_context(|| format!("cannot lock {}", file.display()))
-        }
-    }
+    let locked = store::lock_file(&file).with_context(|| format!("cannot lock {}", file.display()))?;
+    locked.with_context(|| {
+        format!("another server uses the folder {}; give this one its own with --data", path.display())
+    })
 }
 
 fn config_of(settings: &Settings, url: &str) -> platform::Config {

@@ -1,8 +1,8 @@
-// All sources of the account, page by page in the background: the list, the palette and names of ids use them.
+// All sources of the account, read in the background: the list, the palette and names of ids use them.
 
 import { computed, signal } from "@preact/signals";
 import { list } from "../api/client";
-import type { Source } from "../api/types";
+import type { SourceSummary } from "../api/types";
 
 export interface SourceRow {
   id: string;
@@ -21,7 +21,6 @@ interface Loaded {
   error?: unknown;
 }
 
-const FIELDS = "id,name,active,created_at,updated_at";
 const NOTHING: Loaded = { rows: [], total: 0, isComplete: false };
 
 export const sources = signal<Loaded>(NOTHING);
@@ -31,27 +30,25 @@ const byId = computed(() => new Map(sources.value.rows.map((row) => [row.id, row
 
 let generation = 0;
 
-function rowOf(source: Source): SourceRow {
-  const { id, name, active, created_at, updated_at } = source;
+function rowOf({ id, name, active, created_at, updated_at }: SourceSummary): SourceRow {
   return { id, name, active, created_at, updated_at, text: `${name}\n${id}`.toLowerCase() };
 }
 
-/** Reads the list anew; what is shown stays until the first page is there. */
+/** Reads the list anew. The first time it grows page by page; later, what is shown stays until the new list is whole. */
 export async function loadSources(): Promise<void> {
   const mine = ++generation;
+  const isFirst = sources.value.rows.length === 0;
   let rows: SourceRow[] = [];
   let after: string | undefined;
   try {
     for (;;) {
-      const page = await list<Source>(`/users/me/sources?limit=100&include=${FIELDS}${after ? `&after=${after}` : ""}`);
+      const page = await list<SourceSummary>(`/users/me/source_summaries${after ? `?after=${after}` : ""}`);
       if (mine !== generation) return;
       rows = rows.concat(page.data.map(rowOf));
       after = page.page_info.end_cursor;
-      const isComplete = page.data.length < 100 || rows.length >= page.page_info.total_count;
-      // Of a long list: not after every page, since each one draws it again.
-      if (isComplete || rows.length === 100 || rows.length % 1000 === 0) {
-        sources.value = { rows, total: page.page_info.total_count, isComplete };
-      }
+      const total = page.page_info.total_count;
+      const isComplete = page.data.length === 0 || rows.length >= total;
+      if (isComplete || isFirst) sources.value = { rows, total, isComplete };
       if (isComplete) return;
     }
   } catch (error) {

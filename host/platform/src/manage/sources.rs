@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use store::Lookup;
 
 use super::configure;
-use crate::paging::{PageOf, page};
+use crate::paging::{PageOf, longest_page, page};
 use crate::ports::Fault;
 use crate::records::{Account, Kept, Source, table};
 use crate::{Caller, Error, Noun, Platform};
@@ -78,12 +78,40 @@ pub struct SourceView {
     pub name_slug: String,
 }
 
+/// What a list of thousands needs of each source.
+#[derive(Debug, Serialize)]
+pub struct SourceSummary {
+    pub id: SourceId,
+    pub name: String,
+    pub name_slug: String,
+    pub active: bool,
+    pub created_at: u64,
+    pub updated_at: u64,
+}
+
 pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<Source, Error> {
     Ok(kept(caller, platform, id).await?.record)
 }
 
 pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Result<PageOf<Source>, Error> {
     page(&caller.tenant, platform, query).await
+}
+
+/// A thousand a page, whatever the limit of the query.
+pub async fn summaries(
+    caller: &Caller,
+    platform: &Platform,
+    query: &PageQuery,
+) -> Result<PageOf<SourceSummary>, Error> {
+    let sources = longest_page::<Source>(&caller.tenant, platform, query).await?;
+    Ok(sources.map(|source| SourceSummary {
+        id: source.id,
+        name: source.name,
+        name_slug: source.slug,
+        active: source.is_active,
+        created_at: source.created_at,
+        updated_at: source.updated_at,
+    }))
 }
 
 /// The view of the create response.

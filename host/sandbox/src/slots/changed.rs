@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// The scan ends early beyond this many ranges: they are not worth restoring one by one.
-const MOST_STRETCHES: usize = 32;
+const MOST_STRETCHES: usize = 128;
 
 pub(super) struct Changed {
     stretches: [PageRange; MOST_STRETCHES],

@@ -15,8 +15,11 @@ use crate::snapshot::Snapshot;
 const ALIGNMENT_BYTES: usize = 2 << 20;
 
 /// Up to this many dirty pages are copied back from the snapshot, which costs less than faulting them in again; a short run
-/// dirties some twenty. With more, the memory is mapped anew.
-const MOST_PAGES_RESTORED: usize = 64;
+/// dirties some twenty, a step of a workflow some seventy. With more, the memory is mapped anew.
+const MOST_PAGES_RESTORED: usize = 256;
+/// The same after the first run: most components are called once in a while, and what stays private until then is memory
+/// that is held for nothing.
+const MOST_PAGES_RESTORED_AT_FIRST: usize = 64;
 /// A dirty page stays private after it is restored, and is restored again after every later run. The memory is mapped anew
 /// after this many runs, to drop the private pages that few runs write.
 const RUNS_REMEMBERED: u32 = 256;
@@ -93,7 +96,8 @@ impl Slot {
         self.runs = self.runs.wrapping_add(1);
         // The first runs of a component are often not like the others.
         let is_forgotten = self.runs == RUNS_REMEMBERED / 16 || self.runs.is_multiple_of(RUNS_REMEMBERED);
-        if !is_forgotten && let Some(changed) = changed(memory, content.len(), MOST_PAGES_RESTORED) {
+        let most = if self.runs == 1 { MOST_PAGES_RESTORED_AT_FIRST } else { MOST_PAGES_RESTORED };
+        if !is_forgotten && let Some(changed) = changed(memory, content.len(), most) {
             for pages in changed.stretches() {
                 #[expect(unsafe_code, reason = "no guest has this memory any more")]
                 // SAFETY: `changed` looked at no more than the content's length of memory, all of which can be written to.

@@ -94,7 +94,8 @@ fn every_page_written_is_restored() {
 #[test]
 fn as_many_pages_and_stretches_as_are_restored_one_by_one_and_one_more() {
     let (slots, snapshot) = (Slots::new(1), snapshot(20, 1));
-    for (count, step) in [(63, 1), (64, 1), (65, 1), (31, 2), (32, 2), (33, 2), (64, 2), (65, 2)] {
+    let bounds = [(64, 1), (65, 1), (255, 1), (256, 1), (257, 1), (64, 2), (65, 2), (127, 2), (128, 2), (129, 2)];
+    for (count, step) in bounds {
         let mut slot = slots.take(&snapshot).unwrap();
         for page in (0..count).map(|number| number * step) {
             memory(&mut slot)[page * MACHINE_PAGE_BYTES + 7] ^= 0xa5;

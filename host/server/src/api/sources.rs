@@ -54,6 +54,11 @@ pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
     Ok(Answer::page(&page))
 }
 
+pub(crate) async fn summaries(context: Context) -> Result<Answer, Error> {
+    let page = sources::summaries(context.caller()?, context.platform(), &context.parameters.page()?).await?;
+    Ok(Answer::page(&page))
+}
+
 pub(crate) async fn update(context: Context) -> Result<Answer, Error> {
     let request = change(&context)?;
     let source = sources::update(context.caller()?, context.platform(), context.path("id"), request).await?;

@@ -41,6 +41,7 @@ const AUTH: Parameter = optional(
 const PROPS: Parameter = optional("configured_props", Object, "Values of the props, by name");
 
 pub(super) const PAGING: [Parameter; 3] = [PAGE_SIZE, AFTER, BEFORE];
+pub(super) const SUMMARIES: [Parameter; 2] = [AFTER, BEFORE];
 pub(super) const EVENT_PAGING: [Parameter; 3] = [PAGE_SIZE, AFTER_EVENT, BEFORE_EVENT];
 const EXPAND: Parameter = optional("expand", OneOf(&["event"]), "`event` returns events whole, however large");
 pub(super) const EVENTS: [Parameter; 5] = [PAGE_SIZE, AFTER_EVENT, BEFORE_EVENT, EXPAND, EVENT_NAME_OF];

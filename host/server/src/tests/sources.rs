@@ -83,6 +83,28 @@ async fn lists_page_with_cursors_until_a_page_is_empty() {
 }
 
 #[tokio::test]
+async fn summaries_list_more_than_a_page_of_sources_at_once() {
+    let wire = wire().await;
+    let saved = wire.component(component("many", json!({}))).await;
+    for number in 0..101 {
+        wire.post("/v1/sources", json!({"component_id": id(&saved), "name": format!("s {number}")})).await.data();
+    }
+
+    let all = wire.get("/v1/users/me/source_summaries").await.json();
+    let second = all["data"][1].clone();
+    let after = wire
+        .get(&format!("/v1/users/me/source_summaries?after={}", all["page_info"]["end_cursor"].as_str().unwrap()))
+        .await;
+
+    assert_eq!((&all["page_info"]["count"], &all["page_info"]["total_count"]), (&json!(101), &json!(101)));
+    assert_eq!(
+        (&second["name"], &second["name_slug"], &second["active"]),
+        (&json!("s 99"), &json!("s-99"), &json!(true))
+    );
+    assert_eq!(after.data(), json!([]));
+}
+
+#[tokio::test]
 async fn the_page_size_is_ten_unless_given_and_at_most_a_hundred() {
     let wire = wire().await;
     for _ in 0..11 {

@@ -19,6 +19,15 @@ export interface Source {
   problems?: string[];
 }
 
+export interface SourceSummary {
+  id: string;
+  name: string;
+  name_slug: string;
+  active: boolean;
+  created_at: number;
+  updated_at: number;
+}
+
 export interface SourceVersion {
   version: number;
   current: boolean;
