@@ -10,6 +10,7 @@ on_both_stores! {
     a_source_starts_a_workflow_that_answers_to_a_webhook,
     a_suspended_run_goes_on_when_its_url_is_called_also_after_a_restart,
     an_endpoint_answers_what_a_step_responds,
+    what_came_before_a_step_is_an_ordinary_object_however_long_it_is,
     iterations_at_once_lose_no_update_of_their_state,
     an_immediate_answer_does_not_wait_for_its_step,
     a_workflow_is_followed_by_its_channels,
@@ -146,6 +147,30 @@ async fn an_endpoint_answers_what_a_step_responds(world: World) {
     assert_eq!(answers[1].0, 400);
     assert!(answers[1].1.contains("$.respond"), "{}", answers[1].1);
     assert_eq!(answers[2].0, 200);
+}
+
+/// As long as it likes, and changed by a step only for itself.
+async fn what_came_before_a_step_is_an_ordinary_object_however_long_it_is(world: World) {
+    let steps = json!([
+        code("short", "return 1"),
+        code("long", "return {text: 'x'.repeat(1000), list: [1, 2, 3]}"),
+        code(
+            "looks",
+            "const copy = {...steps}; const text = JSON.stringify(steps); steps.long.$return_value.list.push(4); \
+              const [same, sum] = [steps.long === steps.long, steps.long.$return_value.list.length]; steps.long = 5; \
+              return {names: Object.keys(steps), same, sum, long: steps.long, copied: copy.long.$return_value.text.length, \
+              event: JSON.parse(text).trigger.event.body, attempt: $.context.attempt, id: $.context.workflow_id}"
+        ),
+    ]);
+    let workflow = deploy(&world, json!({"triggers": [{"type": "http"}], "steps": steps})).await;
+    let endpoint = text(&workflow["triggers"][0]["endpoint_url"]);
+
+    world.client.trigger(&endpoint, &json!({"name": "Ada"})).await.unwrap();
+    let ended = wait_for(&world, &workflow, "success").await;
+
+    let expected = json!({"names": ["short", "long", "trigger"], "same": true, "sum": 4, "long": 5, "copied": 1000,
+        "event": {"name": "Ada"}, "attempt": 1, "id": workflow["id"]});
+    assert_eq!(ended["exports"]["looks"]["$return_value"], expected);
 }
 
 /// A step keeps one state, however many iterations and branches it runs in.

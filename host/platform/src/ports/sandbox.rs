@@ -118,7 +118,7 @@ pub enum Priority {
 pub enum Call {
     Run { event: Json },
     Hook { hook: domain::component::Hook },
-    Action { steps: Value },
+    Action { steps: Json },
     Options { prop: String, page: u64, previous_context: Value, query: Option<String> },
 }
 
@@ -194,7 +194,7 @@ enum Named<'a> {
         hook: &'a str,
     },
     Action {
-        steps: &'a Value,
+        steps: &'a Json,
     },
     Options {
         prop: &'a str,

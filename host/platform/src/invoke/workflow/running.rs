@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::EndpointKey;
+use domain::json::Json;
 use domain::runs::RunError;
 use domain::workflow::{Ended, Position, Spot};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use store::{CommitError, JobId, JobLease, Lookup, TimerLease};
 use tokio::sync::oneshot;
 
@@ -45,6 +47,22 @@ pub(crate) enum Hold {
 pub(crate) struct Renewed {
     pub(crate) lease_ms: u64,
     pub(crate) held: Option<oneshot::Sender<JobId>>,
+}
+
+/// `steps` as a step gets it. The event stays the text it is, however many steps there are.
+#[derive(Serialize)]
+struct Visible<'a> {
+    #[serde(flatten)]
+    steps: Map<String, Value>,
+    trigger: Triggered<'a>,
+    #[serde(rename = "$run")]
+    run: Value,
+}
+
+#[derive(Serialize)]
+struct Triggered<'a> {
+    event: &'a Json,
+    context: Value,
 }
 
 /// A run in this process.
@@ -277,12 +295,11 @@ impl<'a> Running<'a> {
     }
 
     /// `steps` of the step at a spot. `$run` is for the code around the step, which takes it away.
-    fn visible(&self, spot: &Spot, key: &str) -> Value {
+    fn visible(&self, spot: &Spot, key: &str) -> Json {
         let (position, document) = (&self.run.position, &self.version.document);
-        let mut steps = position.visible(document, spot);
-        let mut context = context(self.owner.tenant, self.workflow, &self.run);
-        steps.insert(domain::workflow::TRIGGER.to_owned(), json!({"event": self.run.event, "context": context}));
-        if let Some(fields) = context.as_object_mut() {
+        let context = context(self.owner.tenant, self.workflow, &self.run);
+        let mut of_step = context.clone();
+        if let Some(fields) = of_step.as_object_mut() {
             fields.insert("attempt".to_owned(), json!(position.tries(document, spot) + 1));
             fields.insert("run".to_owned(), position.rerun(document, spot));
         }
@@ -290,9 +307,11 @@ impl<'a> Running<'a> {
             let (base, tenant) = (&self.platform.config.public_url, self.owner.tenant);
             format!("{base}/v1/{verb}/{tenant}/{}/{key}", self.run.id)
         };
-        let run = json!({"context": context, "resume_url": url("resume"), "cancel_url": url("cancel")});
-        steps.insert("$run".to_owned(), run);
-        Value::Object(steps)
+        let run = json!({"context": of_step, "resume_url": url("resume"), "cancel_url": url("cancel")});
+        let trigger = Triggered { event: &self.run.event, context };
+        let steps = Visible { steps: position.visible(document, spot), trigger, run };
+        // Values that came from JSON always have a JSON form.
+        serde_json::value::to_raw_value(&steps).unwrap_or_default().into()
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::RunId;
+use domain::json::Json;
 use domain::runs::{RecordingMode, Trigger};
 use domain::workflow::Spot;
 use serde_json::{Map, Value};
@@ -28,7 +29,7 @@ pub(super) struct StepJob<'a> {
     pub(super) run_id: RunId,
     pub(super) trigger: Trigger,
     /// What it sees of the steps before it, and what the code around it needs.
-    pub(super) steps: Value,
+    pub(super) steps: Json,
     /// What its URLs end with.
     pub(super) key: String,
     pub(super) time_left: Duration,

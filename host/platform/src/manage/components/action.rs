@@ -91,7 +91,7 @@ pub async fn run_action(
     let wanted = (key_or_id, Kind::Action);
     let Runnable { component, origin, values } = runnable(caller, platform, wanted, configured_props).await?;
     let resolved = Resolved { component, origin, unsaved: None };
-    let call = Call::Action { steps };
+    let call = Call::Action { steps: steps.into() };
     let given = (resolved.component.description.clone(), values.clone());
     let Once { run_id, outcome, reply } = run_once(caller, platform, &resolved, call, values).await?;
     let (asked, problems) = asked(platform, (&given.0, &given.1), &outcome);
