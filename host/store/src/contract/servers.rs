@@ -77,6 +77,7 @@ pub(crate) fn start_cluster() -> [Server; 3] {
         .output()
         .expect(MISSING);
     assert!(create.status.success(), "{}", String::from_utf8_lossy(&create.stdout));
+    nodes.iter().for_each(Server::wait_for_cluster);
     nodes
 }
 
@@ -133,6 +134,16 @@ impl Server {
     pub(crate) fn signal(&self, signal: &str) {
         let kill = format!("kill -{signal} {}", self.pid);
         assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success(), "{kill}");
+    }
+
+    /// Until it serves its slots and knows who serves the others: `redis-cli` returns when the first node does.
+    fn wait_for_cluster(&self) {
+        // Each look starts a process, so that this takes some seconds at least.
+        let is_ready = || {
+            let info = self.command(&["CLUSTER", "INFO"]);
+            info.contains("cluster_state:ok") && info.contains("cluster_slots_ok:16384")
+        };
+        assert!((0..5000).any(|_| is_ready()), "the cluster does not come up");
     }
 
     /// How often a command was called, by clients and by scripts.
