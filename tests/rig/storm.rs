@@ -113,7 +113,7 @@ pub async fn run(options: Options) -> Report {
     let mut place = DataFolder::in_store(redis.as_ref().map(Redis::url));
     place.listen = format!("127.0.0.1:{}", lasting_port());
     // Everything is kept for the reckoning; a request whose run was lost is run again soon.
-    place.options.extend(["--keep-events", "1000000", "--http-deadline-ms", "2000"].map(str::to_owned));
+    place.options.extend(["--keep-events", "1000000", "--http-deadline-ms", "5000"].map(str::to_owned));
     let random = Rng::with_seed(options.seed);
     let lives = watch::Sender::new(Life::Down);
     let mut storm =
@@ -220,6 +220,7 @@ impl Storm {
         let mut violations = std::mem::take(&mut self.manager.violations);
         violations.extend(check::check(&stage, &log, &found, Promise::ByOneHost));
         if !violations.is_empty() {
+            stage.tell().await;
             eprintln!("what the last server said:\n{}", served.said());
         }
         served.stop().await;

@@ -18,16 +18,25 @@ use admission::Turn;
 /// The first time slice of a run. Most runs of real components end within it.
 const FIRST_TURN: Duration = Duration::from_micros(300);
 
-/// Runs `future` for at most `limit`; also tells how long it was on a CPU. `None` is a missed deadline.
+/// A deadline that is noticed so much too late tells that the host stood still: it was suspended, or had no CPU.
+const STOOD_STILL: Duration = Duration::from_millis(500);
+
+/// Runs `future` for at most `limit`; also tells how long it was on a CPU. `None` is a missed deadline. A run does not pay for
+/// a host that stood still: it has its time once more.
+#[expect(clippy::disallowed_methods, reason = "deadlines are measured in real time")]
 pub(crate) async fn run_metered<F: Future>(
     future: F,
     limit: Duration,
     turn: Option<Turn>,
 ) -> (Option<F::Output>, Duration) {
     let mut spent = Duration::ZERO;
-    let metered = Metered { future: pin!(future), spent: &mut spent, turn };
-    let done = tokio::time::timeout(limit, metered).await.ok();
-    (done, spent)
+    let mut metered = Metered { future: pin!(future), spent: &mut spent, turn };
+    let started = tokio::time::Instant::now();
+    let done = match tokio::time::timeout(limit, &mut metered).await {
+        Err(_) if started.elapsed() > limit.saturating_add(STOOD_STILL) => tokio::time::timeout(limit, metered).await,
+        done => done,
+    };
+    (done.ok(), spent)
 }
 
 struct Metered<'a, F> {

@@ -281,10 +281,11 @@ impl Storm {
         report.runs_of_workflow = found.workflow.len();
         report.ticks = found.ticks.len();
         report.managed = self.manager.acknowledged;
-        let sink = stage.sink.lock();
-        report.repeated_sends = sink.sent.values().map(|times| times.saturating_sub(1)).sum();
-        (report.deliveries, report.repeated_deliveries) = (sink.arrived, sink.repeated);
-        drop(sink);
+        {
+            let sink = stage.sink.lock();
+            report.repeated_sends = sink.sent.values().map(|times| times.saturating_sub(1)).sum();
+            (report.deliveries, report.repeated_deliveries) = (sink.arrived, sink.repeated);
+        }
         for sent in refused {
             let (sender, status, why) = (&sent.sender, sent.status.unwrap_or_default(), &sent.why);
             report
@@ -293,6 +294,7 @@ impl Storm {
         }
         if !report.violations.is_empty() {
             self.hosts.iter().for_each(Host::tell);
+            stage.tell().await;
         }
         report
     }

@@ -225,6 +225,15 @@ impl Stage {
             + undelivered(STEADY, &self.ticker, &found.ticks)
     }
 
+    /// Prints what the sources reported of runs that failed: why a request has no event.
+    pub(super) async fn tell(&self) {
+        for (lane, source) in &self.lanes {
+            let path = format!("/v1/sources/{}/event_summaries", source.id);
+            let errors = self.client.summaries_since(&path, "$errors", "0-0").await.unwrap();
+            errors.iter().for_each(|error| eprintln!("what {} reported: {}", lane.name(), error["event"]));
+        }
+    }
+
     /// Asks each source which requests its store knows.
     async fn read_state(&self, found: &mut Findings, log: &Log) {
         for lane in self.lanes.keys() {

@@ -13,9 +13,11 @@ use super::instance::Instance;
 use super::recording;
 use super::reply::ReplySlot;
 use super::services::{RunContext, Services};
-use super::transaction::{READ_KEYS_MAXIMUM, Refusal, Transaction};
+use super::transaction::{READ_KEYS_MAXIMUM, Refusal, StoreLate, Transaction};
 use super::workflow::Barrier;
-use crate::ports::{Call, Emit, Fault, Outcome, Priority, ProgramHandle, RunLimits, RunServices, Task, Thrown};
+use crate::ports::{
+    Call, Emit, Fault, Outcome, Priority, ProgramHandle, RunLimits, RunServices, SandboxError, Task, Thrown,
+};
 use crate::tokens::Injector;
 use crate::{Error, Platform, Secret};
 
@@ -101,6 +103,10 @@ impl Prepared {
             let ran = self.attempt(platform).await;
             let limits = &platform.config.limits;
             match self.transaction.refusal() {
+                None if is_late(&ran) && self.transaction.was_kept_waiting() => {
+                    self.transaction.release().await;
+                    return Err(SandboxError::Failed(StoreLate.into()).into());
+                }
                 None if ran.is_err() => self.transaction.release().await,
                 None => {}
                 Some(Refusal::Full) => return Ok(over_db_limit(limits)),
@@ -129,6 +135,10 @@ impl Prepared {
         let running = platform.sandbox.run(&self.program, &self.task, priority, services);
         Ok(self.transaction.renewing(running).await?)
     }
+}
+
+fn is_late(ran: &Result<Outcome, Error>) -> bool {
+    ran.as_ref().is_ok_and(|outcome| matches!(outcome.fault, Some(Fault::Deadline { .. })))
 }
 
 fn over_db_limit(limits: &Limits) -> Outcome {

@@ -41,6 +41,9 @@ pub(crate) use locks::Waited;
 /// A run reads at most so many keys: they are preconditions of its batch.
 pub(crate) const READ_KEYS_MAXIMUM: usize = 10_000;
 
+/// A store that has not answered for so long is why the run that asked it is late.
+const STORE_IS_LATE_MS: u64 = 500;
+
 /// One invocation's, over all its attempts.
 pub(crate) struct Transaction {
     platform: Platform,
@@ -87,6 +90,8 @@ struct State {
     busy: BTreeSet<String>,
     has_effects: bool,
     attempts: u32,
+    /// Since when the run waits for an answer of the store.
+    asked_ms: Option<u64>,
     refusal: Option<Refusal>,
 }
 
@@ -110,6 +115,10 @@ pub(crate) fn new_run_id(platform: &Platform, emitter: &str) -> RunId {
 #[derive(Debug, thiserror::Error)]
 #[error("the transaction was refused: {0:?}")]
 struct Refused(Refusal);
+
+#[derive(Debug, thiserror::Error)]
+#[error("the store did not answer before the deadline of the run")]
+pub(crate) struct StoreLate;
 
 // === impl Transaction ===
 
@@ -142,6 +151,21 @@ impl Transaction {
     /// Why the last attempt was ended by this transaction, if it was.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
         self.state().refusal
+    }
+
+    /// Whether the last attempt ended while it waited for a store that did not answer: then its end is not its own fault.
+    pub(crate) fn was_kept_waiting(&self) -> bool {
+        let now_ms = self.platform.clock.now_ms();
+        self.state().asked_ms.is_some_and(|asked_ms| now_ms.saturating_sub(asked_ms) >= STORE_IS_LATE_MS)
+    }
+
+    /// Asks the store for a run that waits. When the run meets its deadline before there is an answer, this is dropped, and
+    /// the question stays.
+    async fn ask<T>(&self, question: impl Future<Output = T>) -> T {
+        self.state().asked_ms = Some(self.platform.clock.now_ms());
+        let answer = question.await;
+        self.state().asked_ms = None;
+        answer
     }
 
     /// Adds to the run's last batch what it read, and that its locks end.

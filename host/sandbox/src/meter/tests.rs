@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use admission::{Share, Turns};
 
-use super::{FIRST_TURN, Metered};
+use super::{FIRST_TURN, Metered, STOOD_STILL, run_metered};
 
 #[derive(Default)]
 struct Woken(AtomicUsize);
@@ -112,4 +112,28 @@ fn turns_go_round_the_tenants() {
     }
 
     assert_eq!(*order.borrow(), ["busy", "quiet", "busy", "busy"]);
+}
+
+const LIMIT: Duration = Duration::from_secs(2);
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_does_not_end_is_stopped_at_its_deadline() {
+    let started = tokio::time::Instant::now();
+
+    let (done, _) = run_metered(std::future::pending::<()>(), LIMIT, None).await;
+
+    assert!(done.is_none() && started.elapsed() < LIMIT + STOOD_STILL, "{:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_does_not_pay_for_a_host_that_stood_still() {
+    let started = tokio::time::Instant::now();
+    let run = tokio::spawn(run_metered(tokio::time::sleep(Duration::from_secs(60)), LIMIT, None));
+    tokio::task::yield_now().await;
+
+    tokio::time::advance(Duration::from_secs(7)).await;
+    let (done, _) = run.await.unwrap();
+
+    let granted = started.elapsed() - Duration::from_secs(7);
+    assert!(done.is_none() && granted >= LIMIT && granted < LIMIT + STOOD_STILL, "{granted:?}");
 }

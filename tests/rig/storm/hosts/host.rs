@@ -29,7 +29,7 @@ impl Host {
         let mut place = DataFolder::in_store(Some(format!("redis://{}", wire.address())));
         place.listen = listen.to_owned();
         // Everything is kept for the reckoning; a request whose run was lost is run again soon.
-        let options = ["--keep-events", "1000000", "--http-deadline-ms", "2000", "--drain-seconds", "2"];
+        let options = ["--keep-events", "1000000", "--http-deadline-ms", "5000", "--drain-seconds", "2"];
         place.options.extend(options.map(str::to_owned));
         place.options.extend(["--public-url".to_owned(), public_url.to_owned()]);
         let client = Client::new(&format!("http://{listen}"), KEY);

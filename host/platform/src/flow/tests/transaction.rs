@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
+use futures_util::FutureExt;
 use serde_json::{Value, json};
 use store::{Batch, CommitError, Op, Reads, Store};
 
 use super::{Hold, Stage};
-use crate::fake::{emit, returned, threw};
-use crate::flow::{Answer, Refusal};
-use crate::ports::{Outcome, Reply, RunServices, Write};
+use crate::fake::{CommitFault, emit, meddled, returned, threw};
+use crate::flow::{Answer, Config, Flow, Refusal};
+use crate::ports::{Fault, Outcome, Reply, RunServices, Write};
 use crate::records::{Source, names};
 
 fn set(key: &str, value: &Value) -> Write {
@@ -66,6 +68,40 @@ async fn a_run_whose_reads_went_stale_is_executed_again() {
     assert_eq!(stage.stream(&source, "default").await, [json!(1), json!(2)]);
     assert_eq!(stored(&stage, &source, "n").await.as_deref(), Some("2"));
     assert_eq!(executed.load(Ordering::SeqCst), 3);
+}
+
+/// The run's first commit is never answered, and its deadline comes `late_ms` after it asked.
+async fn post_to_a_store_that_hangs(late_ms: u64) -> (Result<Answer, Refusal>, usize) {
+    let mut stage = Stage::new().await;
+    let clock = stage.world.clock.clone();
+    stage.world.sandbox.script_async("late", move |_, services| {
+        let clock = clock.clone();
+        async move {
+            let asking = services.before_request(vec![set("n", &json!(1))]);
+            assert!(asking.now_or_never().is_none(), "the store hangs");
+            clock.advance(late_ms);
+            Outcome { fault: Some(Fault::Deadline { limit: Duration::from_secs(30) }), ..Outcome::default() }
+        }
+    });
+    let source = stage.endpoint("late", json!({})).await;
+    let (hanging, _) = meddled(&stage.world.platform, |commit| match commit {
+        0 => std::future::pending().boxed(),
+        _ => std::future::ready(CommitFault::None).boxed(),
+    });
+    (stage.handle, _) = Flow::new(hanging, stage.world.chores(), Config::default());
+    let answer = stage.post(&source, json!({})).await;
+    (answer, stage.stream(&source, "$errors").await.len())
+}
+
+#[tokio::test]
+async fn a_run_that_is_late_because_the_store_does_not_answer_has_not_failed() {
+    let (kept_waiting, errors) = post_to_a_store_that_hangs(500).await;
+    assert!(matches!(kept_waiting, Err(Refusal::Unavailable(_))), "{kept_waiting:?}");
+    assert_eq!(errors, 0);
+
+    let (late, errors) = post_to_a_store_that_hangs(499).await;
+    assert!(matches!(late, Ok(Answer::Accepted)), "{late:?}");
+    assert_eq!(errors, 1);
 }
 
 #[tokio::test]

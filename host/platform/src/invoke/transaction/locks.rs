@@ -47,7 +47,7 @@ impl Transaction {
         let mut waited = Waited::default();
         self.hold_locks();
         loop {
-            match self.platform.commit(batch()).await {
+            match self.ask(self.platform.commit(batch())).await {
                 Err(CommitError::Locked { .. }) if waited.pause(&self.platform, until_ms).await => {}
                 settled => return settled,
             }

@@ -40,7 +40,7 @@ impl Transaction {
                 Ok(self.read(key).await?.filter(is_there).map(text))
             }
             Some(Asked::Store { name }) => {
-                let found = data_stores::find(platform, tenant, name).await.map_err(service_error)?;
+                let found = self.ask(data_stores::find(platform, tenant, name)).await.map_err(service_error)?;
                 let Some(kept) = found else {
                     // Deleted since an earlier attempt: nothing of that one is committed.
                     self.stores().clear();
@@ -51,7 +51,8 @@ impl Transaction {
                 Ok(Some(serde_json::Value::String(id).to_string()))
             }
             Some(Asked::Keys { store, after }) => {
-                let keys = data_stores::keys(platform, tenant, store, after).await.map_err(service_error)?;
+                let keys = self.ask(data_stores::keys(platform, tenant, store, after)).await;
+                let keys = keys.map_err(service_error)?;
                 Ok(Some(keys.to_string()))
             }
         }

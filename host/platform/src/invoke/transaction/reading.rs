@@ -57,7 +57,7 @@ impl Transaction {
 
     async fn value(&self, key: &str) -> Result<Option<Bytes>, ServiceError> {
         let Place { scope, key, .. } = self.place(key);
-        let values = self.platform.store.values(&self.tenant, &scope, &[key]).await;
+        let values = self.ask(self.platform.store.values(&self.tenant, &scope, &[key])).await;
         Ok(values.map_err(service_error)?.found.into_iter().next().flatten())
     }
 

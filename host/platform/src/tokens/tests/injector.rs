@@ -281,9 +281,9 @@ async fn a_refusal_that_is_about_something_else_ends_no_account() {
 #[tokio::test]
 async fn texts_for_logs_hold_no_credentials() {
     let scene = scene().await;
-    let injector = scene.injector("github", json!({"oauth_access_token": REAL, "oauth_uid": "somebody"}), false);
+    let injector = scene.injector("github", json!({"oauth_access_token": REAL, "oauth_uid": "octocat"}), false);
 
-    let text = injector.conceal(format!("GET failed: Authorization: Bearer {REAL} for somebody"));
+    let text = injector.conceal(format!("GET failed: Authorization: Bearer {REAL} for octocat"));
 
-    assert_eq!(text, "GET failed: Authorization: Bearer [credential] for somebody");
+    assert_eq!(text, "GET failed: Authorization: Bearer [credential] for octocat");
 }
