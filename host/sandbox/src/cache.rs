@@ -20,10 +20,12 @@ use crate::region::MACHINE_PAGE_BYTES;
 
 use crate::snapshot::{self, Snapshot};
 
+mod buffers;
 mod disk_quota;
 mod lz4;
 mod packed;
 
+use buffers::{Buffers, Pair};
 use disk_quota::DiskQuota;
 
 /// Follows the content of a file, then whose it is and its hash.
@@ -47,6 +49,7 @@ pub(crate) struct Cache {
     folder: Option<PathBuf>,
     key: [u8; 32],
     disk_quota: Arc<DiskQuota>,
+    buffers: Arc<Buffers>,
 }
 
 /// A snapshot that can be used, and kept once it has proven itself.
@@ -76,7 +79,7 @@ impl Cache {
             let _ = fs::remove_dir_all(folder.join("engine"));
         }
         let disk_quota = Arc::new(DiskQuota::new(folder.as_ref().map(|folder| folder.join(IMAGES)), image_bytes));
-        Self { folder, key, disk_quota }
+        Self { folder, key, disk_quota, buffers: Arc::default() }
     }
 
     /// The base image under this name, if a whole file of it is there.
@@ -122,14 +125,21 @@ impl Cache {
     }
 
     fn read_image(&self, file: &File, base: &Snapshot) -> io::Result<Option<Arc<Snapshot>>> {
-        let bytes = packed::read_all(file)?;
+        let mut pair = self.buffers.take();
+        let found = self.read_image_with(file, base, &mut pair);
+        self.buffers.put_back(pair);
+        found
+    }
+
+    fn read_image_with(&self, file: &File, base: &Snapshot, pair: &mut Pair) -> io::Result<Option<Arc<Snapshot>>> {
+        let bytes = packed::read_all(file, &mut pair.packed)?;
         let Some((content, trailer)) = bytes.split_last_chunk::<TRAILER_BYTES>() else { return Ok(None) };
         let is_whole = hash_of_trailer(trailer) == Some(&self.hash_packed(content, base));
         if !is_whole {
             tracing::warn!("an image is damaged, or was made over another base, and is made again");
             return Ok(None);
         }
-        packed::unpack(base.bytes(), content, RESERVED_BYTES).map(Some)
+        packed::unpack(base.bytes(), content, RESERVED_BYTES, &mut pair.block).map(Some)
     }
 
     /// An image was used until now, in memory: it is not the next to go from the disk.

@@ -7,7 +7,7 @@ use lru::LruCache;
 use metrics::{CacheUse, Counter, Family, of_caches};
 use tokio::sync::{OnceCell, Semaphore};
 
-use crate::slots::Slots;
+use crate::slots::{Forgotten, Slots};
 use crate::snapshot::Snapshot;
 
 /// Images that are unpacked at once: each takes a core for some milliseconds.
@@ -24,7 +24,7 @@ pub(crate) struct Images<Refusal> {
     most_bytes: u64,
     flights: Mutex<HashMap<Key, Weak<OnceCell<Settled<Refusal>>>>>,
     /// Taken to unpack one.
-    pub(crate) unpacking: Semaphore,
+    pub(crate) unpacking: Arc<Semaphore>,
     uses: CacheUse,
     pub(crate) built: Counter,
     pub(crate) unpacked: Counter,
@@ -36,6 +36,16 @@ pub(crate) type Settled<Refusal> = Result<Arc<Snapshot>, Refusal>;
 struct Held {
     by_key: LruCache<Key, Arc<Snapshot>>,
     bytes: u64,
+}
+
+/// Images that are held no longer. To drop this is to free their memory, which takes its time: not under a lock, and not while
+/// a call waits for another image.
+#[must_use = "dropping it takes time"]
+#[derive(Default)]
+pub(crate) struct Evicted {
+    pub(crate) keys: Vec<Key>,
+    idle: Vec<Forgotten>,
+    snapshots: Vec<Arc<Snapshot>>,
 }
 
 /// One image being found or made, and this caller's part in it.
@@ -53,7 +63,7 @@ impl<Refusal: Clone> Images<Refusal> {
             held: Mutex::new(Held { by_key: LruCache::unbounded(), bytes: 0 }),
             most_bytes,
             flights: Mutex::default(),
-            unpacking: Semaphore::new(MOST_UNPACKED),
+            unpacking: Arc::new(Semaphore::new(MOST_UNPACKED)),
             uses: CacheUse::default(),
             built: Counter::default(),
             unpacked: Counter::default(),
@@ -83,23 +93,24 @@ impl<Refusal: Clone> Images<Refusal> {
         self.held().by_key.get(key).cloned()
     }
 
-    /// Holds an image, and lets go of those that were unused for longest until there is room. Returns the keys of these.
-    /// Images that run stay, whatever they take: their memory would not be freed.
-    pub(crate) fn hold(&self, key: Key, snapshot: &Arc<Snapshot>, slots: &Slots) -> Vec<Key> {
+    /// Holds an image, and lets go of those that were unused for longest until there is room. Images that run stay, whatever
+    /// they take: their memory would not be freed.
+    pub(crate) fn hold(&self, key: Key, snapshot: &Arc<Snapshot>, slots: &Slots) -> Evicted {
         let mut held = self.held();
         let replaced = held.by_key.put(key, snapshot.clone());
         held.bytes += snapshot.memory_bytes() as u64;
         held.bytes -= replaced.as_ref().map_or(0, |replaced| replaced.memory_bytes() as u64);
-        let evicted = held.evict_until(self.most_bytes, Some(&key), slots);
+        let mut evicted = held.evict_until(self.most_bytes, Some(&key), slots);
         drop(held);
         if let Some(replaced) = replaced.filter(|replaced| !Arc::ptr_eq(replaced, snapshot)) {
-            slots.forget(&replaced);
+            evicted.idle.push(slots.forget(&replaced));
+            evicted.snapshots.push(replaced);
         }
         evicted
     }
 
     /// Lets go of images that do not run until no more than so many bytes are held.
-    pub(crate) fn shrink(&self, most_bytes: u64, slots: &Slots) -> Vec<Key> {
+    pub(crate) fn shrink(&self, most_bytes: u64, slots: &Slots) -> Evicted {
         self.held().evict_until(most_bytes, None, slots)
     }
 
@@ -110,7 +121,7 @@ impl<Refusal: Clone> Images<Refusal> {
         held.bytes -= removed.as_ref().map_or(0, |removed| removed.memory_bytes() as u64);
         drop(held);
         if let Some(removed) = &removed {
-            slots.forget(removed);
+            drop(slots.forget(removed));
         }
         removed.is_some()
     }
@@ -144,25 +155,24 @@ impl<Refusal: Clone> Images<Refusal> {
 // === impl Held ===
 
 impl Held {
-    fn evict_until(&mut self, most_bytes: u64, but: Option<&Key>, slots: &Slots) -> Vec<Key> {
-        let mut evicted = Vec::new();
+    fn evict_until(&mut self, most_bytes: u64, but: Option<&Key>, slots: &Slots) -> Evicted {
+        let mut evicted = Evicted::default();
         for (key, snapshot) in self.by_key.iter().rev() {
-            if self.bytes <= most_bytes && self.by_key.len() - evicted.len() <= MOST_HELD {
+            if self.bytes <= most_bytes && self.by_key.len() - evicted.keys.len() <= MOST_HELD {
                 break;
             }
             if Some(key) == but {
                 continue;
             }
-            // Idle slots have it mapped; what has it besides this cache is then a run.
-            slots.forget(snapshot);
-            if Arc::strong_count(snapshot) == 1 {
+            let idle = slots.forget(snapshot);
+            // Idle slots have it mapped; what has it besides these and this cache is a run.
+            if Arc::strong_count(snapshot) == 1 + idle.count() {
                 self.bytes -= snapshot.memory_bytes() as u64;
-                evicted.push(*key);
+                evicted.keys.push(*key);
             }
+            evicted.idle.push(idle);
         }
-        for key in &evicted {
-            self.by_key.pop(key);
-        }
+        evicted.snapshots = evicted.keys.iter().filter_map(|key| self.by_key.pop(key)).collect();
         evicted
     }
 }

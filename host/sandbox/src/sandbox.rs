@@ -112,9 +112,7 @@ impl Sandbox {
 
     /// Lets go of images in memory, but of those that run, until they take no more than so many bytes.
     pub fn shrink_images(&self, most_bytes: u64) {
-        for evicted in self.inner.images.shrink(most_bytes, &self.inner.engine.slots) {
-            self.inner.cache.note_use(&evicted);
-        }
+        self.inner.let_go(self.inner.images.shrink(most_bytes, &self.inner.engine.slots));
     }
 
     /// What images take of memory.

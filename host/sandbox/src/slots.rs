@@ -27,6 +27,9 @@ pub(crate) struct Slots {
     most_idle: usize,
 }
 
+/// Slots that are unmapped when this is dropped, which takes its time.
+pub(crate) struct Forgotten(Vec<Slot>);
+
 thread_local! {
     /// The memory of the next instance that is made on this thread. wasmtime asks for a memory without saying for which instance.
     static NEXT: Cell<Option<LentSlot>> = const { Cell::new(None) };
@@ -68,11 +71,9 @@ impl Slots {
         }
     }
 
-    /// Unmaps the idle slots of a snapshot that is no longer held.
-    pub(crate) fn forget(&self, snapshot: &Arc<Snapshot>) {
-        let forgotten: Vec<Slot> = self.lock().extract_if(.., |slot| slot.is_of(snapshot)).collect();
-        // Outside of the lock: unmapping takes its time.
-        drop(forgotten);
+    /// Takes the idle slots of a snapshot that is no longer held out of the pool.
+    pub(crate) fn forget(&self, snapshot: &Arc<Snapshot>) -> Forgotten {
+        Forgotten(self.lock().extract_if(.., |slot| slot.is_of(snapshot)).collect())
     }
 
     /// An idle slot of a snapshot.
@@ -96,6 +97,14 @@ impl Slots {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Slot>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Forgotten ===
+
+impl Forgotten {
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
     }
 }
 

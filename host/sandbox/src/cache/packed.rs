@@ -31,7 +31,7 @@ struct PageRun {
 /// What is left of a packed image, and the block that is being read.
 struct Blocks<'a> {
     packed: &'a [u8],
-    block: Vec<u8>,
+    block: &'a mut Vec<u8>,
     read: usize,
 }
 
@@ -56,9 +56,10 @@ pub(super) fn pack(base: &[u8], memory: &[u8]) -> io::Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// The image again, in memory. An error if it is none, or has more than `most_bytes`.
-pub(super) fn unpack(base: &[u8], packed: &[u8], most_bytes: usize) -> io::Result<Arc<Snapshot>> {
-    let mut blocks = Blocks { packed, block: Vec::new(), read: 0 };
+/// The image again, in memory, by way of a buffer. An error if it is none, or has more than `most_bytes`.
+pub(super) fn unpack(base: &[u8], packed: &[u8], most_bytes: usize, buffer: &mut Vec<u8>) -> io::Result<Arc<Snapshot>> {
+    buffer.clear();
+    let mut blocks = Blocks { packed, block: buffer, read: 0 };
     let (pages, runs) = blocks.table()?;
     let length = pages as usize * MACHINE_PAGE_BYTES;
     if pages > MOST_PAGES || length > most_bytes {
@@ -128,7 +129,7 @@ impl Blocks<'_> {
             return Err(broken("an image with a block that is too large"));
         }
         self.block.resize(length, 0);
-        let read = lz4_flex::block::decompress_into(packed, &mut self.block).map_err(io::Error::other)?;
+        let read = lz4_flex::block::decompress_into(packed, self.block).map_err(io::Error::other)?;
         (self.packed, self.read) = (rest, 0);
         if read == length { Ok(()) } else { Err(broken("an image with a block that is too short")) }
     }
@@ -172,10 +173,14 @@ fn broken(why: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// All of a file.
-pub(super) fn read_all(file: &File) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
-    file.read_exact_at(&mut bytes, 0)?;
+/// All of a file, in a buffer that may be longer.
+pub(super) fn read_all<'a>(file: &File, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+    let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+    if buffer.len() < length {
+        buffer.resize(length, 0);
+    }
+    let bytes = buffer.get_mut(..length).unwrap_or_default();
+    file.read_exact_at(bytes, 0)?;
     Ok(bytes)
 }
 
@@ -215,7 +220,7 @@ mod tests {
                 }
             }
 
-            let unpacked = unpack(&base, &pack(&base, &image).unwrap(), AMPLE).unwrap();
+            let unpacked = unpack(&base, &pack(&base, &image).unwrap(), AMPLE, &mut Vec::new()).unwrap();
 
             prop_assert!(unpacked.bytes() == image);
             prop_assert_eq!(unpacked.memory_bytes(), stored_bytes(&image));
@@ -227,7 +232,7 @@ mod tests {
             let mut block = Vec::new();
             write_block(&mut block, &bytes);
             for packed in [&bytes, &block] {
-                let _ = unpack(&[1; PAGE_BYTES], packed, AMPLE);
+                let _ = unpack(&[1; PAGE_BYTES], packed, AMPLE, &mut Vec::new());
             }
         }
     }
@@ -250,9 +255,10 @@ mod tests {
     #[test]
     fn an_image_beyond_the_bound_is_refused() {
         let packed = pack(&[], &vec![1; 2 * PAGE_BYTES]).unwrap();
+        let unpack = |packed: &[u8], most_bytes| unpack(&[], packed, most_bytes, &mut Vec::new());
 
-        assert!(unpack(&[], &packed, 2 * PAGE_BYTES).is_ok());
-        assert!(unpack(&[], &packed, 2 * PAGE_BYTES - 1).is_err());
-        assert!(unpack(&[], &packed[..packed.len() / 2], AMPLE).is_err(), "half of it");
+        assert!(unpack(&packed, 2 * PAGE_BYTES).is_ok());
+        assert!(unpack(&packed, 2 * PAGE_BYTES - 1).is_err());
+        assert!(unpack(&packed[..packed.len() / 2], AMPLE).is_err(), "half of it");
     }
 }

@@ -31,16 +31,16 @@ fn held(images: &Images<()>) -> Vec<u8> {
 fn images_beyond_the_bound_go_the_least_recently_used_first() {
     let (images, slots) = (Images::<()>::new(3 * BYTES), Slots::new(4));
     for number in 1..=3 {
-        assert!(images.hold(key(number), &snapshot(number), &slots).is_empty());
+        assert!(images.hold(key(number), &snapshot(number), &slots).keys.is_empty());
     }
     assert!(images.get(&key(1)).is_some());
 
     let gone = images.hold(key(4), &snapshot(4), &slots);
 
-    assert_eq!(gone, [key(2)]);
+    assert_eq!(gone.keys, [key(2)]);
     assert_eq!(held(&images), [1, 3, 4]);
     assert_eq!(images.held().bytes, 3 * BYTES);
-    assert_eq!(images.shrink(BYTES, &slots), [key(3), key(1)]);
+    assert_eq!(images.shrink(BYTES, &slots).keys, [key(3), key(1)]);
     assert!(images.remove(&key(4), &slots));
     assert_eq!(images.held().bytes, 0);
 }
@@ -49,25 +49,25 @@ fn images_beyond_the_bound_go_the_least_recently_used_first() {
 fn an_image_that_runs_stays_and_one_whose_slots_are_idle_goes() {
     let (images, slots) = (Images::<()>::new(BYTES), Slots::new(4));
     let running = snapshot(1);
-    images.hold(key(1), &running, &slots);
+    drop(images.hold(key(1), &running, &slots));
     {
         let idle = snapshot(2);
-        images.hold(key(2), &idle, &slots);
+        drop(images.hold(key(2), &idle, &slots));
         slots.warm(&idle);
     }
 
-    assert_eq!(images.hold(key(3), &snapshot(3), &slots), [key(2)]);
+    assert_eq!(images.hold(key(3), &snapshot(3), &slots).keys, [key(2)]);
 
     assert_eq!(held(&images), [1, 3], "one of them runs, the other is about to");
     drop(running);
-    assert_eq!(images.hold(key(4), &snapshot(4), &slots), [key(1), key(3)]);
+    assert_eq!(images.hold(key(4), &snapshot(4), &slots).keys, [key(1), key(3)]);
 }
 
 #[test]
 fn an_image_that_is_made_again_is_counted_once() {
     let (images, slots) = (Images::<()>::new(9 * BYTES), Slots::new(4));
     for byte in 1..=3 {
-        images.hold(key(1), &snapshot(byte), &slots);
+        drop(images.hold(key(1), &snapshot(byte), &slots));
     }
 
     assert_eq!(images.held().bytes, BYTES);
@@ -83,7 +83,7 @@ async fn twenty_first_calls_make_one_image() {
             made.fetch_add(1, Ordering::Relaxed);
             tokio::task::yield_now().await;
             let image = snapshot(1);
-            images.hold(key(1), &image, &slots);
+            drop(images.hold(key(1), &image, &slots));
             Ok::<_, Infallible>(Ok(image))
         });
         settled.await.unwrap().unwrap().id()

@@ -4,12 +4,13 @@ use std::io;
 use std::sync::Arc;
 
 use admission::{Bounds, Gate, Share};
+use tokio::sync::oneshot;
 
 use super::{Error, Image, Inner, LoadError, Sandbox};
 use crate::cache::{Cache, Draft, Owner};
 use crate::compile::Compiler;
 use crate::engine::{Engine, FIRST_MEMORY};
-use crate::images::Key;
+use crate::images::{Evicted, Key};
 use crate::limits::{LimitKind, Limits};
 use crate::offline::Offline;
 use crate::outcome::{Fault, LogLine, Thrown, Usage};
@@ -199,7 +200,7 @@ impl Inner {
         let inner = self.clone();
         let keeping = tokio::task::spawn_blocking(move || {
             let snapshot = draft.keep();
-            inner.hold(key, &snapshot);
+            inner.let_go(inner.images.hold(key, &snapshot, &inner.engine.slots));
             snapshot
         });
         keeping.await.map_err(|error| Error::Disk(io::Error::other(error)))
@@ -207,22 +208,28 @@ impl Inner {
 
     /// The image in memory, if there is a file of it; where no other task waits for it.
     async fn unpack(self: &Arc<Self>, key: Key) -> Result<Option<Arc<Snapshot>>, Error> {
-        let images = &self.images;
-        let _place = images.unpacking.acquire().await.map_err(|_| Error::Shim("a semaphore is never closed"))?;
+        let place = self.images.unpacking.clone().acquire_owned().await;
+        let place = place.map_err(|_| Error::Shim("a semaphore is never closed"))?;
+        let (telling, told) = oneshot::channel();
         let inner = self.clone();
-        let unpacking = tokio::task::spawn_blocking(move || {
-            let found = inner.cache.find_image(&key, &inner.base)?;
-            inner.images.unpacked.increment();
-            inner.hold(key, &found);
-            Some(found)
+        tokio::task::spawn_blocking(move || {
+            let _place = place;
+            let found = inner.cache.find_image(&key, &inner.base);
+            let evicted = found.as_ref().map(|found| {
+                inner.images.unpacked.increment();
+                inner.images.hold(key, found, &inner.engine.slots)
+            });
+            // One that does not wait any more does not mind; one that does need not wait for what had to go.
+            drop(telling.send(found));
+            inner.let_go(evicted.unwrap_or_default());
         });
-        unpacking.await.map_err(|error| Error::Memory(io::Error::other(error)))
+        told.await.map_err(|error| Error::Memory(io::Error::other(error)))
     }
 
-    fn hold(&self, key: Key, snapshot: &Arc<Snapshot>) {
-        for evicted in self.images.hold(key, snapshot, &self.engine.slots) {
-            self.cache.note_use(&evicted);
-        }
+    /// Frees the memory of images.
+    pub(super) fn let_go(&self, evicted: Evicted) {
+        evicted.keys.iter().for_each(|key| self.cache.note_use(key));
+        drop(evicted);
     }
 
     /// Of a program's name, under this engine.
