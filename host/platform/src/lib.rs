@@ -18,6 +18,7 @@
     )
 )]
 
+mod held;
 pub mod hosts;
 pub mod paging;
 pub mod ports;

@@ -4,8 +4,7 @@
 //! and their number tell whether what is held is still everything. So a run costs one small read, and a subscription
 //! made on another host counts from its next event on.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use domain::fan_out::{Cause, Split};
 use domain::ids::EmitterId;
@@ -14,15 +13,17 @@ use metrics::{CacheUse, Family, of_caches};
 use store::{Batch, Enqueue, EntryRef, Op, Page, Precondition, Sharing, Store, Tenant};
 
 use crate::Error;
+use crate::held::Held;
 use crate::records::{Delivery, Event, RecordError, Stored, Subscription, Work, table};
 use crate::spans::AttemptSpan;
 
-/// Tenants whose subscriptions are held; what is dropped is read again.
-const TENANTS_HELD: usize = 1024;
+/// Subscriptions that are held, of all tenants; an account with as many as it may have is among them.
+const HELD_BYTES: usize = 32 << 20;
+/// What one takes: four short texts.
+const SUBSCRIPTION_BYTES: usize = 256;
 
-#[derive(Default)]
 pub(crate) struct Listeners {
-    held: Mutex<HashMap<Tenant, CachedSubscriptions>>,
+    held: Held<Tenant, CachedSubscriptions>,
     uses: CacheUse,
 }
 
@@ -61,6 +62,7 @@ pub(crate) enum Room {
     Missing,
 }
 
+#[derive(Clone)]
 struct CachedSubscriptions {
     stamp: Stamp,
     subscriptions: Subscriptions,
@@ -140,6 +142,12 @@ impl Stamp {
 
 // === impl Listeners ===
 
+impl Default for Listeners {
+    fn default() -> Self {
+        Self { held: Held::new(HELD_BYTES), uses: CacheUse::default() }
+    }
+}
+
 impl Listeners {
     /// For a batch that goes on from what is known, without a read: it requires that nothing has changed since. Where one process
     /// has the store, a read costs less than that.
@@ -147,7 +155,7 @@ impl Listeners {
         if store.sharing() == Sharing::Alone {
             return self.of(store, &batch.tenant).await;
         }
-        let held = self.lock().get(&batch.tenant).map(|held| (held.stamp, held.subscriptions.clone()));
+        let held = self.held.get(&batch.tenant).map(|held| (held.stamp, held.subscriptions));
         self.uses.note(held.is_some());
         let (stamp, subscriptions) = match held {
             Some(held) => held,
@@ -160,7 +168,7 @@ impl Listeners {
 
     /// A batch was refused that required what is known.
     pub(crate) fn forget(&self, tenant: &Tenant) {
-        self.lock().remove(tenant);
+        self.held.remove(tenant);
     }
 
     pub(crate) async fn of(&self, store: &dyn Store, tenant: &Tenant) -> Result<Subscriptions, Error> {
@@ -168,9 +176,9 @@ impl Listeners {
         if stamp.total == 0 {
             return Ok(Subscriptions::default());
         }
-        if let Some(held) = self.lock().get(tenant).filter(|held| held.stamp == stamp) {
+        if let Some(held) = self.held.get(tenant).filter(|held| held.stamp == stamp) {
             self.uses.hit();
-            return Ok(held.subscriptions.clone());
+            return Ok(held.subscriptions);
         }
         self.uses.missed();
         self.read_all(store, tenant, stamp).await
@@ -190,20 +198,13 @@ impl Listeners {
                 Arc::new(listed.into_iter().map(|kept| kept.record.0).collect::<Vec<_>>())
             }
         };
-        let mut held = self.lock();
-        if held.len() >= TENANTS_HELD {
-            held.clear();
-        }
-        held.insert(tenant.clone(), CachedSubscriptions { stamp, subscriptions: subscriptions.clone() });
+        let bytes = subscriptions.len().saturating_mul(SUBSCRIPTION_BYTES);
+        let cached = CachedSubscriptions { stamp, subscriptions: subscriptions.clone() };
+        self.held.put(tenant.clone(), cached, bytes);
         Ok(subscriptions)
     }
 
     pub(crate) fn families(&self) -> Vec<Family> {
-        let entries = self.lock().len() as u64;
-        of_caches("subscriptions", &self.uses, (Some(entries), None))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Tenant, CachedSubscriptions>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        of_caches("subscriptions", &self.uses, self.held.size())
     }
 }

@@ -13,8 +13,10 @@ use crate::{HashMap, Record};
 
 /// How old a record may be when no message came, because a connection hangs.
 const HELD_FOR: Duration = Duration::from_secs(1);
-/// Records held at once; what is dropped is read again.
-const HELD: usize = 16_384;
+/// Of all records that are held; what is dropped is read again.
+const HELD_BYTES: usize = 16 << 20;
+/// What an entry takes besides its key and value, roughly.
+const ENTRY_BYTES: usize = 128;
 
 #[derive(Default)]
 pub(super) struct Remembered {
@@ -25,6 +27,7 @@ pub(super) struct Remembered {
 struct State {
     held: HashMap<String, Held>,
     reads: u64,
+    bytes: usize,
 }
 
 enum Held {
@@ -50,30 +53,23 @@ impl Remembered {
     /// Before a read is sent: its number, for [`Self::keep`].
     pub(super) fn begin(&self, key: &str) -> u64 {
         let mut state = self.lock();
-        if state.held.len() >= HELD {
-            state.held.clear();
-        }
         state.reads += 1;
         let read = state.reads;
-        state.held.insert(key.to_owned(), Held::Reading(read));
+        state.hold(key, Held::Reading(read));
         read
     }
 
     /// After it was answered. `read` is when it was sent: not kept when the key changed since, or is being read again.
     pub(super) fn keep(&self, key: &str, number: u64, (read, record): (Instant, &Option<Record>)) {
         let mut state = self.lock();
-        if let Some(held) =
-            state.held.get_mut(key).filter(|held| matches!(held, Held::Reading(read) if *read == number))
-        {
-            *held = Held::Known { read, record: record.clone() };
+        if matches!(state.held.get(key), Some(Held::Reading(reading)) if *reading == number) {
+            state.hold(key, Held::Known { read, record: record.clone() });
         }
     }
 
     pub(super) fn forget<'key>(&self, keys: impl Iterator<Item = &'key str>) {
         let mut state = self.lock();
-        for key in keys {
-            state.held.remove(key);
-        }
+        keys.for_each(|key| state.remove(key));
     }
 
     /// Takes in what the server says.
@@ -85,7 +81,7 @@ impl Remembered {
                 self.forget(keys.iter().map(String::as_str));
             }
             // Everything was flushed, or messages may have been missed.
-            (PushKind::Invalidate | PushKind::Disconnection, _) => self.lock().held.clear(),
+            (PushKind::Invalidate | PushKind::Disconnection, _) => self.lock().drop_all(),
             _ => {}
         }
     }
@@ -95,13 +91,49 @@ impl Remembered {
     }
 }
 
+// === impl State ===
+
+impl State {
+    /// In the place of what is there. When there is no room for it everything else is dropped.
+    fn hold(&mut self, key: &str, held: Held) {
+        self.remove(key);
+        let bytes = bytes_of(key, &held);
+        if self.bytes + bytes > HELD_BYTES {
+            self.drop_all();
+        }
+        self.bytes += bytes;
+        self.held.insert(key.to_owned(), held);
+    }
+
+    fn remove(&mut self, key: &str) {
+        if let Some(removed) = self.held.remove(key) {
+            self.bytes -= bytes_of(key, &removed);
+        }
+    }
+
+    fn drop_all(&mut self) {
+        self.held.clear();
+        self.bytes = 0;
+    }
+}
+
+fn bytes_of(key: &str, held: &Held) -> usize {
+    let value = match held {
+        Held::Known { record: Some(record), .. } => record.value.len(),
+        _ => 0,
+    };
+    ENTRY_BYTES + key.len() + value
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, Instant};
 
     use ::redis::{PushInfo, PushKind, Value};
+    use bytes::Bytes;
 
-    use super::{HELD, HELD_FOR, Remembered};
+    use super::{ENTRY_BYTES, HELD_BYTES, HELD_FOR, Remembered};
+    use crate::Record;
 
     fn changed(key: &str) -> PushInfo {
         let keys = Value::Array(vec![Value::BulkString(key.as_bytes().to_vec())]);
@@ -142,12 +174,24 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_are_held() {
+    fn as_many_bytes_are_held_as_may_be() {
         let (remembered, now) = (Remembered::default(), Instant::now());
-        for number in 0..=HELD {
-            let key = number.to_string();
-            remembered.keep(&key, remembered.begin(&key), (now, &None));
-        }
-        assert!(remembered.lock().held.len() <= HELD);
+        let (each, key) = (1 << 20, |number: usize| format!("{number:04}"));
+        let value = Bytes::from(vec![0; each - ENTRY_BYTES - key(0).len()]);
+        let record = Some(Record { id: String::new(), alias: None, version: 1, position: 1, value });
+        let read = |number| remembered.keep(&key(number), remembered.begin(&key(number)), (now, &record));
+        let size = || {
+            let state = remembered.lock();
+            (state.held.len(), state.bytes)
+        };
+
+        (0..HELD_BYTES / each).for_each(read);
+        assert_eq!(size(), (16, HELD_BYTES));
+        read(3);
+        assert_eq!(size(), (16, HELD_BYTES), "in its own place");
+        read(16);
+        assert_eq!(size(), (1, each), "one more drops the others");
+        remembered.hear(&changed(&key(16)));
+        assert_eq!(size(), (0, 0));
     }
 }

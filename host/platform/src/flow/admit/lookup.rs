@@ -3,8 +3,7 @@
 //! The store is asked for the source's record every time. It knows a change of this host at once, and one of another host within
 //! milliseconds. What is saved is taking the record apart again when its version is the one held. A key belongs to one source for ever, so where it leads is held as well.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use domain::ids::{EndpointKey, SourceId, WorkflowId};
 use metrics::{CacheUse, Family, of_caches};
@@ -12,15 +11,19 @@ use serde::Deserialize;
 use store::{Lookup, Store, Tenant};
 
 use crate::Error;
+use crate::held::Held;
 use crate::records::{Source, Stored, Workflow, decode, names, table};
 
-/// Keys, and sources, held at once; what is dropped is read again.
-const HELD: usize = 16_384;
+/// Sources that are held: some thousand.
+const SOURCES_BYTES: usize = 16 << 20;
+/// A record that was taken apart takes about so many times the bytes of its text.
+const TAKEN_APART: usize = 3;
+/// Keys and where they lead: as many as there is room for without their names.
+const ENDPOINTS_BYTES: usize = 8 << 20;
 
-#[derive(Default)]
 pub(crate) struct Sources {
-    endpoints: Mutex<HashMap<EndpointKey, Address>>,
-    sources: Mutex<HashMap<SourceId, CachedSource>>,
+    endpoints: Held<EndpointKey, Address>,
+    sources: Held<SourceId, CachedSource>,
     uses: CacheUse,
 }
 
@@ -51,20 +54,26 @@ struct CachedSource {
 
 // === impl Sources ===
 
+impl Default for Sources {
+    fn default() -> Self {
+        let (endpoints, sources) = (Held::new(ENDPOINTS_BYTES), Held::new(SOURCES_BYTES));
+        Self { endpoints, sources, uses: CacheUse::default() }
+    }
+}
+
 impl Sources {
     pub(crate) async fn at_endpoint(
         &self,
         store: &dyn Store,
         key: &EndpointKey,
     ) -> Result<Option<(Tenant, Found)>, Error> {
-        let held = lock(&self.endpoints).get(key).cloned();
-        let address = match held {
+        let address = match self.endpoints.get(key) {
             Some(address) => address,
             None => {
                 let Some(address) = look_up(store, key).await? else {
                     return Ok(None);
                 };
-                hold(&self.endpoints, key.clone(), address.clone());
+                self.endpoints.put(key.clone(), address.clone(), 0);
                 address
             }
         };
@@ -76,7 +85,7 @@ impl Sources {
             }
         };
         if found.is_none() {
-            lock(&self.endpoints).remove(key);
+            self.endpoints.remove(key);
         }
         Ok(found.map(|found| (address.tenant, found)))
     }
@@ -88,22 +97,22 @@ impl Sources {
         id: &SourceId,
     ) -> Result<Option<Arc<Source>>, Error> {
         let Some(record) = store.recent_record(tenant, Source::KIND, id.as_str()).await? else {
-            lock(&self.sources).remove(id);
+            self.sources.remove(id);
             return Ok(None);
         };
-        let held = lock(&self.sources).get(id).filter(|held| held.version == record.version).cloned();
+        let held = self.sources.get(id).filter(|held| held.version == record.version);
         self.uses.note(held.is_some());
         if let Some(held) = held {
             return Ok(Some(held.source));
         }
         let source: Arc<Source> = Arc::new(decode(&record.value)?);
-        hold(&self.sources, id.clone(), CachedSource { version: record.version, source: source.clone() });
+        let cached = CachedSource { version: record.version, source: source.clone() };
+        self.sources.put(id.clone(), cached, record.value.len().saturating_mul(TAKEN_APART));
         Ok(Some(source))
     }
 
     pub(crate) fn families(&self) -> Vec<Family> {
-        let entries = lock(&self.sources).len() as u64;
-        of_caches("sources", &self.uses, (Some(entries), None))
+        of_caches("sources", &self.uses, self.sources.size())
     }
 }
 
@@ -131,16 +140,4 @@ async fn look_up(store: &dyn Store, key: &EndpointKey) -> Result<Option<Address>
     };
     let entry = serde_json::from_slice::<Entry>(&bytes).ok();
     Ok(entry.and_then(|entry| Some(Address { tenant: Tenant::parse(&entry.tenant).ok()?, target: entry.target })))
-}
-
-fn hold<Key: std::hash::Hash + Eq, Value>(map: &Mutex<HashMap<Key, Value>>, key: Key, value: Value) {
-    let mut map = lock(map);
-    if map.len() >= HELD {
-        map.clear();
-    }
-    map.insert(key, value);
-}
-
-fn lock<Value>(mutex: &Mutex<Value>) -> MutexGuard<'_, Value> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

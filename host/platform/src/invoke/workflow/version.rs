@@ -1,17 +1,19 @@
 //! What a run goes through, ready to be used.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use domain::ids::WorkflowId;
 use domain::workflow::Document;
 use store::{Lookup, Tenant};
 
+use crate::held::Held;
 use crate::records::{RecordError, Step, WorkflowVersion, table};
 use crate::{Error, Platform};
 
-/// Versions held at once; what is dropped is read again.
-const HELD: usize = 1024;
+/// Versions that are held, with their documents taken apart.
+const HELD_BYTES: usize = 32 << 20;
+/// What a document takes that was taken apart, twice: as it was given and as it is run.
+const TAKEN_APART: usize = 6;
 
 pub(crate) struct Version {
     pub(crate) record: WorkflowVersion,
@@ -19,9 +21,8 @@ pub(crate) struct Version {
 }
 
 /// They never change, so what is held stays true.
-#[derive(Default)]
 pub(crate) struct Versions {
-    held: Mutex<HashMap<(Tenant, String), Arc<Version>>>,
+    held: Held<(Tenant, String), Arc<Version>>,
 }
 
 // === impl Version ===
@@ -44,6 +45,12 @@ impl Version {
 
 // === impl Versions ===
 
+impl Default for Versions {
+    fn default() -> Self {
+        Self { held: Held::new(HELD_BYTES) }
+    }
+}
+
 impl Versions {
     pub(crate) async fn find(
         &self,
@@ -53,26 +60,19 @@ impl Versions {
         number: u32,
     ) -> Result<Option<Arc<Version>>, Error> {
         let key = (tenant.clone(), WorkflowVersion::id_of(workflow, number));
-        if let Some(held) = self.lock().get(&key) {
-            return Ok(Some(held.clone()));
+        if let Some(held) = self.held.get(&key) {
+            return Ok(Some(held));
         }
         let found = table::find::<WorkflowVersion>(&*platform.store, tenant, Lookup::Id(&key.1)).await?;
         let Some(kept) = found else { return Ok(None) };
         let version = Arc::new(Version::new(kept.record)?);
-        let mut held = self.lock();
-        if held.len() >= HELD {
-            held.clear();
-        }
-        held.insert(key, version.clone());
+        let text_bytes = serde_json::to_vec(&version.record).map_or(usize::MAX, |text| text.len());
+        self.held.put(key, version.clone(), text_bytes.saturating_mul(TAKEN_APART));
         Ok(Some(version))
     }
 
     /// Of a workflow that is gone, or whose secrets were sealed anew.
     pub(crate) fn forget(&self, tenant: &Tenant) {
-        self.lock().retain(|(held, _), _| held != tenant);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<(Tenant, String), Arc<Version>>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.remove_where(|(held, _)| held == tenant);
     }
 }
