@@ -4,6 +4,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 
+mod allocator;
 mod dev;
 mod doctor;
 mod failure;

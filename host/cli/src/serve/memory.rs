@@ -8,11 +8,14 @@ use metrics::Family;
 use platform::Platform;
 use tokio_util::sync::CancellationToken;
 
+use crate::allocator;
 use crate::settings::Budget;
 use crate::wiring::sandboxing::Sandboxing;
 
 /// Often enough that a burst of deploys is seen before it takes what is left.
 const PERIOD: Duration = Duration::from_millis(250);
+/// As often as the allocator has something to give back: after a second.
+const LOOKS_UNTIL_GIVEN_BACK: u32 = 4;
 
 /// What is done about memory. Each step includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,8 +63,13 @@ impl MemoryWatch {
     #[expect(clippy::disallowed_methods, reason = "measures the process in real time")]
     pub(super) async fn run(self, shutdown: CancellationToken) {
         let mut pressure = Pressure::None;
+        let mut looks = 0u32;
         // Both are cancel-safe.
         while shutdown.run_until_cancelled(tokio::time::sleep(PERIOD)).await.is_some() {
+            looks = looks.wrapping_add(1);
+            if looks.is_multiple_of(LOOKS_UNTIL_GIVEN_BACK) {
+                allocator::give_back();
+            }
             let Some(used) = self.used_bytes() else { return };
             let now = Pressure::of(used, self.budget.total, pressure);
             self.act(now, pressure, used);
