@@ -7,11 +7,13 @@
 
 mod gate;
 mod load;
+mod own_thread;
 mod pool;
 mod share;
 mod turns;
 
 pub use gate::{Bounds, Gate, Permit};
+pub use own_thread::on_own_thread;
 pub use pool::{Pool, Taken};
 pub use share::{Full, Scope, Share, ShareError};
 pub use turns::{InTurns, Turn, Turns};

@@ -96,7 +96,8 @@ impl Wellspring {
 
     /// A user of its own, whose quotas a benchmark does not reach; its API key.
     pub(crate) async fn new_user(&self, number: usize) -> Result<String> {
-        let (name, most) = (format!("tenant{number}"), u32::MAX);
+        // A folder may be used by several benchmarks, one after the other.
+        let (name, most) = (format!("tenant{number}of{}", std::process::id()), u32::MAX);
         let user = json!({
             "username": name, "email": format!("{name}@example.com"),
             "daily_invocations_quota": most, "daily_compute_time_quota": most,

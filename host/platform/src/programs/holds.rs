@@ -343,5 +343,5 @@ pub(super) async fn off_thread<T: Send + 'static>(
     if size_bytes <= SMALL_BYTES {
         return Ok(work());
     }
-    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Changed)
+    admission::on_own_thread("program", work).await.map_err(|_| Error::Changed)
 }

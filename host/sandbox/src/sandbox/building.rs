@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use admission::{Bounds, Gate, Share};
+use admission::{Bounds, Gate, Share, on_own_thread};
 use tokio::sync::oneshot;
 
 use super::{Error, Image, Inner, LoadError, Sandbox};
@@ -191,8 +191,8 @@ impl Inner {
             return Err(error);
         }
         let (cache, base) = (self.cache.clone(), self.base.clone());
-        let written = tokio::task::spawn_blocking(move || cache.draft_image(&key, owner, &base, &memory)).await;
-        Ok(written.map_err(io::Error::other).flatten().map_err(Error::Disk)?)
+        let written = on_own_thread("image", move || cache.draft_image(&key, owner, &base, &memory)).await;
+        Ok(written.flatten().map_err(Error::Disk)?)
     }
 
     /// Keeps an image on disk and in memory.
