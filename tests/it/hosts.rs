@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rig::balancer::Balancer;
 use rig::client::Client;
 use rig::port::lasting_port;
 use rig::receiver::{Answer, Receiver};
@@ -17,7 +18,6 @@ use rig::served::{DataFolder, Served};
 use serde_json::json;
 
 use crate::flow::{EMIT_BODY, World};
-use crate::proxies;
 
 /// What is promised, and something for a machine that does everything else as well.
 const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(5 + 3);
@@ -203,31 +203,16 @@ async fn a_rolling_restart_behind_a_balancer_refuses_nothing() {
     let redis = redis().await;
     let options = ["--drain-seconds", "3"];
     let mut hosts = vec![host(&redis, &options).await, host(&redis, &options).await];
-    let port = lasting_port();
-    let folder = tempfile::tempdir().unwrap();
-    let config = folder.path().join("proxy.conf");
-    let server =
-        |name: &str, host: &World| format!("  server {name} {} check\n", host.served.url.trim_start_matches("http://"));
-    let servers = [server("a", &hosts[0]), server("b", &hosts[1])].concat();
-    let text = format!(
-        "global\n  maxconn 256\ndefaults\n  mode http\n  timeout connect 5s\n  timeout client 30s\n  timeout server 30s\n\
-         \x20 timeout check 2s\n\
-         frontend in\n  bind 127.0.0.1:{port}\n  default_backend out\nbackend out\n  option httpchk GET /readyz\n\
-         \x20 default-server inter 300ms fall 1 rise 1\n{servers}"
-    );
-    std::fs::write(&config, text).unwrap();
-    let _proxy = proxies::start("haproxy", &config, folder.path());
-    let client = Client::new(&format!("http://127.0.0.1:{port}"), hosts[0].client.key());
-    proxies::wait_for(&client, port).await;
+    let backends = hosts.iter().map(|host| host.served.url.trim_start_matches("http://").to_owned()).collect();
+    let balancer = Balancer::of(backends).start().await;
     let source = hosts[0].endpoint(EMIT_BODY).await;
     let key = source.endpoint.rsplit('/').next().unwrap().to_owned();
-    let endpoint = format!("http://127.0.0.1:{port}/e/{key}");
+    let endpoint = format!("{}/e/{key}", balancer.url());
 
     let is_over = Arc::new(AtomicBool::new(false));
     let sending: Vec<_> = (0..8)
         .map(|_| {
-            let (client, endpoint, is_over) =
-                (Client::new(&format!("http://127.0.0.1:{port}"), ""), endpoint.clone(), is_over.clone());
+            let (client, endpoint, is_over) = (Client::new(&balancer.url(), ""), endpoint.clone(), is_over.clone());
             tokio::spawn(async move {
                 let (mut sent, mut wrong) = (0_u32, Vec::new());
                 while !is_over.load(Ordering::Relaxed) {
@@ -248,8 +233,8 @@ async fn a_rolling_restart_behind_a_balancer_refuses_nothing() {
         let served = place.start().await;
         until(async || served.client().get("/readyz").await.is_ok_and(|reply| reply.status == 200)).await;
         hosts.push(World { client: served.client(), place, served });
-        // A few intervals of the balancer's checks, as whatever restarts hosts one by one waits between them.
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        // As whatever restarts hosts one by one waits between them.
+        balancer.all_are_up().await;
     }
     is_over.store(true, Ordering::Relaxed);
 

@@ -11,6 +11,7 @@
 )]
 
 pub mod attack;
+pub mod balancer;
 pub mod client;
 pub mod port;
 pub mod receiver;

@@ -3,7 +3,6 @@
 //!
 //! What must hold is what `storm.rs` says, and that a rolling restart refuses nothing.
 
-mod balancer;
 mod host;
 
 use std::sync::Arc;
@@ -14,13 +13,13 @@ use fastrand::Rng;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use self::balancer::Balancer;
 use self::host::Host;
 use super::check::{self, Promise};
 use super::manager::Manager;
 use super::sender::{self, Lane, Log, Sending};
 use super::stage::Stage;
 use super::{Life, manage_for};
+use crate::balancer::Balancer;
 use crate::client::Client;
 use crate::redis::Redis;
 use crate::served::KEY;

@@ -1,22 +1,19 @@
 //! HAProxy in front of the hosts, as `docs/hosts.md` says.
 
 use std::process::Stdio;
-use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
-use super::pass;
 use crate::client::Client;
 use crate::port::lasting_port;
+use crate::wait::until;
 
-const UP_WITHIN: Duration = Duration::from_secs(30);
-
-pub(super) struct Balancer {
+pub struct Balancer {
     port: u16,
     statistics: u16,
     /// Where each host listens.
-    pub(super) backends: Vec<String>,
+    pub backends: Vec<String>,
     running: Option<(Child, TempDir)>,
 }
 
@@ -24,16 +21,21 @@ pub(super) struct Balancer {
 
 impl Balancer {
     /// Its ports, and those of the hosts.
-    pub(super) fn plan(hosts: usize) -> Self {
+    pub fn plan(hosts: usize) -> Self {
         let backends = (0..hosts).map(|_| format!("127.0.0.1:{}", lasting_port())).collect();
+        Self::of(backends)
+    }
+
+    /// In front of hosts that listen already.
+    pub fn of(backends: Vec<String>) -> Self {
         Self { port: lasting_port(), statistics: lasting_port(), backends, running: None }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    pub(super) async fn start(mut self) -> Self {
+    pub async fn start(mut self) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("haproxy.cfg");
         std::fs::write(&config, self.config()).unwrap();
@@ -66,14 +68,12 @@ impl Balancer {
         )
     }
 
-    pub(super) async fn all_are_up(&self) {
+    pub async fn all_are_up(&self) {
         let client = Client::new(&format!("http://127.0.0.1:{}", self.statistics), "");
-        let up = async {
-            while self.count_up(&client).await < self.backends.len() {
-                pass(50).await;
-            }
-        };
-        tokio::time::timeout(UP_WITHIN, up).await.expect("the balancer sees every host");
+        until("the balancer sees every host", async || {
+            (self.count_up(&client).await == self.backends.len()).then_some(())
+        })
+        .await;
     }
 
     async fn count_up(&self, client: &Client) -> usize {
