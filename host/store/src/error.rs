@@ -49,7 +49,7 @@ pub enum Error {
     NewerLayout { written: u32, reads: u32 },
     #[error("{path} is not an intact copy of a store")]
     NotAStore { path: PathBuf },
-    #[error("the disk is full")]
+    #[error("the disk is full: make room on it")]
     DiskFull(#[source] rusqlite::Error),
     #[error("the database or its folder is read-only")]
     ReadOnly(#[source] rusqlite::Error),

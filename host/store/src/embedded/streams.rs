@@ -9,12 +9,14 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::HashMap;
 use crate::{EntryId, Tenant};
 
-/// Emitters remembered between transactions; beyond it everything is forgotten and read again.
-const REMEMBERED_EMITTERS: usize = 20_000;
+/// Emitters and their streams that are remembered between transactions, some 200 bytes each; beyond it everything is forgotten
+/// and read again.
+const REMEMBERED: usize = 50_000;
 
 #[derive(Default)]
 pub(super) struct Streams {
     emitters: HashMap<Tenant, HashMap<String, Emitter>>,
+    /// Emitters and streams.
     remembered: usize,
     /// Emitters with something to flush.
     changed: Vec<(Tenant, String)>,
@@ -54,7 +56,10 @@ impl Streams {
         let emitter = self.change(connection, tenant, emitter_name)?;
         let id = EntryId::next(emitter.last, now_ms);
         emitter.last = Some(id);
-        let stream = emitter.stream(connection, (tenant, emitter_name, stream_name))?;
+        let known = emitter.streams.len();
+        let place = emitter.place(connection, (tenant, emitter_name, stream_name))?;
+        let added = emitter.streams.len() - known;
+        let stream = emitter.streams.get_mut(place).ok_or(rusqlite::Error::InvalidQuery)?;
         if stream.keep.is_some_and(|pending| pending != keep) {
             stream.trim(connection)?;
         }
@@ -64,6 +69,7 @@ impl Streams {
         stream.last = id.packed();
         stream.keep = Some(keep);
         stream.is_changed = true;
+        self.remembered += added;
         Ok(id)
     }
 
@@ -121,7 +127,7 @@ impl Streams {
                 stream.is_changed = false;
             }
         }
-        if self.remembered > REMEMBERED_EMITTERS {
+        if self.remembered > REMEMBERED {
             self.forget();
         }
         Ok(())
@@ -143,8 +149,9 @@ impl Streams {
         }
         let emitters = self.emitters.get_mut(tenant).ok_or(rusqlite::Error::InvalidQuery)?;
         if !emitters.contains_key(name) {
-            emitters.insert(name.to_owned(), Emitter::load(connection, tenant, name)?);
-            self.remembered += 1;
+            let emitter = Emitter::load(connection, tenant, name)?;
+            self.remembered += 1 + emitter.streams.len();
+            emitters.insert(name.to_owned(), emitter);
         }
         let emitter = emitters.get_mut(name).ok_or(rusqlite::Error::InvalidQuery)?;
         if !emitter.is_changed {
@@ -168,19 +175,19 @@ impl Emitter {
         Ok(Self { last, streams, is_changed: false })
     }
 
-    fn stream(&mut self, connection: &Connection, name: (&Tenant, &str, &str)) -> Result<&mut Stream, rusqlite::Error> {
+    /// Where the stream is among those of the emitter; it is made where there is none.
+    fn place(&mut self, connection: &Connection, name: (&Tenant, &str, &str)) -> Result<usize, rusqlite::Error> {
         let (tenant, emitter, stream) = name;
-        let place = match self.streams.binary_search_by(|known| known.name.as_str().cmp(stream)) {
-            Ok(place) => place,
+        match self.streams.binary_search_by(|known| known.name.as_str().cmp(stream)) {
+            Ok(place) => Ok(place),
             Err(place) => {
                 let sql = "INSERT INTO streams (tenant, emitter, name, count, last) VALUES (?1, ?2, ?3, 0, 0)";
                 let row = connection.prepare_cached(sql)?.insert((tenant.as_str(), emitter, stream))?;
                 let name = stream.to_owned();
                 self.streams.insert(place, Stream { row, name, count: 0, last: 0, keep: None, is_changed: true });
-                place
+                Ok(place)
             }
-        };
-        self.streams.get_mut(place).ok_or(rusqlite::Error::InvalidQuery)
+        }
     }
 }
 
@@ -211,3 +218,6 @@ impl Stream {
         Ok(removed)
     }
 }
+
+#[cfg(test)]
+mod tests;
