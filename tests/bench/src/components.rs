@@ -244,13 +244,14 @@ async fn churn(arguments: &Arguments, server: &Wellspring, calls: &[&&str]) -> R
     let mut number = 1_000_000;
     while begun.elapsed() < whole {
         call_each(server, calls).await?;
+        // Before the next deploy: what the last one took is given back within seconds, and is not growth.
+        let heap = server.process.memory_mb("RssAnon:").unwrap_or(0.0);
+        looks.push((begun.elapsed().as_secs_f64() / 60.0, heap));
         let deployed = deploy(server, &key, &component(number, number % arguments.sets.max(1))).await;
         number += 1;
         if let Err(error) = deployed {
             eprintln!("{error:#}");
         }
-        let heap = server.process.memory_mb("RssAnon:").unwrap_or(0.0);
-        looks.push((begun.elapsed().as_secs_f64() / 60.0, heap));
     }
     Ok(slope(looks.get(looks.len() / 2..).unwrap_or_default()))
 }
