@@ -79,6 +79,11 @@ async fn a_run_that_uses_everything_is_repeated_without_the_outside() {
     record(&image, services()).await;
 }
 
+#[test]
+fn what_a_step_asks_for_is_part_of_its_call() {
+    assert_eq!(domain::workflow::GIVEN, sandbox::PART_OF_CALL);
+}
+
 #[tokio::test]
 async fn a_run_that_asks_for_something_else_diverges_and_says_where() {
     let image = load(&source(USES_EVERYTHING)).await.unwrap();

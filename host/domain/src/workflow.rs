@@ -16,6 +16,8 @@ pub mod template;
 
 /// The key of `db` by which the code around a step has its answer sent at once.
 pub const ANSWER_NOW: &str = "\0answer";
+/// What keys begin with by which it asks for what the step is given and did not come with the call; `sandbox::PART_OF_CALL`.
+pub const GIVEN: &str = "\0given/";
 
 pub use advance::{Choice, Resumed, StepOutcome};
 pub use document::{

@@ -44,6 +44,6 @@ pub use outcome::{Effect, EffectKind, Emit, EmitMetadata, Fault, Level, LogLine,
 pub use program::{Module, ModuleKind, Program, ReadProgram, Sources};
 pub use sandbox::{Building, Built, Config, Error, Image, Isolation, LoadError, Sandbox, Task};
 pub use services::{
-    FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse, Reply, ServiceError, Services,
+    FetchBody, FetchError, FetchRequest, FetchRequestBody, FetchResponse, PART_OF_CALL, Reply, ServiceError, Services,
 };
 pub use tape::{FORMAT as RECORDING_FORMAT, HostCall, Recording, Replay, ReplayMode, host_calls};

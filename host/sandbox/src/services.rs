@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::outcome::{LogLine, Write};
 
+/// What keys begin with under which `db` has parts of the call.
+pub const PART_OF_CALL: &str = "\0given/";
+
 /// The embedder's side of the host functions, for one run.
 ///
 /// Implementers are trusted; what arrives has been checked against the run's [`Limits`](crate::Limits). An error
@@ -21,7 +24,9 @@ pub trait Services: Send + Sync {
     /// Fills `buffer` with cryptographically secure randomness.
     fn fill_random(&self, buffer: &mut [u8]);
 
-    /// The committed JSON text under `key` of this source's store. Writes of the run itself are not asked for here.
+    /// The committed JSON text under `key` of this source's store. Writes of the run itself are not asked for here. Under keys
+    /// that begin with [`PART_OF_CALL`] are parts of the call that a run reads when it needs them: whoever repeats the call gives
+    /// them again, so that no recording has them.
     async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError>;
 
     /// Called before each outbound request leaves, with the writes since the last one. They become durable, because the

@@ -235,7 +235,9 @@ async fn steps_have_records_of_their_own_that_show_what_they_were_given(world: W
     let workflow = deploy(&world, json!({"steps": steps})).await;
 
     let ran = run(&world, &workflow, json!({"name": "Ada"})).await;
-    let failed = run(&world, &workflow, json!({"name": "fails"})).await;
+    // Longer than a recording: it is part of the call, as far as that is concerned.
+    let long = json!({"name": "fails", "more": "x".repeat(300 << 10)});
+    let failed = run(&world, &workflow, long.clone()).await;
 
     assert_eq!(ran["steps"][0]["inputs"], json!({"name": "Ada", "more": {"deep": [2, "as it is"]}}), "{ran}");
     assert_eq!(failed["steps"][0]["inputs"]["name"], "fails", "{failed}");
@@ -250,4 +252,11 @@ async fn steps_have_records_of_their_own_that_show_what_they_were_given(world: W
     let replayed = world.client.post(&format!("{}/replay", record(&failed)), &json!({})).await.unwrap().data();
     assert_eq!(replayed["verdict"], "identical", "{replayed}");
     assert_eq!(world.client.post(&format!("{}/replay", record(&ran)), &json!({})).await.unwrap().status, 404);
+    // What it asked for when it ran is in its record, and is there for other code that looks at other things.
+    let shown = world.client.get(&record(&failed)).await.unwrap().data();
+    assert_eq!(shown["input"]["trigger"]["event"], long);
+    let other = "export default {name: 'other', version: '1', type: 'action', run({steps}) { return steps.trigger.context.workflow_id }}";
+    let other = json!({"component_code": other, "filename": "other.mjs"});
+    let replayed = world.client.post(&format!("{}/replay", record(&failed)), &other).await.unwrap().data();
+    assert_eq!(replayed["replayed"]["returned"], workflow["id"], "{replayed}");
 }

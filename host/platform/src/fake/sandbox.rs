@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use admission::{Full, Scope};
 use async_trait::async_trait;
+use domain::workflow::GIVEN;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::ports::{
     Emit, Fault, HostCall, Level, Load, LoadFailure, Loaded, LogLine, Outcome, Priority, Program, ProgramHandle,
@@ -111,7 +112,9 @@ impl Sandbox for ScriptedSandbox {
         if self.is_full.load(Ordering::Relaxed) {
             return Err(SandboxError::Overloaded(Full { what: "runs", scope: Scope::Tenant }));
         }
-        let call: Value = serde_json::from_str(&task.call).map_err(|error| SandboxError::Failed(Box::new(error)))?;
+        let mut call: Value =
+            serde_json::from_str(&task.call).map_err(|error| SandboxError::Failed(Box::new(error)))?;
+        ask(&mut call, &*services).await;
         lock(&self.calls).push(call.clone());
         let program = program.stored.read().await?;
         let description: Value = serde_json::from_str(&described(&program)).unwrap_or_default();
@@ -186,6 +189,21 @@ pub fn threw(message: &str) -> Outcome {
     let stack = format!("Error: {message}\n    at run (component.js:1:1)");
     let thrown = Thrown { name: "Error".into(), message: message.into(), stack, ..Thrown::default() };
     Outcome { fault: Some(Fault::Threw(thrown)), ..Outcome::default() }
+}
+
+/// What the code around a step does, and all at once: asks for what did not come with the call.
+async fn ask(call: &mut Value, services: &dyn RunServices) {
+    let Some(steps) = call.get_mut("steps").and_then(Value::as_object_mut) else { return };
+    let Some(Value::Array(long)) = steps.get("$run").cloned() else { return };
+    let given = async |key: &str| {
+        let text = services.db_get(&format!("{GIVEN}{key}")).await.ok().flatten().unwrap_or_default();
+        serde_json::from_str::<Value>(&text).unwrap_or_default()
+    };
+    for name in long.iter().filter_map(Value::as_str) {
+        steps.insert(name.to_owned(), given(&format!("step/{name}")).await);
+    }
+    steps.insert("trigger".to_owned(), json!({"event": given("event").await, "context": given("context").await}));
+    steps.insert("$run".to_owned(), given("run").await);
 }
 
 fn by_default(call: &Value) -> Outcome {

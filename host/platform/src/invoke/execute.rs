@@ -14,7 +14,7 @@ use super::recording;
 use super::reply::ReplySlot;
 use super::services::{RunContext, Services};
 use super::transaction::{READ_KEYS_MAXIMUM, Refusal, StoreLate, Transaction};
-use super::workflow::Barrier;
+use super::workflow::StepContext;
 use crate::ports::{
     Call, Emit, Fault, Outcome, Priority, ProgramHandle, RunLimits, RunServices, SandboxError, Task, Thrown,
 };
@@ -36,7 +36,7 @@ struct Prepared {
     credentials: Arc<HashMap<String, Secret<String>>>,
     injector: Option<Arc<Injector>>,
     reply: Option<Arc<ReplySlot>>,
-    barrier: Option<Barrier>,
+    step: Option<StepContext>,
     transaction: Arc<Transaction>,
 }
 
@@ -80,7 +80,7 @@ async fn prepare(
     invocation: &Invocation<'_>,
     transaction: Arc<Transaction>,
 ) -> Result<Result<Prepared, Fault>, Error> {
-    let Invocation { owner, target, call, limits, reply, barrier, .. } = invocation;
+    let Invocation { owner, target, call, limits, reply, step, .. } = invocation;
     let program = platform.program(owner.tenant, target.origin, target.program);
     let instance = match Instance::new(platform, owner.tenant, target).await? {
         Ok(instance) => instance,
@@ -90,8 +90,8 @@ async fn prepare(
     let call = call.to_json(target.id, instance.props.expose());
     let task = Task { tenant: owner.tenant.to_string(), call, limits, replay: None };
     let (credentials, injector) = (Arc::new(instance.credentials), instance.injector.map(Arc::new));
-    let (reply, barrier) = (reply.clone(), barrier.clone());
-    Ok(Ok(Prepared { program, task, credentials, injector, reply, barrier, transaction }))
+    let (reply, step) = (reply.clone(), step.clone());
+    Ok(Ok(Prepared { program, task, credentials, injector, reply, step, transaction }))
 }
 
 // === impl Prepared ===
@@ -128,7 +128,7 @@ impl Prepared {
             credentials: self.credentials.clone(),
             injector: self.injector.clone(),
             reply: self.reply.clone(),
-            barrier: self.barrier.clone(),
+            step: self.step.clone(),
         };
         let services: Arc<dyn RunServices> = Arc::new(Services::new(platform, context));
         let priority = if self.transaction.is_waited_for() { Priority::Urgent } else { Priority::Normal };

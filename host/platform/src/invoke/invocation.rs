@@ -12,7 +12,7 @@ use store::Tenant;
 
 use super::reply::ReplySlot;
 use super::transaction::{Terms, Transaction, new_run_id};
-use super::workflow::Barrier;
+use super::workflow::StepContext;
 use crate::ports::{Call, RunLimits};
 use crate::quotas::Admission;
 use crate::records::{Component, Origin, Source, Step, Workflow, names};
@@ -38,8 +38,8 @@ pub(crate) struct Invocation<'a> {
     pub(crate) queued_at_ms: u64,
     /// Where `respond` is waited for, when there is a request to answer.
     pub(crate) reply: Option<Arc<ReplySlot>>,
-    /// Of a step of a workflow: passed before its first request leaves.
-    pub(crate) barrier: Option<Barrier>,
+    /// Of a step of a workflow.
+    pub(crate) step: Option<StepContext>,
 }
 
 /// The component that runs, and where its state lies.

@@ -96,7 +96,7 @@ fn write(
     let reply = invocation.reply.as_ref().and_then(|slot| slot.peek());
     let RunLimits { fuel, memory_bytes, .. } = invocation.limits;
     let content = Content {
-        call: call.to_owned(),
+        call: invocation.step.as_ref().map_or_else(|| call.to_owned(), |step| step.given.to_recorded(call)),
         answers: answers.to_vec(),
         fuel_limit: fuel,
         memory_bytes,

@@ -11,7 +11,7 @@ use store::Tenant;
 
 use super::reply::ReplySlot;
 use super::transaction::{Transaction, service_error};
-use super::workflow::Barrier;
+use super::workflow::{Given, StepContext};
 use crate::ports::{self, Carrying, Denied, LogLine, Passage, Reply, RunServices, ServiceError, Write};
 use crate::records::names;
 use crate::tokens::Injector;
@@ -26,7 +26,7 @@ pub(crate) struct RunContext {
     /// Where the answer is waited for, when the trigger was a request.
     pub(crate) reply: Option<Arc<ReplySlot>>,
     /// Of a step of a workflow.
-    pub(crate) barrier: Option<Barrier>,
+    pub(crate) step: Option<StepContext>,
 }
 
 pub(crate) struct Services {
@@ -53,18 +53,23 @@ impl RunServices for Services {
     }
 
     async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError> {
-        if let Some(barrier) = self.context.barrier.as_ref().filter(|_| key == ANSWER_NOW) {
-            // Nothing of the run may be repeated from here on: its client has the answer.
-            self.context.transaction.before_request(Vec::new()).await?;
-            barrier.commit().await?;
-            return Ok(None);
+        if let Some(step) = &self.context.step {
+            if key == ANSWER_NOW {
+                // Nothing of the run may be repeated from here on: its client has the answer.
+                self.context.transaction.before_request(Vec::new()).await?;
+                step.barrier.commit().await?;
+                return Ok(None);
+            }
+            if let Some(given) = step.given.answer(key) {
+                return Ok(Some(given));
+            }
         }
         self.context.transaction.answer(key).await
     }
 
     async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
-        if let Some(barrier) = &self.context.barrier {
-            barrier.pass().await?;
+        if let Some(step) = &self.context.step {
+            step.barrier.pass().await?;
         }
         self.context.transaction.before_request(writes).await
     }
@@ -108,13 +113,20 @@ pub(crate) struct Offline {
     tenant: Tenant,
     scope: String,
     reply: Arc<ReplySlot>,
+    /// Of a step that asks for it.
+    given: Option<Given>,
 }
 
 // === impl Offline ===
 
 impl Offline {
-    pub(crate) fn new(platform: &Platform, tenant: &Tenant, emitter: &str, reply: Arc<ReplySlot>) -> Self {
-        Self { platform: platform.clone(), tenant: tenant.clone(), scope: names::db_of(emitter), reply }
+    pub(crate) fn new(
+        platform: &Platform,
+        tenant: &Tenant,
+        emitter: &str,
+        (reply, given): (Arc<ReplySlot>, Option<Given>),
+    ) -> Self {
+        Self { platform: platform.clone(), tenant: tenant.clone(), scope: names::db_of(emitter), reply, given }
     }
 }
 
@@ -129,6 +141,9 @@ impl RunServices for Offline {
     }
 
     async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError> {
+        if let Some(given) = self.given.as_ref().and_then(|given| given.answer(key)) {
+            return Ok(Some(given));
+        }
         let (platform, tenant) = (&self.platform, &self.tenant);
         let (scope, key) = match Asked::parse(key) {
             None => (self.scope.clone(), stored_key(key)),

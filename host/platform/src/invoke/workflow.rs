@@ -6,6 +6,7 @@
 //! | `running.rs` | starts the steps that are ready, until the run has ended or pauses |
 //! | `results.rs` | takes in what came of a step |
 //! | `state.rs` | where a step keeps state, so that steps that share some run one after the other |
+//! | `given.rs` | what a step sees of the run: what comes with its call, and what it asks for |
 //! | `step.rs` | makes the invocation of a step |
 //! | `barrier.rs` | what a step asks before its first request leaves: that everything before it is durable |
 //! | `pending.rs` | what steps did that is not committed yet |
@@ -21,6 +22,7 @@
 mod barrier;
 mod commit;
 mod failure;
+mod given;
 mod pending;
 mod queue;
 mod results;
@@ -30,8 +32,9 @@ mod state;
 mod step;
 mod version;
 
-pub(crate) use barrier::Barrier;
 pub(crate) use failure::{Failure, context, failure_event};
+pub(crate) use given::Given;
 pub(crate) use queue::{NewRun, end_early, enqueue, run_job};
 pub(crate) use running::{Hold, Renewed, Running};
+pub(crate) use step::StepContext;
 pub(crate) use version::{Version, Versions};

@@ -194,7 +194,7 @@ async fn run_once(
         trigger,
         queued_at_ms: platform.clock.now_ms(),
         reply: Some(replied.clone()),
-        barrier: None,
+        step: None,
     };
     let Ran { run_id, outcome, .. } = invoke::run(platform, &invocation).await?;
     Ok(Once { run_id: run_id.to_string(), outcome, reply: replied.take() })

@@ -24,7 +24,7 @@ pub(super) async fn run(caller: &Caller, platform: &Platform, source: &Source, h
         trigger: Trigger { kind: TriggerKind::Hook, id: Some(hook.as_str().to_owned()) },
         queued_at_ms: platform.clock.now_ms(),
         reply: None,
-        barrier: None,
+        step: None,
     };
     match invoke::run(platform, &invocation).await?.outcome.fault {
         None => Ok(()),

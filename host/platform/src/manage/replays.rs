@@ -17,6 +17,7 @@ use super::code::{self, CodeRequest};
 use super::recordings;
 use super::sources::{self, SourceRun};
 use super::users::check_quota;
+use crate::invoke::workflow::Given;
 use crate::invoke::{Content, Offline, Owner, ReplySlot, read_recording, shown_reply, usage_operations};
 use crate::ports::{Priority, ProgramHandle, Replay, ReplayMode, RunLimits, Task};
 use crate::records::{Recording, Source, table};
@@ -73,10 +74,10 @@ pub async fn replay(
     let recording = find(caller, platform, run_id).await?;
     check_quota(caller, platform).await?;
     let (program, mode) = match request.code.is_empty() {
-        true => (program_of(caller, platform, &recording), ReplayMode::Exact),
+        true => (On::Recorded, ReplayMode::Exact),
         false => {
             let (_, program) = code::compile(caller, platform, request.code).await?;
-            (ProgramHandle::of(program), ReplayMode::ByQuestion)
+            (On::Other(ProgramHandle::of(program)), ReplayMode::ByQuestion)
         }
     };
     let mode = if request.is_live { ReplayMode::Live } else { mode };
@@ -112,7 +113,7 @@ pub async fn shadow(
     let mut recordings = recordings::of_emitter(platform, &caller.tenant, source.id.as_str(), runs).await?;
     recordings.retain(|recording| is_kept(recording, oldest_ms));
     let (_, program) = code::compile(caller, platform, code).await?;
-    let program = ProgramHandle::of(program);
+    let program = On::Other(ProgramHandle::of(program));
     let mut view = ShadowView {
         runs: recordings.len(),
         unchanged: 0,
@@ -213,27 +214,36 @@ fn content(caller: &Caller, platform: &Platform, recording: &Recording) -> Resul
     read_recording(platform, &caller.tenant, recording)
 }
 
-fn program_of(caller: &Caller, platform: &Platform, recording: &Recording) -> ProgramHandle {
-    platform.program(&caller.tenant, recording.origin, &recording.program)
+/// The code that a recorded run is run again on.
+enum On {
+    Recorded,
+    Other(ProgramHandle),
 }
 
 async fn run_again(
     caller: &Caller,
     platform: &Platform,
     recording: &Recording,
-    program: &ProgramHandle,
+    on: &On,
     mode: ReplayMode,
 ) -> Result<ReplayView, Error> {
     let mut content = content(caller, platform, recording)?;
+    let own = platform.program(&caller.tenant, recording.origin, &recording.program);
+    // Other code is that of a component, without what is put around a step: it cannot ask.
+    let (program, given) = match on {
+        On::Recorded => (&own, Given::of_recorded(&content.call)),
+        On::Other(program) => (program, None),
+    };
+    let call = given.as_ref().map_or_else(|| content.call.clone(), |given| given.to_call(&content.call));
     let limits = RunLimits {
         fuel: content.fuel_limit,
         memory_bytes: content.memory_bytes,
         ..RunLimits::background(&platform.config.limits)
     };
     let replay = Some(Replay { recording: content.answers(), mode });
-    let task = Task { tenant: caller.tenant.to_string(), call: content.call.clone(), limits, replay };
+    let task = Task { tenant: caller.tenant.to_string(), call, limits, replay };
     let reply = Arc::<ReplySlot>::default();
-    let services = Arc::new(Offline::new(platform, &caller.tenant, &recording.emitter_id, reply.clone()));
+    let services = Arc::new(Offline::new(platform, &caller.tenant, &recording.emitter_id, (reply.clone(), given)));
     let outcome = platform.sandbox.run(program, &task, Priority::Normal, services).await?;
     let owner = Owner::by_hand(caller);
     let mut batch = platform.batch(&caller.tenant);

@@ -78,6 +78,9 @@ pub struct Step {
     pub description: Description,
     /// Values without the secret ones, by prop.
     pub props: Map<String, Value>,
+    /// The code around it asks for what does not come with a call; code that was made earlier does not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks: bool,
 }
 
 impl Stored for Workflow {

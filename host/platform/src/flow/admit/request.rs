@@ -258,7 +258,7 @@ impl Flow {
             trigger: Trigger::of(TriggerKind::Http),
             queued_at_ms: self.platform.clock.now_ms(),
             reply: interface.has_custom_response.then(Arc::default),
-            barrier: None,
+            step: None,
         };
         let transaction = invocation.transaction(&self.platform);
         let request = Request { invocation, transaction, trace };

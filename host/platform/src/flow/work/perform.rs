@@ -338,7 +338,7 @@ impl Flow {
             trigger,
             queued_at_ms,
             reply: None,
-            barrier: None,
+            step: None,
         };
         let executed = execute(&self.platform, &invocation, invocation.transaction(&self.platform)).await?;
         frame.operations = completion(self.platform.clock.instant_ms());

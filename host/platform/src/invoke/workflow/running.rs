@@ -5,19 +5,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::EndpointKey;
-use domain::json::Json;
 use domain::runs::RunError;
 use domain::workflow::{Ended, Position, Spot};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use store::{CommitError, JobId, JobLease, Lookup, TimerLease};
 use tokio::sync::oneshot;
 
 use super::barrier::Barrier;
 use super::commit::Point;
 use super::failure::{Failure, context};
+use super::given::{Given, RunGiven};
 use super::pending::Pending;
 use super::state::State;
 use super::step::StepJob;
@@ -25,7 +24,7 @@ use super::version::Version;
 use crate::invoke::{Owner, ReplySlot};
 use crate::ports::Fault;
 use crate::records::workflow_run::RunState;
-use crate::records::{Workflow, WorkflowRun, table};
+use crate::records::{Step, Workflow, WorkflowRun, table};
 use crate::{Error, Platform, sealed_props};
 
 /// Steps of one run at once.
@@ -47,22 +46,6 @@ pub(crate) enum Hold {
 pub(crate) struct Renewed {
     pub(crate) lease_ms: u64,
     pub(crate) held: Option<oneshot::Sender<JobId>>,
-}
-
-/// `steps` as a step gets it. The event stays the text it is, however many steps there are.
-#[derive(Serialize)]
-struct Visible<'a> {
-    #[serde(flatten)]
-    steps: Map<String, Value>,
-    trigger: Triggered<'a>,
-    #[serde(rename = "$run")]
-    run: Value,
-}
-
-#[derive(Serialize)]
-struct Triggered<'a> {
-    event: &'a Json,
-    context: Value,
 }
 
 /// A run in this process.
@@ -282,7 +265,7 @@ impl<'a> Running<'a> {
             workflow: self.workflow,
             step,
             props,
-            steps: self.visible(&spot, &key),
+            given: Arc::new(self.given(step, &spot, &key)),
             spot,
             run_id: self.run.id.clone(),
             trigger: self.run.trigger.clone(),
@@ -294,8 +277,8 @@ impl<'a> Running<'a> {
         }))
     }
 
-    /// `steps` of the step at a spot. `$run` is for the code around the step, which takes it away.
-    fn visible(&self, spot: &Spot, key: &str) -> Json {
+    /// `steps` of the step at a spot.
+    fn given(&self, step: &Step, spot: &Spot, key: &str) -> Given {
         let (position, document) = (&self.run.position, &self.version.document);
         let context = context(self.owner.tenant, self.workflow, &self.run);
         let mut of_step = context.clone();
@@ -307,11 +290,9 @@ impl<'a> Running<'a> {
             let (base, tenant) = (&self.platform.config.public_url, self.owner.tenant);
             format!("{base}/v1/{verb}/{tenant}/{}/{key}", self.run.id)
         };
-        let run = json!({"context": of_step, "resume_url": url("resume"), "cancel_url": url("cancel")});
-        let trigger = Triggered { event: &self.run.event, context };
-        let steps = Visible { steps: position.visible(document, spot), trigger, run };
-        // Values that came from JSON always have a JSON form.
-        serde_json::value::to_raw_value(&steps).unwrap_or_default().into()
+        let (resume_url, cancel_url) = (url("resume"), url("cancel"));
+        let run = RunGiven { context: of_step, resume_url, cancel_url, is_asked_for: step.asks };
+        Given::new(position.visible(document, spot), self.run.event.clone(), context, &run)
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::ids::RunId;
-use domain::json::Json;
 use domain::runs::{RecordingMode, Trigger};
 use domain::workflow::Spot;
 use serde_json::{Map, Value};
 
 use super::barrier::Barrier;
+use super::given::Given;
 use crate::invoke::{
     Executed, Invocation, Keeping, Owner, Recorder, ReplySlot, Target, execute, keep_recording, new_run_id,
 };
@@ -29,13 +29,20 @@ pub(super) struct StepJob<'a> {
     pub(super) run_id: RunId,
     pub(super) trigger: Trigger,
     /// What it sees of the steps before it, and what the code around it needs.
-    pub(super) steps: Json,
+    pub(super) given: Arc<Given>,
     /// What its URLs end with.
     pub(super) key: String,
     pub(super) time_left: Duration,
     pub(super) reply: Option<Arc<ReplySlot>>,
     pub(super) barrier: Barrier,
     pub(super) recording: RecordingMode,
+}
+
+/// What the host functions of a step know besides those of other runs.
+#[derive(Clone)]
+pub(crate) struct StepContext {
+    pub(crate) barrier: Barrier,
+    pub(crate) given: Arc<Given>,
 }
 
 /// A step that ran, and is not committed yet.
@@ -60,12 +67,12 @@ impl StepJob<'_> {
         let invocation = Invocation {
             owner,
             target: Target::of_step(workflow, step, self.props, self.recording),
-            call: Call::Action { steps: self.steps },
+            call: Call::Action { steps: self.given.steps() },
             limits,
             trigger: self.trigger,
             queued_at_ms: started_at_ms,
             reply: self.reply,
-            barrier: Some(self.barrier),
+            step: Some(StepContext { barrier: self.barrier, given: self.given }),
         };
         let transaction = invocation.transaction_of(platform, self.run_id);
         let executed = execute(platform, &invocation, transaction).await?;

@@ -81,7 +81,7 @@ pub async fn try_out(
         trigger: Trigger::of(TriggerKind::Manual),
         queued_at_ms: platform.clock.now_ms(),
         reply: Some(replied.clone()),
-        barrier: None,
+        step: None,
     };
     let executed = invoke::execute(platform, &invocation, invocation.trial(platform)).await?;
     executed.transaction.release().await;

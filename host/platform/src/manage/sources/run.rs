@@ -58,7 +58,7 @@ pub(crate) async fn run_triggered(
         trigger,
         queued_at_ms: platform.clock.now_ms(),
         reply: Some(replied.clone()),
-        barrier: None,
+        step: None,
     };
     let ran = invoke::run(platform, &invocation).await?;
     let outcome = ran.outcome;

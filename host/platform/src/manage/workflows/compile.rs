@@ -178,7 +178,8 @@ impl Compiler<'_> {
         }
         let Some(program) = generate::decide(step, variables) else { return Ok(()) };
         let (program, exports) = self.load(program).await?;
-        let description = described(path, &exports)?;
+        let mut description = described(path, &exports)?;
+        description.props.retain(|prop| prop.name != generate::OWN_DB);
         let program = self.save(&program).await?;
         let id = ComponentId::from_random(self.platform.entropy.bytes());
         self.add(step, id, program, description, Map::new());
@@ -273,7 +274,7 @@ impl Compiler<'_> {
             self.compiled.secrets.insert(step.namespace.clone(), Value::Object(secrets));
         }
         let name = step.namespace.clone();
-        self.compiled.steps.push(Step { name, component_id, program, description, props });
+        self.compiled.steps.push(Step { name, component_id, program, description, props, asks: true });
     }
 }
 

@@ -21,30 +21,65 @@ const COMPONENT: &str = "component";
 pub(super) const OWN_DB: &str = "$step_db";
 
 /// What every step begins with: `$` of a workflow is that of an action, and more.
-const PRELUDE: &str = r"const DAY_MS = 24 * 60 * 60 * 1000;
+const PRELUDE: &str = r"// In a function of its own: expressions see none of these names.
+const begin = (() => {
+const DAY_MS = 24 * 60 * 60 * 1000;
 const number = (value, what) => {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) throw new TypeError(`$.flow.${what} takes a number of milliseconds, at least 0`);
   return value;
 };
-const begin = ({ steps, $ }, db) => {
+const { defineProperty } = Object;
+let db, known, action, answer;
+// The host answers these keys of the step's own `db`. Most steps look at little of what came before them, so that it is read when
+// it is looked at.
+const given = (key) => db.get(`\u0000given/${key}`);
+const put = (object, name, value) => {
+  defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
+  return value;
+};
+const later = (object, name, read) => {
+  object.__defineGetter__(name, () => put(object, name, read()));
+  object.__defineSetter__(name, (value) => { put(object, name, value); });
+};
+const trigger = {};
+later(trigger, 'event', () => given('event'));
+later(trigger, 'context', () => given('context'));
+const aboutRun = () => (known ??= given('run'));
+const pause = (kind, parameters) => {
+  action.export('$pause', { kind, ...parameters });
+  const { resume_url, cancel_url } = aboutRun();
+  return { resume_url, cancel_url };
+};
+const delay = (ms) => pause('delay', { ms: number(ms, 'delay') });
+const suspend = (ms = DAY_MS) => pause('suspend', { ms: number(ms, 'suspend') });
+const rerun = (ms, context = null, maxRetries = 10) => pause('rerun', { ms: number(ms, 'rerun'), context, max_retries: number(maxRetries, 'rerun') });
+// Sent when the step is committed, or at once: the host answers this key when everything before it is durable and the
+// answer is on its way.
+const respond = (reply) => {
+  answer(reply);
+  if (reply.immediate) db.get('\u0000answer');
+};
+return ({ steps, $ }, own) => {
   const run = steps.$run;
   delete steps.$run;
-  const pause = (kind, parameters) => {
-    $.export('$pause', { kind, ...parameters });
-    return { resume_url: run?.resume_url, cancel_url: run?.cancel_url };
-  };
-  const { respond } = $;
-  // Sent when the step is committed, or at once: the host answers this key when everything before it is durable and the
-  // answer is on its way.
-  $.respond = (reply) => {
-    respond(reply);
-    if (reply.immediate) db?.get('\u0000answer');
-  };
-  $.context = run?.context ?? {};
-  $.flow.delay = (ms) => pause('delay', { ms: number(ms, 'delay') });
-  $.flow.suspend = (ms = DAY_MS) => pause('suspend', { ms: number(ms, 'suspend') });
-  $.flow.rerun = (ms, context = null, maxRetries = 10) => pause('rerun', { ms: number(ms, 'rerun'), context, max_retries: number(maxRetries, 'rerun') });
+  db = own;
+  action = $;
+  answer = $.respond;
+  $.respond = respond;
+  const { flow } = $;
+  flow.delay = delay;
+  flow.suspend = suspend;
+  flow.rerun = rerun;
+  if (Array.isArray(run)) {
+    for (let index = 0; index < run.length; index++) later(steps, run[index], () => given(`step/${run[index]}`));
+    steps.trigger = trigger;
+    later($, 'context', () => aboutRun().context);
+  } else {
+    known = run ?? {};
+    $.context = known.context ?? {};
+  }
 };
+})();
 ";
 
 const WRAPPER: &str = r"const SHOWN_MAXIMUM = 32768;
@@ -143,7 +178,7 @@ pub(super) fn decide(step: &Step, variables: &[&str]) -> Option<Program> {
     let mut source = header(&step.namespace);
     let _ = write!(
         source,
-        "module.exports = {{ ...defaults, async run({{ steps, $ }}) {{\nbegin({{ steps, $ }});\n{body}}} }};\n"
+        "module.exports = {{ ...defaults, props: {{ {OWN_DB}: '$.service.db' }}, run({{ steps, $ }}) {{\nbegin({{ steps, $ }}, this.{OWN_DB});\n{body}}} }};\n"
     );
     Some(Program::single(STEP_PATH, source))
 }
