@@ -25,8 +25,8 @@ pub trait Services: Send + Sync {
     fn fill_random(&self, buffer: &mut [u8]);
 
     /// The committed JSON text under `key` of this source's store. Writes of the run itself are not asked for here. Under keys
-    /// that begin with [`PART_OF_CALL`] are parts of the call that a run reads when it needs them: whoever repeats the call gives
-    /// them again, so that no recording has them.
+    /// that begin with [`PART_OF_CALL`] are parts of the call that a run reads when it needs them. No recording has them: a replay
+    /// of the call has to answer them again.
     async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError>;
 
     /// Called before each outbound request leaves, with the writes since the last one. They become durable, because the
