@@ -2,7 +2,8 @@
 # Builds guest-shim/shim.wasm, reproducibly. Called by `just shim`.
 #
 #   build.sh            build and replace shim.wasm and its record of sources
-#   build.sh --check    build elsewhere and compare with the committed file, byte for byte
+#   build.sh --check    build elsewhere and compare with the committed file, byte for byte. With other compilers than the ones
+#                       shim.compilers names the bytes would differ: then only the record of sources is compared
 #
 # Two ways to a toolchain:
 #   rustup   rustup's wasm32-wasip1 target and a WASI SDK (WASI_SDK=/path)
@@ -30,11 +31,16 @@ SCRIPT
   chmod +x "$2"
 }
 
+compilers_debian() { /usr/bin/rustc --version | cut -d' ' -f1-2; /usr/bin/clang-19 --version | head -1; }
+compilers_rustup() { rustc --version | cut -d' ' -f1-2; "$WASI_SDK/bin/clang" --version | head -1; }
+
+# Debian's security archive moves the compiler along, so an installed one may be behind as well as missing.
 build_debian() {
-  if ! dpkg -s "${packages[@]}" >/dev/null 2>&1; then
+  if ! dpkg -s "${packages[@]}" >/dev/null 2>&1 || ! compilers_debian | cmp -s - shim.compilers; then
     say "installing Debian's WebAssembly toolchain"
     local root=(); [ "$(id -u)" = 0 ] || root=(sudo)
-    "${root[@]}" apt-get update -qq && "${root[@]}" apt-get install -y -qq --no-install-recommends "${packages[@]}"
+    "${root[@]}" apt-get update -qq -o Acquire::Retries=5
+    "${root[@]}" apt-get install -y -qq --no-install-recommends -o Acquire::Retries=5 "${packages[@]}"
   fi
   # rquickjs-sys expects the layout of a WASI SDK; this one is made of links.
   local sdk=$target_dir/wasi-sdk
@@ -70,7 +76,7 @@ bundle_npm() {
   if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
     say "installing Debian's nodejs and npm"
     local root=(); [ "$(id -u)" = 0 ] || root=(sudo)
-    "${root[@]}" apt-get update -qq && "${root[@]}" apt-get install -y -qq --no-install-recommends nodejs npm
+    "${root[@]}" apt-get update -qq -o Acquire::Retries=5 && "${root[@]}" apt-get install -y -qq --no-install-recommends nodejs npm
   fi
   local installed=$target_dir/npm
   mkdir -p "$installed"
@@ -86,6 +92,12 @@ bundle_npm() {
 
 toolchain=${SHIM_TOOLCHAIN:-$(command -v apt-get >/dev/null && echo debian || echo rustup)}
 "build_$toolchain"
+if [ "${1:-}" = --check ] && ! "compilers_$toolchain" | cmp -s - shim.compilers; then
+  say "not compiled: shim.wasm was made by $(paste -sd, shim.compilers), and here are $("compilers_$toolchain" | paste -sd,)"
+  ./sources-hash.sh | cmp - shim.sources
+  say "shim.wasm is of these sources, by their hash"
+  exit
+fi
 bundle_npm
 
 registry=${CARGO_HOME:-$HOME/.cargo}
@@ -104,5 +116,6 @@ else
   cp "$built" shim.wasm
   cp "$WELLSPRING_PRELUDE_NPM/LICENCES.md" prelude/npm/LICENCES.md
   ./sources-hash.sh > shim.sources
+  "compilers_$toolchain" > shim.compilers
   say "wrote shim.wasm ($(stat -c %s shim.wasm) bytes); \`just engine\` compiles it"
 fi

@@ -35,8 +35,8 @@ if [ ${#missing[@]} -gt 0 ]; then
     [[ $answer == [yY]* ]] || { say "not installed; nothing was run"; exit 1; }
   fi
   say "installing ${missing[*]}"
-  "${root[@]}" apt-get update -qq
-  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+  "${root[@]}" apt-get update -qq -o Acquire::Retries=5
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Acquire::Retries=5 "${missing[@]}"
 fi
 
 if [ "${CI:-}" = true ]; then
