@@ -58,10 +58,10 @@ if [ "${CI:-}" = true ]; then
   cargo run --locked --quiet -p engine --features compiler --bin make-engine -- --check
 fi
 
-# One build of the server for everything below, with the features of the workspace: built alone it would have other
-# ones, and everything it stands on would be compiled twice.
-say "the server"
-cargo build --workspace --bins --quiet
+# One build of the server for everything below, together with the tests: built without them its dependencies would have fewer
+# features, and everything would be compiled twice.
+say "the server and the tests"
+cargo build --workspace --bins --tests --quiet
 export WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/debug/wellspring
 
 say "tests"

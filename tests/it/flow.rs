@@ -85,7 +85,15 @@ impl World {
     }
 
     pub(crate) async fn with_environment(options: &[&str], environment: Vec<(String, String)>) -> Self {
-        let mut place = DataFolder::new();
+        Self::in_store_with(None, options, environment).await
+    }
+
+    pub(crate) async fn in_store_with(
+        store: Option<String>,
+        options: &[&str],
+        environment: Vec<(String, String)>,
+    ) -> Self {
+        let mut place = DataFolder::in_store(store);
         place.options.extend(options.iter().map(|option| (*option).to_owned()));
         place.environment = environment;
         Self::at(place).await

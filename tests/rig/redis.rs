@@ -1,6 +1,7 @@
 //! A Redis of one's own, as durable as Redis can be: every write is on disk before it is answered.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
@@ -39,6 +40,16 @@ impl Redis {
         assert_eq!(done.stdout.trim_ascii(), b"OK", "{name}");
     }
 
+    /// How many commits hosts have made in it: each is one call of a function.
+    pub fn commits(&self) -> u32 {
+        let mut connection = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        connection.write_all(b"INFO commandstats\r\nQUIT\r\n").unwrap();
+        let mut told = String::new();
+        connection.read_to_string(&mut told).unwrap();
+        let calls = told.lines().find_map(|line| line.strip_prefix("cmdstat_fcall:calls="));
+        calls.and_then(|calls| calls.split(',').next()).map_or(0, |calls| calls.parse().unwrap())
+    }
+
     /// Sends it a signal: `STOP` lets it hang, `CONT` lets it go on.
     pub fn signal(&self, signal: &str) {
         let pid = std::fs::read_to_string(self.folder.path().join("pid")).unwrap();
@@ -74,7 +85,6 @@ impl Redis {
     }
 
     fn end(&mut self, signal: &str) {
-        use std::io::Write;
         if let Some(mut shell) = self.shell.take() {
             let mut pipe = shell.stdin.take().unwrap();
             let _ = writeln!(pipe, "{signal}");

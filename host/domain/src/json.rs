@@ -35,7 +35,11 @@ impl Json {
     /// Whether every reader takes it: it nests no deeper than `levels` (`limits::NESTING_MAXIMUM` at most), its numbers are
     /// not beyond all bounds, and its texts hold whole characters. JSON as such allows all of that.
     pub fn is_readable(&self, levels: usize) -> bool {
-        read(self.as_str(), levels).is_ok()
+        is_readable(&self.0, levels)
+    }
+
+    pub fn as_raw(&self) -> &RawValue {
+        &self.0
     }
 
     pub fn as_str(&self) -> &str {
@@ -45,6 +49,21 @@ impl Json {
     pub fn to_value(&self) -> Value {
         // It was read before.
         serde_json::from_str(self.as_str()).unwrap_or_default()
+    }
+}
+
+/// The same of a text that is JSON.
+pub fn is_readable(json: &RawValue, levels: usize) -> bool {
+    read(json.get(), levels).is_ok()
+}
+
+/// Whether a value that was read nests deeper than so many levels.
+pub fn nests_deeper(value: &Value, levels: usize) -> bool {
+    let deeper = |inner: &Value| levels.checked_sub(1).is_none_or(|levels| nests_deeper(inner, levels));
+    match value {
+        Value::Array(items) => levels == 0 || items.iter().any(deeper),
+        Value::Object(fields) => levels == 0 || fields.values().any(deeper),
+        _ => false,
     }
 }
 

@@ -64,7 +64,7 @@ pub struct Effect {
     pub parameters: Box<RawValue>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum EffectKind {
     Export,
     Respond,

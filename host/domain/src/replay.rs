@@ -1,9 +1,12 @@
 //! What a run did, in a form that two runs can be compared in.
 
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::outcome::{Fault, Outcome};
+use crate::json::is_readable;
+use crate::limits::NESTING_MAXIMUM;
+use crate::outcome::{EffectKind, Fault, Level, Outcome};
 use crate::redact::{Hidden, REDACTED, Redaction};
 use crate::runs::{RunError, cut};
 
@@ -40,6 +43,21 @@ pub struct Deeds {
     pub was_cut_off: bool,
 }
 
+/// What [`Deeds`] are read from, with the values of an outcome as they are: more runs are recorded than recordings are read.
+#[derive(Serialize)]
+struct Told<'a, Reply> {
+    emits: Vec<(Option<&'a RawValue>, &'a Value)>,
+    writes: Vec<(&'a str, Option<&'a str>)>,
+    logs: Vec<(Level, &'a str)>,
+    effects: Vec<(EffectKind, Option<&'a RawValue>)>,
+    requests: Vec<String>,
+    returned: Option<&'a RawValue>,
+    reply: Option<&'a Reply>,
+    error: Option<RunError>,
+    fuel: u64,
+    was_cut_off: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// `emits[0]`, `writes`, `error`…
@@ -63,33 +81,31 @@ pub enum Verdict {
 // === impl Deeds ===
 
 impl Deeds {
-    pub fn of(outcome: &Outcome, reply: Option<Value>) -> Self {
-        let raw = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-        Self {
-            emits: outcome.emits.iter().map(|emit| json!([emit.event, emit.metadata])).collect(),
-            writes: outcome.writes.iter().map(|write| (write.key.clone(), write.value.clone())).collect(),
-            logs: outcome.logs.iter().map(|line| (level(line.level), line.message.clone())).collect(),
-            effects: outcome
-                .effects
-                .iter()
-                .map(|effect| json!([format!("{:?}", effect.kind), raw(effect.parameters.get())]))
-                .collect(),
+    pub fn of(outcome: &Outcome, reply: Option<&impl Serialize>) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(&Self::json_of(outcome, reply)?)
+    }
+
+    pub fn json_of(outcome: &Outcome, reply: Option<&impl Serialize>) -> Result<String, serde_json::Error> {
+        let told = Told {
+            emits: outcome.emits.iter().map(|emit| (readable(emit.event.as_raw()), &emit.metadata)).collect(),
+            writes: outcome.writes.iter().map(|write| (write.key.as_str(), write.value.as_deref())).collect(),
+            logs: outcome.logs.iter().map(|line| (line.level, line.message.as_str())).collect(),
+            effects: outcome.effects.iter().map(|effect| (effect.kind, readable(&effect.parameters))).collect(),
             requests: outcome
                 .traffic
                 .requests
                 .iter()
                 .map(|made| format!("{} {}{}", made.method, made.host, made.path))
                 .collect(),
-            returned: outcome.returned.as_deref().map(|returned| raw(returned.get())).unwrap_or_default(),
+            returned: outcome.returned.as_deref().and_then(readable),
             reply,
             error: outcome.fault.as_ref().map(RunError::of),
             fuel: outcome.usage.fuel,
             was_cut_off: matches!(outcome.fault, Some(Fault::Deadline { .. })),
-        }
+        };
+        serde_json::to_string(&told)
     }
-}
 
-impl Deeds {
     /// Hides what the paths of a redaction name, each from the root of an event, a written or returned value, or a reply.
     pub fn redact(&mut self, redaction: &Redaction, hidden: &mut Hidden) {
         // Each is a list of the value and something else.
@@ -143,8 +159,9 @@ pub fn shown_differences(verdict: Verdict, recorded: &Deeds, replayed: &Deeds) -
     found
 }
 
-fn level(level: crate::outcome::Level) -> String {
-    format!("{level:?}").to_lowercase()
+/// None for what a component can make and most readers do not take, such as half of a character: all else could not be read either.
+fn readable(json: &RawValue) -> Option<&RawValue> {
+    is_readable(json, NESTING_MAXIMUM).then_some(json)
 }
 
 /// The differences, and what they amount to. Requests are not compared: a replay makes none.
@@ -211,6 +228,7 @@ fn shortened(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::{Effect, Emit, LogLine};
 
     fn deeds(emit: i32) -> Deeds {
         Deeds { emits: vec![json!(emit)], fuel: 10, ..Deeds::default() }
@@ -225,6 +243,30 @@ mod tests {
             cause: None,
         };
         Deeds { error: Some(error), ..deeds(1) }
+    }
+
+    #[test]
+    fn deeds_are_told_and_what_nobody_could_read_again_is_left_out() {
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
+        let emit = |text: &str| Emit { event: raw(text).into(), metadata: json!({"id": 1}) };
+        let deep = format!("{}1{}", "[".repeat(NESTING_MAXIMUM + 1), "]".repeat(NESTING_MAXIMUM + 1));
+        let deepest = deep[1..deep.len() - 1].to_owned();
+        let outcome = Outcome {
+            emits: vec![emit(r#"{"a":1.0}"#), emit(r#""\ud800""#), emit(&deep), emit(&deepest)],
+            logs: vec![LogLine { at_ms: 5, level: Level::Warn, message: "hot".into() }],
+            effects: vec![Effect { kind: EffectKind::SendHttp, parameters: raw(r#"["\udfff"]"#) }],
+            returned: Some(raw(r#"{"b":[2]}"#)),
+            ..Outcome::default()
+        };
+
+        let deeds = Deeds::of(&outcome, Some(&json!({"status": 200}))).unwrap();
+
+        let emitted: Vec<_> = deeds.emits.iter().map(|emit| &emit[0]).collect();
+        assert_eq!((emitted[0], emitted[1], emitted[2]), (&json!({"a": 1.0}), &Value::Null, &Value::Null));
+        assert_eq!((emitted[3].to_string(), &deeds.emits[3][1]), (deepest, &json!({"id": 1})));
+        assert_eq!(deeds.logs, [("warn".to_owned(), "hot".to_owned())]);
+        assert_eq!((&deeds.effects[0], deeds.returned), (&json!(["SendHttp", null]), json!({"b": [2]})));
+        assert_eq!(deeds.reply, Some(json!({"status": 200})));
     }
 
     #[test]

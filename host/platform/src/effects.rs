@@ -5,7 +5,8 @@
 
 use domain::actions::{self, Effect, S3Object};
 use domain::component::Description;
-use domain::limits::Limits;
+use domain::json::nests_deeper;
+use domain::limits::{Limits, NESTING_MAXIMUM};
 use domain::problem::Problem;
 use domain::props::PropType;
 use serde_json::{Map, Value, json};
@@ -13,6 +14,9 @@ use store::Tenant;
 
 use crate::Platform;
 use crate::ports::{self, EffectKind, Recipients};
+
+/// The export in which the code around a step says what its expressions gave.
+pub(crate) const INPUTS: &str = "$inputs";
 
 /// Of one e-mail.
 const RECIPIENTS_MAXIMUM: usize = 50;
@@ -111,21 +115,46 @@ pub(crate) fn unsupported(effect: &Effect) -> Option<&'static str> {
 }
 
 fn parse_one(effect: &ports::Effect, limits: &Limits) -> Result<Effect, Vec<Problem>> {
-    // The guest writes JSON; what nests deeper than the parser goes is as good as nothing.
-    let mut parameters: Value = serde_json::from_str(effect.parameters.get()).unwrap_or_default();
+    let mut parameters: Value = serde_json::from_str(effect.parameters.get())
+        // The guest writes JSON, so nothing else can be wrong with it.
+        .map_err(|_| vec![too_deep(effect.kind)])?;
     let mut take = |name: &str| parameters.get_mut(name).map(Value::take).unwrap_or_default();
-    let (call, arguments) = match effect.kind {
-        EffectKind::Export => ("export", vec![take("name"), take("value")]),
+    let arguments = match effect.kind {
+        EffectKind::Export => vec![take("name"), take("value")],
         // The guest writes no reason as an empty one.
-        EffectKind::Exit => ("flow.exit", vec![Some(take("reason")).filter(|text| *text != "").unwrap_or_default()]),
-        EffectKind::Respond => ("respond", vec![parameters]),
-        EffectKind::SendHttp => ("send.http", vec![parameters]),
-        EffectKind::SendEmail => ("send.email", vec![parameters]),
-        EffectKind::SendS3 => ("send.s3", vec![parameters]),
-        EffectKind::SendEmit => ("send.emit", vec![parameters]),
-        EffectKind::SendSse => ("send.sse", vec![parameters]),
+        EffectKind::Exit => vec![Some(take("reason")).filter(|text| *text != "").unwrap_or_default()],
+        _ => vec![parameters],
     };
-    actions::parse(call, &arguments, limits)
+    // What the code around a step exports is checked where it is kept.
+    if arguments.first().is_none_or(|name| name != INPUTS) && arguments.iter().any(is_too_deep) {
+        return Err(vec![too_deep(effect.kind)]);
+    }
+    actions::parse(call_of(effect.kind), &arguments, limits)
+}
+
+fn call_of(kind: EffectKind) -> &'static str {
+    match kind {
+        EffectKind::Export => "export",
+        EffectKind::Exit => "flow.exit",
+        EffectKind::Respond => "respond",
+        EffectKind::SendHttp => "send.http",
+        EffectKind::SendEmail => "send.email",
+        EffectKind::SendS3 => "send.s3",
+        EffectKind::SendEmit => "send.emit",
+        EffectKind::SendSse => "send.sse",
+    }
+}
+
+/// Records wrap it, and have to be read again.
+pub(crate) fn is_too_deep(value: &Value) -> bool {
+    nests_deeper(value, NESTING_MAXIMUM)
+}
+
+fn too_deep(kind: EffectKind) -> Problem {
+    Problem::new(
+        format!("$.{}", call_of(kind)),
+        format!("takes values that nest at most {NESTING_MAXIMUM} levels deep"),
+    )
 }
 
 #[cfg(test)]

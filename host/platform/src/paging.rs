@@ -3,7 +3,7 @@
 use domain::paging::{Cursor, PageInfo, PageQuery, PagingError};
 use store::{Page, Tenant};
 
-use crate::records::{RecordError, Stored, table};
+use crate::records::{Stored, table};
 use crate::{Error, Platform};
 
 /// A page as the API shows it.
@@ -54,11 +54,11 @@ pub(crate) async fn count<R: Stored>(tenant: &Tenant, platform: &Platform) -> Re
 pub(crate) struct Unreadable(Vec<String>);
 
 impl Unreadable {
-    /// The item, or nothing when only a newer version can read it.
+    /// The item, or nothing when it cannot be read: the others can.
     pub(crate) fn pass<Item>(&mut self, id: &impl ToString, read: Result<Item, Error>) -> Result<Option<Item>, Error> {
         match read {
             Ok(item) => Ok(Some(item)),
-            Err(Error::Record(RecordError::Newer { .. })) => {
+            Err(Error::Record(error)) if error.is_unreadable() => {
                 self.0.push(id.to_string());
                 Ok(None)
             }
@@ -80,7 +80,7 @@ impl Unreadable {
 #[derive(Debug)]
 pub struct Listed<Item> {
     pub items: Vec<Item>,
-    /// The ids of what a newer version wrote.
+    /// The ids of what cannot be read: a newer version wrote it, or it is damaged.
     pub unreadable: Vec<String>,
 }
 

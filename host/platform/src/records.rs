@@ -93,6 +93,15 @@ pub enum RecordError {
     Unwritable { kind: &'static str, source: serde_json::Error },
 }
 
+// === impl RecordError ===
+
+impl RecordError {
+    /// Whether this one record is of no use, and others are.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        matches!(self, Self::Newer { .. } | Self::Malformed { .. })
+    }
+}
+
 pub fn encode<R: Stored>(record: &R) -> Result<Bytes, RecordError> {
     encode_as(R::KIND, R::VERSION, record)
 }

@@ -10,11 +10,11 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use aes_gcm::aead::{Aead, KeyInit, Payload};
+use aes_gcm::aead::{Aead, AeadInPlace, KeyInit, Payload};
 use aes_gcm::{Aes256Gcm, Nonce};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use zeroize::Zeroizing;
 
 use crate::Secret;
@@ -24,11 +24,22 @@ pub use ring::{KeyRing, RingError};
 
 const NONCE_BYTES: usize = 12;
 const KEY_BYTES: usize = 32;
+const TAG_BYTES: usize = 16;
 
 /// A sealed value, as it is stored: `<key id>.<wrapped data key>.<ciphertext>`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sealed(String);
+
+/// The same without base64, for records that are bytes.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SealedBytes {
+    key_id: String,
+    #[serde(serialize_with = "at_once")]
+    wrapped_key: Vec<u8>,
+    #[serde(serialize_with = "at_once")]
+    text: Vec<u8>,
+}
 
 /// Where a secret belongs: tenant, record and field. Part of what is authenticated.
 #[derive(Clone, Copy, Debug)]
@@ -97,78 +108,76 @@ impl Vault {
     }
 
     pub fn seal(&self, context: Context<'_>, value: &[u8]) -> Result<Sealed, VaultError> {
+        self.seal_bytes(context, value).map(|sealed| sealed.to_text())
+    }
+
+    pub fn seal_bytes(&self, context: Context<'_>, value: &[u8]) -> Result<SealedBytes, VaultError> {
         let data_key = Zeroizing::new(self.entropy.bytes::<KEY_BYTES>());
         let text = self.encrypt(&data_key, context, value)?;
-        self.wrap(context, &data_key, &STANDARD_NO_PAD.encode(text))
+        self.wrap(context, &data_key, text)
     }
 
     pub fn open(&self, context: Context<'_>, sealed: &Sealed) -> Result<Secret<Vec<u8>>, VaultError> {
-        let parts = sealed.parts()?;
-        let data_key = self.unwrap(context, &parts)?;
-        let text = STANDARD_NO_PAD.decode(parts.text).map_err(|_| VaultError::Damaged)?;
-        Ok(Secret::new(decrypt(&data_key, context, &text)?))
+        self.open_bytes(context, &sealed.to_bytes()?)
+    }
+
+    pub fn open_bytes(&self, context: Context<'_>, sealed: &SealedBytes) -> Result<Secret<Vec<u8>>, VaultError> {
+        let data_key = self.unwrap(context, sealed)?;
+        Ok(Secret::new(decrypt(&data_key, context, &sealed.text)?))
     }
 
     /// The same secret under the current key; none when it is under it already.
     pub fn rewrap(&self, context: Context<'_>, sealed: &Sealed) -> Result<Option<Sealed>, VaultError> {
-        let parts = sealed.parts()?;
-        if parts.key_id == self.ring().current_id() {
+        let rewrapped = self.rewrap_bytes(context, &sealed.to_bytes()?)?;
+        Ok(rewrapped.map(|sealed| sealed.to_text()))
+    }
+
+    pub fn rewrap_bytes(&self, context: Context<'_>, sealed: &SealedBytes) -> Result<Option<SealedBytes>, VaultError> {
+        if sealed.key_id == self.ring().current_id() {
             return Ok(None);
         }
-        let data_key = self.unwrap(context, &parts)?;
-        self.wrap(context, &data_key, parts.text).map(Some)
+        let data_key = self.unwrap(context, sealed)?;
+        self.wrap(context, &data_key, sealed.text.clone()).map(Some)
     }
 
-    fn wrap(&self, context: Context<'_>, data_key: &[u8; KEY_BYTES], text: &str) -> Result<Sealed, VaultError> {
+    fn wrap(&self, context: Context<'_>, data_key: &[u8; KEY_BYTES], text: Vec<u8>) -> Result<SealedBytes, VaultError> {
         let ring = self.ring();
-        let wrapped = self.encrypt(ring.current(), context, data_key)?;
-        let key_id = ring.current_id();
-        Ok(Sealed(format!("{key_id}.{}.{text}", STANDARD_NO_PAD.encode(wrapped))))
+        let wrapped_key = self.encrypt(ring.current(), context, data_key)?;
+        Ok(SealedBytes { key_id: ring.current_id().to_owned(), wrapped_key, text })
     }
 
-    fn unwrap(&self, context: Context<'_>, parts: &Parts<'_>) -> Result<Zeroizing<[u8; KEY_BYTES]>, VaultError> {
+    fn unwrap(&self, context: Context<'_>, sealed: &SealedBytes) -> Result<Zeroizing<[u8; KEY_BYTES]>, VaultError> {
         let ring = self.ring();
-        let key = ring.find(parts.key_id);
-        let key = key.ok_or_else(|| VaultError::UnknownKey { key_id: parts.key_id.to_owned() })?;
-        let wrapped = STANDARD_NO_PAD.decode(parts.wrapped_key).map_err(|_| VaultError::Damaged)?;
-        let data_key = Zeroizing::new(decrypt(key, context, &wrapped)?);
+        let key = ring.find(&sealed.key_id);
+        let key = key.ok_or_else(|| VaultError::UnknownKey { key_id: sealed.key_id.clone() })?;
+        let data_key = Zeroizing::new(decrypt(key, context, &sealed.wrapped_key)?);
         data_key.as_slice().try_into().map(Zeroizing::new).map_err(|_| VaultError::Damaged)
     }
 
     fn encrypt(&self, key: &[u8; KEY_BYTES], context: Context<'_>, value: &[u8]) -> Result<Vec<u8>, VaultError> {
         let nonce = self.entropy.bytes::<NONCE_BYTES>();
         let associated = context.to_bytes();
-        let payload = Payload { msg: value, aad: &associated };
         let cipher = Aes256Gcm::new_from_slice(key).map_err(|_| VaultError::Seal)?;
-        let text = cipher.encrypt(Nonce::from_slice(&nonce), payload).map_err(|_| VaultError::Seal)?;
-        Ok([&nonce[..], &text].concat())
+        let mut sealed = Vec::with_capacity(NONCE_BYTES + value.len() + TAG_BYTES);
+        sealed.extend_from_slice(&nonce);
+        sealed.extend_from_slice(value);
+        let (_, text) = sealed.split_at_mut_checked(NONCE_BYTES).ok_or(VaultError::Seal)?;
+        let tag = cipher.encrypt_in_place_detached(Nonce::from_slice(&nonce), &associated, text);
+        sealed.extend_from_slice(&tag.map_err(|_| VaultError::Seal)?);
+        Ok(sealed)
     }
 }
 
 // === impl Sealed ===
 
-struct Parts<'a> {
-    key_id: &'a str,
-    wrapped_key: &'a str,
-    text: &'a str,
-}
-
 impl Sealed {
-    /// Without base64: key id, wrapped key, ciphertext.
-    pub(crate) fn to_parts(&self) -> Result<(String, Vec<u8>, Vec<u8>), VaultError> {
-        let Parts { key_id, wrapped_key, text } = self.parts()?;
+    fn to_bytes(&self) -> Result<SealedBytes, VaultError> {
         let decode = |text: &str| STANDARD_NO_PAD.decode(text).map_err(|_| VaultError::Damaged);
-        Ok((key_id.to_owned(), decode(wrapped_key)?, decode(text)?))
-    }
-
-    pub(crate) fn from_parts(key_id: &str, wrapped_key: &[u8], text: &[u8]) -> Self {
-        Self(format!("{key_id}.{}.{}", STANDARD_NO_PAD.encode(wrapped_key), STANDARD_NO_PAD.encode(text)))
-    }
-
-    fn parts(&self) -> Result<Parts<'_>, VaultError> {
         let mut parts = self.0.splitn(3, '.');
         match (parts.next(), parts.next(), parts.next()) {
-            (Some(key_id), Some(wrapped_key), Some(text)) => Ok(Parts { key_id, wrapped_key, text }),
+            (Some(key_id), Some(wrapped_key), Some(text)) => {
+                Ok(SealedBytes { key_id: key_id.to_owned(), wrapped_key: decode(wrapped_key)?, text: decode(text)? })
+            }
             _ => Err(VaultError::Damaged),
         }
     }
@@ -180,12 +189,32 @@ impl fmt::Debug for Sealed {
     }
 }
 
+// === impl SealedBytes ===
+
+impl SealedBytes {
+    fn to_text(&self) -> Sealed {
+        let Self { key_id, wrapped_key, text } = self;
+        Sealed(format!("{key_id}.{}.{}", STANDARD_NO_PAD.encode(wrapped_key), STANDARD_NO_PAD.encode(text)))
+    }
+}
+
+impl fmt::Debug for SealedBytes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SealedBytes(…)")
+    }
+}
+
 // === impl Context ===
 
 impl Context<'_> {
     fn to_bytes(self) -> Vec<u8> {
         [self.tenant, self.record, self.field].join("\n").into_bytes()
     }
+}
+
+/// Not one byte after the other, as serde writes a list; what is written is the same.
+pub(crate) fn at_once<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bytes(bytes)
 }
 
 fn decrypt(key: &[u8; KEY_BYTES], context: Context<'_>, bytes: &[u8]) -> Result<Vec<u8>, VaultError> {

@@ -1,6 +1,6 @@
 //! `kill -9` at every commit of a workflow, with the real binary.
 //!
-//! An event of a source starts a workflow with a branch, a pause, a parallel block and three actions, which ends in a webhook and an
+//! On both stores. An event of a source starts a workflow with a branch, a pause, a parallel block and three actions, which ends in a webhook and an
 //! e-mail. One run after the other, the server is killed right after one more transaction of its store than before, and
 //! started again. Every run completes; what a run emitted, mailed and asked for was committed once.
 
@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use rig::receiver::{Answer, Received, Receiver};
+use rig::redis::Redis;
 use rig::relays::Relays;
 use serde_json::{Value, json};
 
@@ -23,17 +24,16 @@ fn action(key: &str, body: &str) -> Value {
     json!({"component_code": code})
 }
 
-/// How many transactions the store has committed: SQLite counts them in the index of its log, which is a file that the server has
-/// mapped.
+/// How many transactions SQLite has committed: it counts them in the index of its log, which is a file that the server has mapped.
 fn transactions(data: &Path) -> u32 {
     let index = std::fs::read(data.join("store.db-shm")).unwrap_or_default();
     index.get(8..12).map_or(0, |bytes| u32::from_ne_bytes(bytes.try_into().unwrap()))
 }
 
-async fn world(relays: &Relays) -> World {
+async fn world(relays: &Relays, redis: Option<&Redis>) -> World {
     let options = relays.options();
     let options: Vec<&str> = options.iter().map(String::as_str).collect();
-    World::with_environment(&options, vec![Relays::environment()]).await
+    World::in_store_with(redis.map(Redis::url), &options, vec![Relays::environment()]).await
 }
 
 async fn deploy(world: &World, source: &str, receiver: &Receiver) -> String {
@@ -89,8 +89,18 @@ async fn ended(world: &World, workflow: &str, count: usize) -> Vec<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_workflow_completes_wherever_its_server_is_killed_and_commits_no_effect_twice() {
+    a_workflow_completes(None).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workflow_on_redis_completes_wherever_its_server_is_killed_and_commits_no_effect_twice() {
+    let redis = tokio::task::spawn_blocking(Redis::start).await.unwrap();
+    a_workflow_completes(Some(&redis)).await;
+}
+
+async fn a_workflow_completes(redis: Option<&Redis>) {
     let mut relays = Relays::start().await;
-    let mut world = world(&relays).await;
+    let mut world = world(&relays, redis).await;
     let (receiver, mut inbox) = Receiver::with_inbox(answer).await;
     let source = world.endpoint(EMIT_BODY).await;
     let workflow = deploy(&world, &source.id, &receiver).await;
@@ -98,11 +108,13 @@ async fn a_workflow_completes_wherever_its_server_is_killed_and_commits_no_effec
     world.subscribe(&workflow, &text(&webhook["id"]), "").await;
 
     for kill in 0..KILLS {
-        let before = transactions(&world.place.data());
+        let data = world.place.data();
+        let committed = || redis.map_or_else(|| transactions(&data), Redis::commits);
+        let before = committed();
         world.trigger(&source, &json!({"n": kill})).await;
         // At once, or right after one transaction more than in the round before; or when there are no more.
         let mut idle = 0;
-        while transactions(&world.place.data()).wrapping_sub(before) <= kill && idle < 20_000 {
+        while committed().wrapping_sub(before) <= kill && idle < 20_000 {
             idle += 1;
             tokio::task::yield_now().await;
         }

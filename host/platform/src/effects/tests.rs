@@ -1,7 +1,7 @@
 //! Tests of effects.
 
 use domain::actions::Effect;
-use domain::limits::Limits;
+use domain::limits::{Limits, NESTING_MAXIMUM};
 use serde_json::{Value, json};
 
 use super::{parse, refusal};
@@ -45,4 +45,22 @@ fn one_that_is_wrong_spoils_all_and_everything_wrong_is_told() {
     assert_eq!(shown["code"], "invalid_parameters");
     assert!(shown["message"].as_str().unwrap().contains("$.send.http.url"));
     assert_eq!(shown["problems"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn what_nests_too_deep_is_named_as_such() {
+    let sending = |levels: usize| {
+        let (open, close) = ("[".repeat(levels), "]".repeat(levels));
+        let parameters = format!(r#"{{"url": "https://example.com", "data": {open}{close}}}"#);
+        let parameters = serde_json::value::RawValue::from_string(parameters).unwrap();
+        parse(&[ports::Effect { kind: EffectKind::SendHttp, parameters }], &Limits::default())
+    };
+
+    // The parameters are a level of their own, and readers stop at 128.
+    assert!(sending(NESTING_MAXIMUM - 1).is_ok());
+    for levels in [NESTING_MAXIMUM, 200] {
+        let problems = sending(levels).unwrap_err();
+        assert_eq!(problems[0].path, "$.send.http");
+        assert!(problems[0].message.contains("nest at most"), "{problems:?}");
+    }
 }

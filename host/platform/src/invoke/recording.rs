@@ -2,19 +2,23 @@
 
 mod packing;
 
+use std::borrow::Cow;
+
 use domain::ids::RunId;
 use domain::outcome::Recorded;
 use domain::replay::Deeds;
 use domain::runs::{Recording as Kept, RecordingMode};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use store::{EntryId, EntryQuery, Op, Order, Tenant};
 
 use super::Invocation;
 use super::execute::Executed;
-use crate::ports::{Reply, RunLimits};
-use crate::records::{Recording, StreamEntry, names};
+use crate::ports::{Outcome, Reply, RunLimits};
+use crate::records::{RecordError, Recording, StreamEntry, names};
 use crate::vault::Context;
 use crate::{Error, Platform};
+use packing::Packed;
 
 pub(crate) const FIELD: &str = "tape";
 /// A recording may be some hundred kilobytes.
@@ -94,15 +98,12 @@ fn write(
 ) -> Result<Op, Error> {
     let (tenant, run_id) = (invocation.owner.tenant, run.id.to_string());
     let reply = invocation.reply.as_ref().and_then(|slot| slot.peek());
-    let RunLimits { fuel, memory_bytes, .. } = invocation.limits;
-    let content = Content {
-        call: invocation.step.as_ref().map_or_else(|| call.to_owned(), |step| step.given.to_recorded(call)),
-        answers: answers.to_vec(),
-        fuel_limit: fuel,
-        memory_bytes,
-        deeds: Deeds::of(&executed.outcome, reply.as_ref().map(shown_reply)),
-    };
-    let sealed = platform.vault.seal(context(tenant, &run_id), &packing::pack(&content, platform.hosts().writes())?)?;
+    let RunLimits { fuel: fuel_limit, memory_bytes, .. } = invocation.limits;
+    let whole = invocation.step.as_ref().map(|step| step.given.to_recorded(call));
+    let deeds = Deeds::json_of(&executed.outcome, reply.as_ref().map(ShownReply::of).as_ref()).map_err(unwritable)?;
+    let (call, deeds) = (whole.as_deref().unwrap_or(call), deeds.as_str());
+    let packed = packing::pack(&Packed { call, answers, fuel_limit, memory_bytes, deeds }, platform.hosts().writes())?;
+    let sealed = platform.vault.seal_bytes(context(tenant, &run_id), &packed)?;
     let recording = Recording {
         run_id,
         emitter_id: run.emitter.to_owned(),
@@ -135,7 +136,7 @@ pub(super) async fn delete_of_run(platform: &Platform, tenant: &Tenant, run_id: 
 }
 
 pub(crate) fn read(platform: &Platform, tenant: &Tenant, recording: &Recording) -> Result<Content, Error> {
-    let opened = platform.vault.open(context(tenant, &recording.run_id), &recording.sealed)?;
+    let opened = platform.vault.open_bytes(context(tenant, &recording.run_id), &recording.sealed)?;
     packing::unpack(opened.expose(), platform.hosts().reads())
 }
 
@@ -144,8 +145,25 @@ pub(crate) fn context<'a>(tenant: &'a Tenant, run_id: &'a str) -> Context<'a> {
 }
 
 /// A reply as it is compared.
-pub(crate) fn shown_reply(reply: &Reply) -> Value {
-    json!({"status": reply.status, "headers": reply.headers, "body": String::from_utf8_lossy(&reply.body)})
+#[derive(Serialize)]
+struct ShownReply<'a> {
+    status: u16,
+    headers: &'a [(String, String)],
+    body: Cow<'a, str>,
+}
+
+pub(crate) fn deeds_of(outcome: &Outcome, reply: Option<&Reply>) -> Result<Deeds, Error> {
+    Ok(Deeds::of(outcome, reply.map(ShownReply::of).as_ref()).map_err(unwritable)?)
+}
+
+fn unwritable(source: serde_json::Error) -> RecordError {
+    RecordError::Unwritable { kind: FIELD, source }
+}
+
+impl<'a> ShownReply<'a> {
+    fn of(reply: &'a Reply) -> Self {
+        Self { status: reply.status, headers: &reply.headers, body: String::from_utf8_lossy(&reply.body) }
+    }
 }
 
 impl Content {

@@ -96,7 +96,7 @@ pub(super) async fn rewrap(platform: &Platform, tenant: &Tenant) -> Result<usize
         let Some(last) = read.last().map(|(id, _)| *id) else { return Ok(count) };
         for (id, mut recording) in read {
             let context = recording_context(tenant, &recording.run_id);
-            let Some(sealed) = platform.vault.rewrap(context, &recording.sealed)? else { continue };
+            let Some(sealed) = platform.vault.rewrap_bytes(context, &recording.sealed)? else { continue };
             recording.sealed = sealed;
             let batch = platform.batch(tenant).then(delete(id)).then(append_recording(platform, &recording)?);
             platform.store.commit(batch).await?;

@@ -18,7 +18,7 @@ use super::recordings;
 use super::sources::{self, SourceRun};
 use super::users::check_quota;
 use crate::invoke::workflow::Given;
-use crate::invoke::{Content, Offline, Owner, ReplySlot, read_recording, shown_reply, usage_operations};
+use crate::invoke::{Content, Offline, Owner, ReplySlot, deeds_of, read_recording, usage_operations};
 use crate::ports::{Priority, ProgramHandle, Replay, ReplayMode, RunLimits, Task};
 use crate::records::{Recording, Source, table};
 use crate::{Caller, Error, Noun, Platform};
@@ -249,7 +249,7 @@ async fn run_again(
     let mut batch = platform.batch(&caller.tenant);
     batch.operations = usage_operations(platform, owner, &outcome.usage, false);
     platform.store.commit(batch).await?;
-    let mut replayed = Deeds::of(&outcome, reply.take().as_ref().map(shown_reply));
+    let mut replayed = deeds_of(&outcome, reply.take().as_ref())?;
     let (verdict, mut differences) = compare(&content.deeds, &replayed);
     let redaction = settings_of(caller, platform, &recording.emitter_id).await?.redaction;
     if !redaction.is_empty() {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::{Origin, RecordError, StreamEntry, compact};
-use crate::vault::Sealed;
+use crate::vault::SealedBytes;
 
 /// An entry of the account's stream of recordings, which trims itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -16,35 +16,36 @@ pub struct Recording {
     /// The digest of the linked program.
     pub program: String,
     /// The input of the run, what the host answered it, and what it did.
-    pub sealed: Sealed,
+    pub sealed: SealedBytes,
 }
 
 /// Binary throughout: what takes up more than a kilobyte takes up another page of the store.
-#[derive(Serialize, Deserialize)]
-struct StoredRecording {
-    run_id: String,
-    emitter_id: String,
-    origin: Origin,
-    program: String,
-    key_id: String,
-    wrapped_key: Vec<u8>,
-    text: Vec<u8>,
-}
-
 impl StreamEntry for Recording {
     const KIND: &'static str = "recording";
 
     fn encode(&self) -> Result<Bytes, RecordError> {
-        let (key_id, wrapped_key, text) =
-            self.sealed.to_parts().map_err(|error| compact::malformed(Self::KIND, error))?;
-        let Self { run_id, emitter_id, origin, program, .. } = self.clone();
-        compact::encode(Self::KIND, &StoredRecording { run_id, emitter_id, origin, program, key_id, wrapped_key, text })
+        compact::encode(Self::KIND, self)
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
-        let stored: StoredRecording = compact::decode(Self::KIND, bytes)?;
-        let sealed = Sealed::from_parts(&stored.key_id, &stored.wrapped_key, &stored.text);
-        let StoredRecording { run_id, emitter_id, origin, program, .. } = stored;
-        Ok(Self { run_id, emitter_id, origin, program, sealed })
+        compact::decode(Self::KIND, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parts that were lists of numbers once are bytes now, and stored the same.
+    #[test]
+    fn recordings_are_stored_as_they_always_were() {
+        let (key, text) = (vec![1_u8, 200, 3], vec![0_u8; 300]);
+        let flat = ("r_1", "dc_1", Origin::Own, "digest", "key", &key, &text);
+        let before = compact::encode(Recording::KIND, &flat).unwrap();
+
+        let read = Recording::decode(&before).unwrap();
+
+        assert_eq!((read.run_id.as_str(), read.program.as_str()), ("r_1", "digest"));
+        assert_eq!(read.encode().unwrap(), before);
     }
 }

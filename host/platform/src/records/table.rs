@@ -84,7 +84,7 @@ pub async fn list_readable<R: Stored>(
     for found in found.items {
         match decode(&found.value) {
             Ok(record) => items.push(record),
-            Err(RecordError::Newer { .. }) => unreadable.push(found.id),
+            Err(error) if error.is_unreadable() => unreadable.push(found.id),
             Err(error) => return Err(error.into()),
         }
     }

@@ -1,5 +1,6 @@
 //! Workflows that listen.
 
+use domain::limits::NESTING_MAXIMUM;
 use domain::users::{Plan, Quotas};
 use serde_json::{Value, json};
 use store::{Page, Reads};
@@ -10,7 +11,7 @@ use crate::manage::components::{self, CodeRequest};
 use crate::manage::events::EventQuery;
 use crate::manage::runs::{self, RunQuery};
 use crate::manage::users::{UserChange, update as update_user};
-use crate::manage::workflows;
+use crate::manage::workflows::{self, RunListQuery};
 use crate::ports::{Effect, EffectKind, Outcome, Write};
 use crate::records::{Source, Workflow};
 
@@ -115,6 +116,28 @@ async fn a_step_that_throws_ends_the_run_and_its_error_has_the_shape_of_the_spec
         (&json!(workflow.id), &json!("$errors"))
     );
     assert_eq!(stage.world.sandbox.called(), ["run", "action"]);
+}
+
+/// The record of a run wraps what its steps return: it could be written, and not be read again.
+#[tokio::test]
+async fn a_step_that_returns_more_levels_than_a_record_can_hold_fails_and_the_run_can_be_read() {
+    let nested = |levels: usize| {
+        let text = format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        Outcome { returned: Some(serde_json::value::RawValue::from_string(text).unwrap()), ..Outcome::default() }
+    };
+    for (levels, state) in [(NESTING_MAXIMUM, "success"), (NESTING_MAXIMUM + 1, "error"), (500, "error")] {
+        let stage = Stage::new().await;
+        stage.world.sandbox.script("nests", move |_| nested(levels));
+        let (source, workflow) = workflow(&stage, &["nests"]).await;
+
+        stage.post(&source, json!({})).await.unwrap();
+        stage.work().await;
+
+        let (caller, platform, id) = (&stage.caller, &stage.world.platform, workflow.id.as_str());
+        let listed = workflows::list_runs(caller, platform, id, &RunListQuery::default()).await.unwrap();
+        let read = workflows::find_run(caller, platform, id, listed.items[0].id.as_str()).await.unwrap();
+        assert_eq!(json!(read)["state"], state, "{levels} levels");
+    }
 }
 
 #[tokio::test]

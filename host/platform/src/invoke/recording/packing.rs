@@ -2,14 +2,19 @@
 //! what takes up more than a kilobyte takes up another page of the store.
 
 use domain::replay::Deeds;
+use lz4_flex::block::{compress_into_with_dict, get_maximum_output_size};
 use serde::{Deserialize, Serialize};
 
 use super::{Content, FIELD};
 use crate::Error;
 use crate::records::RecordError;
+use crate::vault::at_once;
 
 /// Against content that is damaged; far above what is recorded.
 const UNPACKED_MAXIMUM: u32 = 256 << 20;
+/// Lengths and numbers between the parts, at most.
+const NUMBERS_BYTES: usize = 48;
+const SIZE_BYTES: usize = size_of::<u32>();
 /// Set in the size when the dictionary was used. Recordings made before there was one do not have it.
 const WITH_DICTIONARY: u32 = 1 << 31;
 /// Since when there is a dictionary.
@@ -17,30 +22,33 @@ const DICTIONARY_LAYOUT: u32 = 2;
 /// How calls and deeds look. A change here makes recordings unreadable: another text needs another mark.
 const DICTIONARY: &[u8] = br#"application/x-www-form-urlencodedmultipart/form-data; boundary=text/plain; charset=utf-8{"kind":"action","steps":{"trigger":{"event":{"$return_value":{"kind":"hook","hook":"activate","props":{},"env":{"PD_COMPONENT":"dc_"authProvisionId":"apn_","timestamp":17,"interval_seconds":900,"cron":null,"level":"error","message":"TypeError: Cannot read properties of undefined","stack":"GET https://api."status":200,"name":"created_at":"updated_at":"title":"description":"html_url":"https://"user":"email":"type":"data":{"x-forwarded-for":"x-forwarded-proto":"https","x-real-ip":"x-hub-signature-256":"sha256=x-request-id":"accept":"*/*","accept-encoding":"gzip, deflate, br","accept-language":"connection":"keep-alive","user-agent":"Mozilla/5.0 (curl/8.{"kind":"run","event":{"method":"POST","path":"/","query":{},"headers":{"host":"localhost:8400127.0.0.1:","content-type":"application/json","content-length":"2"},"bodyRaw":"{\"id\":\"\",\"type\":\"\",\"name\":\"},"body":{"id":"url":"http://","client_ip":"127.0.0.1","interface":"http"},"props":{"http":{"endpoint":"http://"}},"env":{"PD_COMPONENT":"dc_"}}{"emits":[{"channel":null,"event":{"id":"metadata":{"id":"summary":"ts":"dedupe":null}}],"writes":[],"logs":[],"effects":[],"requests":[],"returned":null,"reply":{"status":200,"headers":[],"body":""},"error":null,"fuel":,"was_cut_off":false}"#;
 
+/// A [`Content`] on its way into or out of its bytes.
 #[derive(Serialize, Deserialize)]
-struct Packed<'a> {
-    call: &'a str,
-    answers: &'a [u8],
-    fuel_limit: u64,
-    memory_bytes: usize,
+pub(super) struct Packed<'a> {
+    pub(super) call: &'a str,
+    #[serde(serialize_with = "at_once")]
+    pub(super) answers: &'a [u8],
+    pub(super) fuel_limit: u64,
+    pub(super) memory_bytes: usize,
     /// JSON.
-    deeds: &'a str,
+    pub(super) deeds: &'a str,
 }
 
 /// In the form of a layout.
-pub(super) fn pack(content: &Content, layout: u32) -> Result<Vec<u8>, Error> {
-    let unwritable = |source| RecordError::Unwritable { kind: FIELD, source };
-    let deeds = serde_json::to_string(&content.deeds).map_err(unwritable)?;
-    let Content { call, answers, fuel_limit, memory_bytes, .. } = content;
-    let (fuel_limit, memory_bytes, deeds) = (*fuel_limit, *memory_bytes, deeds.as_str());
-    let bytes = postcard::to_extend(&Packed { call, answers, fuel_limit, memory_bytes, deeds }, Vec::new());
-    let bytes = bytes.map_err(|error| unwritable(serde::ser::Error::custom(error)))?;
-    let size = u32::try_from(bytes.len()).map_err(|error| unwritable(serde::ser::Error::custom(error)))?;
+pub(super) fn pack(content: &Packed<'_>, layout: u32) -> Result<Vec<u8>, Error> {
+    let Packed { call, answers, deeds, .. } = content;
+    let room = Vec::with_capacity(call.len() + answers.len() + deeds.len() + NUMBERS_BYTES);
+    let bytes = postcard::to_extend(content, room).map_err(unwritable)?;
+    let size = u32::try_from(bytes.len()).map_err(unwritable)?;
     if layout < DICTIONARY_LAYOUT {
         return Ok(lz4_flex::block::compress_prepend_size(&bytes));
     }
-    let mut packed = (size | WITH_DICTIONARY).to_le_bytes().to_vec();
-    packed.extend(lz4_flex::block::compress_with_dict(&bytes, DICTIONARY));
+    let mut packed = vec![0; SIZE_BYTES + get_maximum_output_size(bytes.len())];
+    let (head, compressed) =
+        packed.split_first_chunk_mut::<SIZE_BYTES>().ok_or_else(|| unwritable("it has no room"))?;
+    *head = (size | WITH_DICTIONARY).to_le_bytes();
+    let length = compress_into_with_dict(&bytes, compressed, DICTIONARY).map_err(unwritable)?;
+    packed.truncate(SIZE_BYTES + length);
     Ok(packed)
 }
 
@@ -62,6 +70,10 @@ pub(super) fn unpack(packed: &[u8], reads: u32) -> Result<Content, Error> {
     Ok(Content { call: call.to_owned(), answers: answers.to_vec(), fuel_limit, memory_bytes, deeds })
 }
 
+fn unwritable(error: impl std::fmt::Display) -> RecordError {
+    super::unwritable(serde::ser::Error::custom(error))
+}
+
 fn malformed(error: impl std::fmt::Display) -> RecordError {
     RecordError::Malformed { kind: FIELD, source: serde::de::Error::custom(error) }
 }
@@ -72,12 +84,24 @@ mod tests {
     use serde_json::json;
     use sha2::Digest;
 
-    use super::super::Content;
-    use super::{DICTIONARY, Packed, pack, unpack};
+    use super::{DICTIONARY, Packed, unpack};
+    use crate::Error;
     use crate::records::LAYOUT;
 
+    struct Example {
+        call: String,
+        deeds: Deeds,
+    }
+
+    const ANSWERS: &[u8] = &[7; 40];
+
+    fn pack(Example { call, deeds }: &Example, layout: u32) -> Result<Vec<u8>, Error> {
+        let deeds = &serde_json::to_string(deeds).unwrap();
+        super::pack(&Packed { call, answers: ANSWERS, fuel_limit: 1 << 40, memory_bytes: 1 << 27, deeds }, layout)
+    }
+
     /// What a run leaves that parses a request and emits an event.
-    fn content() -> Content {
+    fn example() -> Example {
         let body = r#"{"id":"evt_8DZ1sX2","type":"issue.opened","actor":{"id":7,"name":"ada"},"issue":{"number":42,"title":"The answer","labels":["question","life"]}}"#;
         let event = json!({"method": "POST", "path": "/", "query": {}, "headers": {"host": "127.0.0.1:39815",
             "content-type": "application/json", "content-length": "142"}, "bodyRaw": body,
@@ -87,37 +111,38 @@ mod tests {
         let emits =
             vec![json!({"event": {"id": "evt_8DZ1sX2", "title": "The answer"}, "metadata": {"summary": "#42"}})];
         let deeds = Deeds { emits, fuel: 123_456, ..Deeds::default() };
-        Content { call: call.to_string(), answers: vec![7; 40], fuel_limit: 1 << 40, memory_bytes: 1 << 27, deeds }
+        Example { call: call.to_string(), deeds }
     }
 
     #[test]
     fn what_is_packed_is_unpacked_the_same_and_an_ordinary_run_takes_half_a_kilobyte() {
-        let content = content();
+        let example = example();
 
-        let packed = pack(&content, LAYOUT).unwrap();
+        let packed = pack(&example, LAYOUT).unwrap();
         let unpacked = unpack(&packed, LAYOUT).unwrap();
 
-        assert_eq!((unpacked.call, unpacked.answers), (content.call, content.answers));
-        assert_eq!((unpacked.deeds, unpacked.fuel_limit), (content.deeds, content.fuel_limit));
+        assert_eq!((unpacked.call, &unpacked.answers[..]), (example.call, ANSWERS));
+        assert_eq!((unpacked.deeds, unpacked.fuel_limit), (example.deeds, 1 << 40));
         assert!(packed.len() < 560, "{} bytes", packed.len());
     }
 
     #[test]
     fn recordings_from_before_the_dictionary_are_read() {
-        let Content { call, answers, fuel_limit, memory_bytes, deeds } = content();
+        let Example { call, deeds } = example();
         let text = serde_json::to_string(&deeds).unwrap();
-        let packed = Packed { call: &call, answers: &answers, fuel_limit, memory_bytes, deeds: &text };
+        // A list of bytes, as it was declared then.
+        let packed = (&call, ANSWERS.to_vec(), 1_u64 << 40, 1_usize << 27, &text);
         let packed = lz4_flex::block::compress_prepend_size(&postcard::to_extend(&packed, Vec::new()).unwrap());
 
         let unpacked = unpack(&packed, LAYOUT).unwrap();
 
         assert_eq!((unpacked.call, unpacked.deeds), (call, deeds));
-        assert_eq!(pack(&content(), 1).unwrap(), packed, "and written as long as a host needs it");
+        assert_eq!(pack(&example(), 1).unwrap(), packed, "and written as long as a host needs it");
     }
 
     #[test]
     fn damaged_content_is_refused() {
-        let packed = pack(&content(), LAYOUT).unwrap();
+        let packed = pack(&example(), LAYOUT).unwrap();
 
         assert!(unpack(&[], LAYOUT).is_err() && unpack(&packed[..packed.len() / 2], LAYOUT).is_err());
         assert!(unpack(&u32::MAX.to_le_bytes(), LAYOUT).is_err());

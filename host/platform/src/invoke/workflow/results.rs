@@ -1,6 +1,7 @@
 //! Takes in what came of a step: its results, its effects, its record, and where the run goes from there.
 
 use domain::ids::RunId;
+use domain::limits::NESTING_MAXIMUM;
 use domain::outcome::Effect;
 use domain::problem::Problem;
 use domain::props;
@@ -12,11 +13,12 @@ use serde_json::{Map, Value, json};
 use super::failure::Failure;
 use super::running::Running;
 use super::step::StepRan;
+use crate::Platform;
+use crate::effects::{self, INPUTS, is_too_deep};
 use crate::invoke::{Executed, Keeping, Transaction, append_record};
 use crate::ports::{EffectKind, Fault, LogLine, Outcome};
 use crate::records::workflow_run::{RunState, StepResult};
 use crate::records::{RunRecord, Step};
-use crate::{Platform, effects};
 
 /// Step results that are kept of one run.
 const RESULTS_MAXIMUM: usize = 1000;
@@ -25,8 +27,6 @@ const SHOWN_BYTES: usize = 32 << 10;
 const SHOWN_LINES: usize = 100;
 /// What all steps of a run may export: it is part of what is committed.
 const EXPORTED_BYTES: usize = 16 << 20;
-/// The export in which the code around a step says what its expressions gave.
-const INPUTS: &str = "$inputs";
 /// Records of steps and of runs that are kept for each run that is.
 const RECORDS_PER_RUN: usize = 10;
 
@@ -141,8 +141,12 @@ impl Running<'_> {
             let message = format!("the steps of a run return and export at most {EXPORTED_BYTES} bytes");
             return Err(Failure::new(namespace, "too_much_output", message));
         }
-        let returned = outcome.returned.as_deref().and_then(|returned| serde_json::from_str(returned.get()).ok());
-        let returned: Value = returned.unwrap_or_default();
+        let returned = outcome.returned.as_deref().map(|returned| serde_json::from_str(returned.get()));
+        let returned: Option<Value> = returned.unwrap_or(Ok(Value::Null)).ok().filter(|value| !is_too_deep(value));
+        let Some(returned) = returned else {
+            let message = format!("what it returned nests deeper than {NESTING_MAXIMUM} levels, and cannot be kept");
+            return Err(Failure::new(namespace, "too_much_output", message));
+        };
         if !matches!(step.body, Body::Action(_) | Body::Code(_)) {
             let choice = Choice::parse(step, returned);
             return choice.map(StepOutcome::Chosen).map_err(|error| Failure::new(namespace, "not_a_choice", error));
@@ -221,8 +225,8 @@ fn inputs(step: &Step, given: &[Effect]) -> Value {
             *place = value.clone();
         }
     }
-    let is_small = inputs.to_string().len() <= SHOWN_BYTES;
-    if is_small && inputs.as_object().is_some_and(|inputs| !inputs.is_empty()) { inputs } else { Value::Null }
+    let can_be_kept = inputs.to_string().len() <= SHOWN_BYTES && !is_too_deep(&inputs);
+    if can_be_kept && inputs.as_object().is_some_and(|inputs| !inputs.is_empty()) { inputs } else { Value::Null }
 }
 
 /// The last lines, as far as they are short.
