@@ -32,6 +32,7 @@ mod observability;
 mod operator;
 mod oracle;
 mod packages;
+mod priority;
 mod project;
 mod proxies;
 mod randomness;

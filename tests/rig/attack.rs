@@ -4,12 +4,12 @@
 mod attacks;
 mod victim;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use self::victim::Timed;
 use crate::client::Client;
 use crate::served::{DataFolder, Served};
 
@@ -44,7 +44,7 @@ pub struct Row {
 pub(crate) struct Scene {
     pub(crate) served: Served,
     pub(crate) attacker: Client,
-    victim: Client,
+    /// The victim's.
     endpoint: String,
     pub(crate) options: Options,
     _place: DataFolder,
@@ -52,14 +52,18 @@ pub(crate) struct Scene {
 
 /// Makes one of [`NAMES`].
 pub async fn run(attack: &'static str, options: Options) -> Row {
-    let scene = Scene::set(attack, options).await;
+    let scene = Arc::new(Scene::set(attack, options).await);
     // What gets warm is warm before it is timed.
-    victim::time(&scene.victim, &scene.endpoint, options.time / 4).await;
-    let quiet = victim::time(&scene.victim, &scene.endpoint, options.time).await;
+    victim::time(&scene.endpoint, options.time / 4).await;
+    let quiet = victim::time(&scene.endpoint, options.time).await;
     let memory_mb_before = scene.memory_mb();
     let watching = scene.watch_memory();
-    let timing = victim::time(&scene.victim, &scene.endpoint, options.time);
-    let (attacked, statuses): (Timed, _) = tokio::join!(timing, attacks::make(attack, &scene));
+    let attacking = tokio::spawn({
+        let scene = Arc::clone(&scene);
+        async move { attacks::make(attack, &scene).await }
+    });
+    let attacked = victim::time(&scene.endpoint, options.time).await;
+    let statuses = attacking.await.unwrap();
     let memory_mb_at_most = watching.finish().await;
     Row {
         attack,
@@ -84,7 +88,7 @@ impl Scene {
         let victim = user(&admin, &served.url, "victim", PLENTY).await;
         let endpoint =
             deploy(&victim, "http: '$.interface.http'", "run(event) { this.$emit(event.body); }").await.endpoint;
-        Self { served, attacker, victim, endpoint, options, _place: place }
+        Self { served, attacker, endpoint, options, _place: place }
     }
 
     pub(crate) async fn deploy(&self, run: &str) -> Deployed {

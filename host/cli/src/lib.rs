@@ -12,6 +12,7 @@ mod local_props;
 mod local_services;
 mod logging;
 mod operator;
+mod priority;
 mod run_once;
 mod run_workflow;
 mod serve;
@@ -117,11 +118,11 @@ pub fn main() -> ExitCode {
 pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     const TURNS_BEFORE_NEW_TASKS: u32 = 2;
     const TURNS_BEFORE_NEW_INPUT: u32 = 4;
-    tokio::runtime::Builder::new_multi_thread()
-        .global_queue_interval(TURNS_BEFORE_NEW_TASKS)
-        .event_interval(TURNS_BEFORE_NEW_INPUT)
-        .enable_all()
-        .build()
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if !priority::may_go_first() {
+        builder.on_thread_start(priority::give_way);
+    }
+    builder.global_queue_interval(TURNS_BEFORE_NEW_TASKS).event_interval(TURNS_BEFORE_NEW_INPUT).enable_all().build()
 }
 
 #[cfg(test)]

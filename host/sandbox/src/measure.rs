@@ -99,7 +99,7 @@ pub async fn core_image(sandbox: &Sandbox, program: Arc<Program>) -> Result<Imag
     let mut loading = Started::new(engine, &base, run)?;
     let loaded = loading.call(LOAD, Some(&program.to_table()?)).await?;
     loaded.map_err(|fault| Error::Start(Box::new(fault)))?.map_err(|_| Error::Shim("the core loads no component"))?;
-    let snapshot = Snapshot::unnamed(&loading.snapshot()?).map_err(Error::Memory)?;
+    let snapshot = Snapshot::unnamed(&loading.snapshot().await?).map_err(Error::Memory)?;
     Ok(Image { snapshot, sources: Sources::Whole(program) })
 }
 

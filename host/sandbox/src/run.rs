@@ -20,13 +20,13 @@ use crate::outcome::{Effect, Emit, Fault, LogLine, Outcome, Thrown, Usage, Write
 use crate::program::Sources;
 use crate::sandbox::Error;
 use crate::services::Services;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, stored_bytes};
 use crate::tape::Tape;
 use crate::wall::fetch::Fetches;
 use crate::wall::{Stop, replace_surrogates};
 
-/// A guest gives way after this much fuel, some forty microseconds; `meter.rs` decides whether others have a turn then.
-const FUEL_PER_TURN: u64 = 125_000;
+/// A guest gives way after this much fuel, some twenty to fifty microseconds; `meter.rs` decides whether others have a turn then.
+const FUEL_PER_TURN: u64 = 40_000;
 
 /// The state that the host functions work on.
 pub(crate) struct Run {
@@ -254,19 +254,40 @@ impl Started {
         }
     }
 
+    /// Whether an image of its memory would take up more. Looked at in parts, as it is copied.
+    pub(crate) async fn takes_more_than(&mut self, limit: usize) -> bool {
+        let (mut at, mut stored) = (0, 0);
+        while let Some(part) = self.memory().get(at..).filter(|left| !left.is_empty() && stored <= limit) {
+            let part = part.get(..COPIED_AT_ONCE).unwrap_or(part);
+            stored += stored_bytes(part);
+            at += part.len();
+            tokio::task::yield_now().await;
+        }
+        stored > limit
+    }
+
     /// The memory of a guest at rest, with its stack wiped.
     ///
-    /// Nothing below the stack pointer is alive between two calls, and leftovers would only make the image larger.
-    pub(crate) fn snapshot(&mut self) -> Result<Vec<u8>, Error> {
+    /// Nothing below the stack pointer is alive between two calls, and leftovers would only make the image larger. It is copied in
+    /// parts, between which others have their turn: it may be a hundred megabytes.
+    pub(crate) async fn snapshot(&mut self) -> Result<Vec<u8>, Error> {
         let stack_pointer = self.instance.get_global(&mut self.store, STACK_POINTER_EXPORT);
         let initial = stack_pointer.and_then(|global| global.get(&mut self.store).i32());
         let stack_bytes = initial.filter(|at| *at == STACK_BYTES as i32).map(|_| STACK_BYTES);
         let stack_bytes = stack_bytes.ok_or(Error::Shim("the stack was not empty when an image was to be taken"))?;
-        let mut memory = self.memory.data(&self.store).to_vec();
+        let length = self.memory.data_size(&self.store);
+        let mut memory = Vec::with_capacity(length);
+        while memory.len() < length {
+            let left = self.memory().get(memory.len()..).unwrap_or_default();
+            memory.extend_from_slice(left.get(..COPIED_AT_ONCE).unwrap_or(left));
+            tokio::task::yield_now().await;
+        }
         memory.get_mut(..stack_bytes).ok_or(Error::Shim("the memory is smaller than its stack"))?.fill(0);
         Ok(memory)
     }
 }
 
+/// In a fraction of a millisecond, with the faults that new memory takes.
+const COPIED_AT_ONCE: usize = 256 << 10;
 /// Where the stack of the shim begins; it lies below everything else and grows down to zero.
 const STACK_BYTES: usize = 1 << 20;

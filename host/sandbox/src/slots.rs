@@ -14,10 +14,14 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::engine::{GUARD_BYTES, RESERVED_BYTES};
+use tokio::runtime::Handle;
 use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 
 use crate::snapshot::Snapshot;
 use slot::Slot;
+
+/// To unmap more than this takes milliseconds, in which a thread of the runtime would do nothing else.
+const RESTORED_ASIDE_BYTES: usize = 4 << 20;
 
 /// Idle slots, and the way to get one. Cheap to clone.
 #[derive(Clone)]
@@ -173,8 +177,13 @@ unsafe impl LinearMemory for LentSlot {
 
 impl Drop for LentSlot {
     fn drop(&mut self) {
-        if let Some(slot) = self.slot.take() {
-            self.home.give_back(slot);
+        let Some(slot) = self.slot.take() else { return };
+        match Handle::try_current() {
+            Ok(runtime) if slot.grown_bytes() >= RESTORED_ASIDE_BYTES => {
+                let home = self.home.clone();
+                runtime.spawn_blocking(move || home.give_back(slot));
+            }
+            _ => self.home.give_back(slot),
         }
     }
 }

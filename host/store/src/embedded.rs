@@ -14,7 +14,9 @@ mod apply;
 mod copies;
 mod counters;
 mod disk;
+mod folding;
 mod inbox;
+mod priority;
 mod readers;
 mod reading;
 mod record_cache;
@@ -26,6 +28,7 @@ mod writer;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use async_trait::async_trait;
@@ -50,12 +53,14 @@ use crate::{
 };
 
 pub use self::copies::{Inspection, back_up, inspect, is_in_use, restore, verify};
+pub use self::priority::GOES_FIRST_BY;
 
 pub struct Embedded {
     path: PathBuf,
     partitions: u16,
     inbox: Option<Inbox<Request>>,
-    writer: Option<std::thread::JoinHandle<()>>,
+    writer: Option<JoinHandle<()>>,
+    folding: Option<JoinHandle<()>>,
     readers: Arc<Readers>,
     record_cache: Arc<RecordCache>,
     pulse: Pulse,
@@ -71,7 +76,8 @@ impl Embedded {
         let lock = lock(path)?;
         make_private(path).map_err(|source| Error::Folder { path: path.into(), source })?;
         let mut disk = Disk::new(path);
-        let (connection, opened) = disk.open(|| schema::open_writer(path))?;
+        let (mut connection, opened) = disk.open(|| schema::open_writer(path))?;
+        let folding = folding::start(path, &mut connection, folding::BOUNDS)?;
         let (inbox, receiver) = inbox::new(BOUNDS);
         let record_cache = Arc::new(RecordCache::default());
         let feed = Feed::new(Bounds::default());
@@ -80,13 +86,17 @@ impl Embedded {
         let writer = Writer::new((connection, disk), &opened, shared)?;
         let writer = std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || writer.run(receiver))
+            .spawn(move || {
+                priority::go_first();
+                writer.run(receiver);
+            })
             .map_err(|source| Error::Folder { path: path.into(), source })?;
         Ok(Self {
             path: path.into(),
             partitions: opened.partitions,
             inbox: Some(inbox),
             writer: Some(writer),
+            folding: Some(folding),
             readers: Arc::new(Readers::new(path)),
             record_cache,
             pulse: Pulse::new(),
@@ -134,8 +144,8 @@ impl Drop for Embedded {
         self.readers = Arc::new(Readers::new(&self.path));
         // The writer finishes what it was given and ends; then the file is free.
         drop(self.inbox.take());
-        if let Some(writer) = self.writer.take() {
-            let _ = writer.join();
+        for thread in self.writer.take().into_iter().chain(self.folding.take()) {
+            let _ = thread.join();
         }
     }
 }

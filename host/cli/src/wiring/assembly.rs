@@ -109,8 +109,9 @@ async fn open_engine(settings: &Settings) -> Result<Arc<dyn Store>> {
         return Ok(Arc::new(redis));
     }
     let path = store_file(settings);
-    // It reads and perhaps recovers a log, which may take its time.
-    let opening = tokio::task::spawn_blocking(move || {
+    // It reads and perhaps recovers a log, which may take its time. Not on a thread of the runtime: the store's threads would
+    // give way as those may.
+    let opening = admission::on_own_thread("store-opening", move || {
         store::embedded::Embedded::open(&path).with_context(|| format!("cannot use the store {}", path.display()))
     });
     Ok(Arc::new(opening.await??))

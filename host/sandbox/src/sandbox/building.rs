@@ -154,11 +154,15 @@ pub(crate) async fn load(
     *usage = loading.usage();
     loaded?.map_err(LoadError::Fault)?.map_err(LoadError::Threw)?;
     // Before it is copied: what is refused need not be held twice.
-    if let Some(error) = inner.too_large(loading.memory()) {
-        return Err(error);
+    if loading.takes_more_than(inner.max_image_bytes).await {
+        return Err(too_large(inner.max_image_bytes));
     }
     let logs = std::mem::take(&mut loading.store.data_mut().logs);
-    Ok((loading.snapshot()?, logs))
+    Ok((loading.snapshot().await?, logs))
+}
+
+fn too_large(limit: usize) -> LoadError {
+    LoadError::Fault(Fault::TooMuchOutput { what: LimitKind::ImageBytes, limit })
 }
 
 /// The component as JSON, from a fresh instance of its image.
@@ -179,20 +183,15 @@ pub(crate) async fn describe(
 // === impl Inner ===
 
 impl Inner {
-    fn too_large(&self, memory: &[u8]) -> Option<LoadError> {
-        let limit = self.max_image_bytes;
-        let fault = || LoadError::Fault(Fault::TooMuchOutput { what: LimitKind::ImageBytes, limit });
-        (stored_bytes(memory) > limit).then(fault)
-    }
-
     /// Memory as a file, written where no other task waits for it.
     async fn draft(&self, key: Key, owner: Owner, memory: Vec<u8>) -> Result<Draft, LoadError> {
-        if let Some(error) = self.too_large(&memory) {
-            return Err(error);
-        }
-        let (cache, base) = (self.cache.clone(), self.base.clone());
-        let written = on_own_thread("image", move || cache.draft_image(&key, owner, &base, &memory)).await;
-        Ok(written.flatten().map_err(Error::Disk)?)
+        let (cache, base, limit) = (self.cache.clone(), self.base.clone(), self.max_image_bytes);
+        let written = on_own_thread("image", move || {
+            let fits = stored_bytes(&memory) <= limit;
+            fits.then(|| cache.draft_image(&key, owner, &base, &memory))
+        });
+        let written = written.await.map_err(Error::Disk)?.ok_or_else(|| too_large(limit))?;
+        Ok(written.map_err(Error::Disk)?)
     }
 
     /// Keeps an image on disk and in memory.
@@ -258,5 +257,5 @@ pub(crate) async fn first_snapshot(engine: &Engine, init: &str) -> Result<Vec<u8
     for function in ["_initialize", init] {
         starting.call_plain(function).await?.map_err(|fault| Error::Start(Box::new(fault)))?;
     }
-    starting.snapshot()
+    starting.snapshot().await
 }

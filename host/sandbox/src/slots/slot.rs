@@ -66,6 +66,11 @@ impl Slot {
         self.size
     }
 
+    /// What a run has beyond the snapshot.
+    pub(super) fn grown_bytes(&self) -> usize {
+        self.size.saturating_sub(self.snapshot.length())
+    }
+
     pub(super) fn memory(&self) -> *mut u8 {
         self.region.start().wrapping_add(self.start)
     }

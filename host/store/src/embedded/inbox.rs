@@ -5,8 +5,13 @@
 //! all requests that became ready in the meantime. A fixed delay would be too long for a lone request and too short under
 //! load, and a writer thread that yields its processor while it polls may not get it back for milliseconds.
 //!
-//! A group takes a bounded weight from one tenant, because all requests of a group wait for its one fsync: a tenant whose
-//! runs cause thousands of operations queues behind itself.
+//! A round takes as long as what the scheduler has to do, which may be much. A tenant that is alone waits for itself, and
+//! gets larger groups. Where tenants share the store, a request that finds the group held open for too long flushes it, and so
+//! does the writer when it began to wait.
+//!
+//! A group takes a bounded weight from one tenant, because all requests of a group wait for its one fsync, and those that come
+//! later for the group that is being written: a tenant whose runs cause thousands of operations queues behind itself. A
+//! tenant that is alone has more, because larger groups are cheaper.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,7 +33,12 @@ pub(super) struct Bounds {
     pub(super) max_wait: Duration,
     /// The most weight of one tenant in a group. A heavier single request is the only one of its tenant in its group.
     pub(super) max_tenant_weight: usize,
+    /// The same for a tenant without which nothing was written in the last groups.
+    pub(super) max_lone_weight: usize,
 }
+
+/// So many groups of one tenant, a moment under load, make it alone.
+const ALONE_AFTER: u32 = 64;
 
 /// What a request costs the writer, and which tenant it is charged to.
 pub(super) trait Weighed {
@@ -42,7 +52,18 @@ pub(super) trait Weighed {
 pub(super) struct Inbox<Request: Send + 'static>(Arc<Shared<Request>>);
 
 /// The writer's end. Dropping it fails the queued requests and refuses new ones.
-pub(super) struct Receiver<Request: Send + 'static>(Arc<Shared<Request>>);
+pub(super) struct Receiver<Request: Send + 'static> {
+    shared: Arc<Shared<Request>>,
+    company: Company,
+}
+
+/// Who was in the last groups.
+#[derive(Default)]
+struct Company {
+    tenant: Option<String>,
+    /// Groups since there was another.
+    alone: u32,
+}
 
 struct Shared<Request> {
     bounds: Bounds,
@@ -55,6 +76,11 @@ struct Queue<Request> {
     waiting: VecDeque<Request>,
     writer: WriterState,
     is_closed: bool,
+    /// Counts how often gathering began: what an earlier gathering task says does not count.
+    gathering: u64,
+    gathering_since: Instant,
+    /// Whether several tenants were in the last groups.
+    is_shared: bool,
     /// The runtime of the callers, on which the gathering task runs.
     runtime: Option<Handle>,
 }
@@ -73,10 +99,18 @@ enum WriterState {
 
 pub(super) fn new<Request: Send + 'static>(bounds: Bounds) -> (Inbox<Request>, Receiver<Request>) {
     let waiting = VecDeque::with_capacity(bounds.capacity);
-    let queue = Mutex::new(Queue { waiting, writer: WriterState::Busy, is_closed: false, runtime: None });
+    let queue = Mutex::new(Queue {
+        waiting,
+        writer: WriterState::Busy,
+        is_closed: false,
+        gathering: 0,
+        gathering_since: now(),
+        is_shared: true,
+        runtime: None,
+    });
     let permits = Semaphore::new(bounds.capacity);
     let shared = Arc::new(Shared { bounds, permits, queue, flush: Condvar::new() });
-    (Inbox(Arc::clone(&shared)), Receiver(shared))
+    (Inbox(Arc::clone(&shared)), Receiver { shared, company: Company::default() })
 }
 
 // === impl Inbox ===
@@ -91,8 +125,14 @@ impl<Request: Send + 'static> Inbox<Request> {
         }
         queue.waiting.push_back(request);
         queue.runtime.get_or_insert_with(Handle::current);
-        if queue.writer == WriterState::Idle {
-            Shared::gather(&self.0, queue);
+        match queue.writer {
+            WriterState::Idle => Shared::gather(&self.0, queue),
+            WriterState::Gathering if queue.is_shared && queue.is_due(&self.0.bounds) => {
+                queue.writer = WriterState::Flush;
+                drop(queue);
+                self.0.flush.notify_one();
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -109,31 +149,65 @@ impl<Request: Send + 'static> Drop for Inbox<Request> {
 impl<Request: Weighed + Send + 'static> Receiver<Request> {
     /// Moves the next group into `group`, and blocks until there is one. An empty group means that the queue is closed.
     pub(super) fn take(&mut self, group: &mut VecDeque<Request>) {
-        let mut queue = self.0.queue();
+        let Self { shared, company } = self;
+        let mut queue = shared.queue();
         if queue.waiting.is_empty() {
             queue.writer = WriterState::Idle;
-        } else if queue.waiting.len() >= self.0.bounds.flush_at {
+        } else if queue.waiting.len() >= shared.bounds.flush_at {
             queue.writer = WriterState::Flush;
         } else {
-            Shared::gather(&self.0, queue);
-            queue = self.0.queue();
+            Shared::gather(shared, queue);
+            queue = shared.queue();
         }
         while queue.writer != WriterState::Flush && !queue.is_closed {
-            queue = self.0.flush.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = match queue.writer {
+                WriterState::Gathering if queue.is_shared && queue.is_due(&shared.bounds) => break,
+                WriterState::Gathering if queue.is_shared => {
+                    let waited = shared.flush.wait_timeout(queue, shared.bounds.max_wait);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                _ => shared.flush.wait(queue).unwrap_or_else(PoisonError::into_inner),
+            };
         }
         queue.writer = WriterState::Busy;
         let before = group.len();
-        take_shares(&mut queue.waiting, &self.0.bounds, group);
+        take_shares(&mut queue.waiting, &shared.bounds, company.weight(&shared.bounds), group);
+        company.note(group.iter().filter_map(Weighed::tenant));
+        queue.is_shared = !company.is_alone();
         drop(queue);
-        self.0.permits.add_permits(group.len() - before);
+        shared.permits.add_permits(group.len() - before);
+    }
+}
+
+// === impl Company ===
+
+impl Company {
+    fn is_alone(&self) -> bool {
+        self.alone >= ALONE_AFTER
+    }
+
+    fn weight(&self, bounds: &Bounds) -> usize {
+        if self.is_alone() { bounds.max_lone_weight } else { bounds.max_tenant_weight }
+    }
+
+    fn note<'a>(&mut self, tenants: impl Iterator<Item = &'a str>) {
+        self.alone = self.alone.saturating_add(1);
+        for tenant in tenants {
+            if self.tenant.as_deref() != Some(tenant) {
+                *self = Self { tenant: Some(tenant.to_owned()), alone: 0 };
+            }
+        }
     }
 }
 
 /// Moves requests into the group, at most its share for each tenant. The rest keep their order.
-fn take_shares<Request: Weighed>(waiting: &mut VecDeque<Request>, bounds: &Bounds, group: &mut VecDeque<Request>) {
-    if waiting.len() <= bounds.max_group
-        && waiting.iter().map(Weighed::weight).sum::<usize>() <= bounds.max_tenant_weight
-    {
+fn take_shares<Request: Weighed>(
+    waiting: &mut VecDeque<Request>,
+    bounds: &Bounds,
+    max_weight: usize,
+    group: &mut VecDeque<Request>,
+) {
+    if waiting.len() <= bounds.max_group && waiting.iter().map(Weighed::weight).sum::<usize>() <= max_weight {
         // The common case: no tenant exceeds its share.
         group.extend(waiting.drain(..));
         return;
@@ -147,7 +221,7 @@ fn take_shares<Request: Weighed>(waiting: &mut VecDeque<Request>, bounds: &Bound
         };
         // Added even when over: a later, lighter request must not overtake one of the same tenant that was left.
         *weight = weight.saturating_add(request.weight());
-        *weight <= bounds.max_tenant_weight
+        *weight <= max_weight
     };
     let (mut left, mut taken) = (VecDeque::with_capacity(bounds.capacity), 0);
     while let Some(request) = waiting.pop_front() {
@@ -163,8 +237,8 @@ fn take_shares<Request: Weighed>(waiting: &mut VecDeque<Request>, bounds: &Bound
 
 impl<Request: Send + 'static> Drop for Receiver<Request> {
     fn drop(&mut self) {
-        self.0.close();
-        self.0.queue().waiting.clear();
+        self.shared.close();
+        self.shared.queue().waiting.clear();
     }
 }
 
@@ -179,9 +253,11 @@ impl<Request: Send + 'static> Shared<Request> {
     /// and the drop of [`Waker`] takes the lock.
     fn gather(shared: &Arc<Self>, mut queue: MutexGuard<'_, Queue<Request>>) {
         queue.writer = WriterState::Gathering;
-        let runtime = queue.runtime.clone();
+        queue.gathering += 1;
+        queue.gathering_since = now();
+        let (runtime, gathering) = (queue.runtime.clone(), queue.gathering);
         drop(queue);
-        let waker = Waker(Arc::clone(shared));
+        let waker = Waker { shared: Arc::clone(shared), gathering };
         if let Some(runtime) = runtime {
             runtime.spawn(gather(waker));
         }
@@ -194,28 +270,57 @@ impl<Request: Send + 'static> Shared<Request> {
     }
 }
 
+// === impl Queue ===
+
+impl<Request> Queue<Request> {
+    /// Whether a group that is held open is complete: it is large enough, or was open for long enough.
+    fn is_due(&self, bounds: &Bounds) -> bool {
+        self.waiting.len() >= bounds.flush_at
+            || now().saturating_duration_since(self.gathering_since) >= bounds.max_wait
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "bounds how long a group is held open")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// Wakes the writer when it is dropped, also when the runtime shuts down before the group is complete.
-struct Waker<Request: Send + 'static>(Arc<Shared<Request>>);
+struct Waker<Request: Send + 'static> {
+    shared: Arc<Shared<Request>>,
+    gathering: u64,
+}
+
+impl<Request: Send + 'static> Waker<Request> {
+    /// Whether the group that this was made for still waits for it.
+    fn is_awaited(&self, queue: &Queue<Request>) -> bool {
+        queue.writer == WriterState::Gathering && queue.gathering == self.gathering
+    }
+}
 
 impl<Request: Send + 'static> Drop for Waker<Request> {
     fn drop(&mut self) {
-        self.0.queue().writer = WriterState::Flush;
-        self.0.flush.notify_one();
+        let mut queue = self.shared.queue();
+        if self.is_awaited(&queue) {
+            queue.writer = WriterState::Flush;
+            drop(queue);
+            self.shared.flush.notify_one();
+        }
     }
 }
 
 /// Holds the group open until a round of the scheduler brings no new request, or a bound is reached.
-#[expect(clippy::disallowed_methods, reason = "the writer thread bounds how long it gathers a group")]
 async fn gather<Request: Send + 'static>(waker: Waker<Request>) {
-    let begun = Instant::now();
-    let bounds = &waker.0.bounds;
     let mut seen = 0;
     loop {
-        let waiting = waker.0.queue().waiting.len();
-        if waiting == seen || waiting >= bounds.flush_at || begun.elapsed() >= bounds.max_wait {
-            return;
+        {
+            let queue = waker.shared.queue();
+            let waiting = queue.waiting.len();
+            if waiting == seen || !waker.is_awaited(&queue) || queue.is_due(&waker.shared.bounds) {
+                return;
+            }
+            seen = waiting;
         }
-        seen = waiting;
         tokio::task::yield_now().await;
     }
 }

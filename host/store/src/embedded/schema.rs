@@ -12,8 +12,6 @@ use crate::{Error, PARTITIONS};
 
 const STEPS: &[&str] = &[include_str!("schema.sql")];
 
-/// About 16 MiB of log before it is folded into the database: fewer, larger checkpoints.
-const CHECKPOINT_PAGES: i64 = 4000;
 /// Pages the writer holds, in KiB, when they are used at all: what a burst of commits touches is not read again, and a
 /// large group is not written before it is whole.
 const WRITER_CACHE_KIB: i64 = 16 * 1024;
@@ -34,7 +32,6 @@ pub(super) fn open_writer(path: &Path) -> Result<(Connection, Opened), Error> {
     steps_taken(&connection)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
     connection.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
     keep_statements(&connection)?;
     migrate(&mut connection)?;

@@ -8,11 +8,12 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{Bounds, Inbox, Receiver, Weighed, WriterState, new, take_shares};
+use super::{ALONE_AFTER, Bounds, Company, Inbox, Receiver, Weighed, WriterState, new, take_shares};
 use crate::Error;
 
 const ENDLESS: Duration = Duration::from_secs(3600);
-const WIDE: Bounds = Bounds { capacity: 8, flush_at: 8, max_group: 8, max_wait: ENDLESS, max_tenant_weight: 100 };
+const WIDE: Bounds =
+    Bounds { capacity: 8, flush_at: 8, max_group: 8, max_wait: ENDLESS, max_tenant_weight: 100, max_lone_weight: 1000 };
 
 /// Of no tenant.
 impl Weighed for u32 {
@@ -68,6 +69,33 @@ async fn a_lone_request_is_flushed_alone() {
     put(&inbox, [1]);
 
     assert_eq!(taking.await.unwrap().1, [1]);
+}
+
+/// As when everything that the scheduler has computes, here for as long as the test waits.
+#[tokio::test]
+async fn a_request_that_waits_is_flushed_in_time_whatever_the_scheduler_does() {
+    let (inbox, mut receiver) = new(Bounds { max_wait: Duration::from_millis(1), ..WIDE });
+    put(&inbox, [1]);
+
+    let taking = std::thread::spawn(move || {
+        let mut group = VecDeque::new();
+        receiver.take(&mut group);
+        (receiver, group)
+    });
+    let (mut receiver, group) = taking.join().unwrap();
+    assert_eq!(group, [1]);
+
+    // The task that was to flush it comes too late, and wakes nobody.
+    let taking = std::thread::spawn(move || {
+        let mut group = VecDeque::new();
+        receiver.take(&mut group);
+        group
+    });
+    wait_until_idle(&inbox);
+    tokio::task::yield_now().await;
+    assert!(inbox.0.queue().writer == WriterState::Idle);
+    drop(inbox);
+    assert_eq!(taking.join().unwrap(), []);
 }
 
 #[tokio::test]
@@ -192,10 +220,27 @@ fn a_tenant_has_its_share_of_a_group_and_queues_behind_itself() {
 
     let groups: Vec<_> = std::iter::from_fn(|| {
         let mut group = VecDeque::new();
-        take_shares(&mut waiting, &bounds, &mut group);
+        take_shares(&mut waiting, &bounds, bounds.max_tenant_weight, &mut group);
         (!group.is_empty()).then(|| Vec::from(group))
     })
     .collect();
 
     assert_eq!(groups, [vec![("a", 6), ("a", 4), ("b", 50), ("c", 1), ("c", 9)], vec![("a", 1), ("a", 0), ("b", 1)]]);
+}
+
+#[test]
+fn a_tenant_is_alone_after_some_groups_and_until_there_is_another() {
+    let mut company = Company::default();
+    let mut weight_after = |tenants: &[&'static str]| {
+        company.note(tenants.iter().copied());
+        company.weight(&WIDE)
+    };
+
+    for _ in 0..ALONE_AFTER {
+        assert_eq!(weight_after(&["a", "a"]), WIDE.max_tenant_weight);
+    }
+    assert_eq!(weight_after(&["a"]), WIDE.max_lone_weight);
+    assert_eq!(weight_after(&[]), WIDE.max_lone_weight, "leases are of nobody");
+    assert_eq!(weight_after(&["a", "b"]), WIDE.max_tenant_weight);
+    assert_eq!(weight_after(&["a"]), WIDE.max_tenant_weight);
 }
