@@ -76,7 +76,8 @@ impl Sandbox {
     /// Loads the engine, and maps the base image from the cache or takes it.
     pub async fn open(config: Config) -> Result<Self, Error> {
         let cache = Cache::new(config.cache_folder.clone(), config.cache_key, config.image_bytes);
-        let engine = Engine::new(config.warm_slots)?;
+        let mut engine = Engine::new(config.warm_slots)?;
+        engine.slots.restore_aside();
         let base = base_image(&engine, &cache).await?;
         let run_bounds = Bounds { places: config.runs, waiting: config.waiting_runs };
         let gate = Gate::new("runs", run_bounds);

@@ -29,6 +29,8 @@ pub(crate) struct Slots {
     idle: Arc<Mutex<Vec<Slot>>>,
     /// How many may be idle; the oldest goes first.
     most_idle: usize,
+    /// Whether large memories are restored on another thread. A worker process may not start any.
+    restores_aside: bool,
 }
 
 /// Slots that are unmapped when this is dropped, which takes its time.
@@ -48,7 +50,11 @@ impl Slots {
     }
 
     pub(crate) fn new(most_idle: usize) -> Self {
-        Self { idle: Arc::default(), most_idle }
+        Self { idle: Arc::default(), most_idle, restores_aside: false }
+    }
+
+    pub(crate) fn restore_aside(&mut self) {
+        self.restores_aside = true;
     }
 
     /// Makes an instance, whose memory is `snapshot`.
@@ -179,7 +185,7 @@ impl Drop for LentSlot {
     fn drop(&mut self) {
         let Some(slot) = self.slot.take() else { return };
         match Handle::try_current() {
-            Ok(runtime) if slot.grown_bytes() >= RESTORED_ASIDE_BYTES => {
+            Ok(runtime) if self.home.restores_aside && slot.grown_bytes() >= RESTORED_ASIDE_BYTES => {
                 let home = self.home.clone();
                 runtime.spawn_blocking(move || home.give_back(slot));
             }

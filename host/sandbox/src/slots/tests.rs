@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ::engine::{GUARD_BYTES, PAGE_BYTES, RESERVED_BYTES};
 use proptest::prelude::*;
 
-use super::Slots;
 use super::slot::Slot;
+use super::{LentSlot, RESTORED_ASIDE_BYTES, Slots};
 use crate::region::MACHINE_PAGE_BYTES;
 use crate::snapshot::Snapshot;
 
@@ -77,6 +77,34 @@ proptest! {
         let mut slot = slots.take(&snapshot).unwrap();
         prop_assert!(memory(&mut slot) == snapshot.bytes());
     }
+}
+
+/// On the one thread of this runtime nothing else could happen meanwhile.
+#[tokio::test]
+async fn a_memory_that_grew_large_is_restored_aside_and_lent_again() {
+    let (mut slots, snapshot) = (Slots::new(1), snapshot(5, 1));
+    slots.restore_aside();
+    let lend = |grown: usize| {
+        let mut slot = slots.take(&snapshot).unwrap();
+        slot.grow(snapshot.length() + grown).unwrap();
+        memory(&mut slot).fill(0xa5);
+        LentSlot { size: slot.size(), slot: Some(slot), home: slots.clone() }
+    };
+    drop(lend(PAGE_BYTES));
+    assert_eq!(slots.lock().len(), 1, "a small one is restored at once");
+
+    let lent = lend(RESTORED_ASIDE_BYTES);
+    // Restored here it would wait for this lock for ever.
+    let idle = slots.lock();
+    drop(lent);
+    assert_eq!(idle.len(), 0);
+    drop(idle);
+
+    while slots.lock().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let mut slot = slots.take(&snapshot).unwrap();
+    assert!(memory(&mut slot) == snapshot.bytes());
 }
 
 #[test]
