@@ -94,11 +94,12 @@ async fn a_memory_that_grew_large_is_restored_aside_and_lent_again() {
     assert_eq!(slots.lock().len(), 1, "a small one is restored at once");
 
     let lent = lend(RESTORED_ASIDE_BYTES);
-    // Restored here it would wait for this lock for ever.
-    let idle = slots.lock();
-    drop(lent);
-    assert_eq!(idle.len(), 0);
-    drop(idle);
+    {
+        let idle = slots.lock();
+        // Restored here it would wait for this lock for ever.
+        drop(lent);
+        assert_eq!(idle.len(), 0);
+    }
 
     while slots.lock().is_empty() {
         tokio::task::yield_now().await;
