@@ -25,8 +25,9 @@ use crate::tape::Tape;
 use crate::wall::fetch::Fetches;
 use crate::wall::{Stop, replace_surrogates};
 
-/// A guest gives way after this much fuel, some twenty to fifty microseconds; `meter.rs` decides whether others have a turn then.
-const FUEL_PER_TURN: u64 = 40_000;
+/// A guest gives way after this much fuel, some forty microseconds; `meter.rs` decides whether others have a turn then. Most runs end
+/// before: with less they took turns under full load, and so many were under way that their tenant had no share left.
+const FUEL_PER_TURN: u64 = 125_000;
 
 /// The state that the host functions work on.
 pub(crate) struct Run {
