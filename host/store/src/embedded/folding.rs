@@ -47,6 +47,15 @@ struct Watch {
 /// From now on the log of this connection is folded by the thread that is returned, which ends after the connection.
 pub(super) fn start(path: &Path, writer: &mut Connection, bounds: Bounds) -> Result<JoinHandle<()>, Error> {
     let connection = schema::open_plain(path)?;
+    let (asked, progress) = watch(writer, bounds)?;
+    std::thread::Builder::new()
+        .name("store-folding".into())
+        .spawn(move || fold_when_asked(&connection, &asked, &progress))
+        .map_err(|source| Error::Folder { path: path.into(), source })
+}
+
+/// Has the log of this connection looked at, which asks for what is to be folded.
+fn watch(writer: &mut Connection, bounds: Bounds) -> Result<(Receiver<()>, Progress), rusqlite::Error> {
     let (ask, asked) = sync_channel(1);
     let progress = Progress::new(AtomicI32::new(IDLE));
     let watch = Watch { bounds, progress: progress.clone(), ask };
@@ -54,10 +63,7 @@ pub(super) fn start(path: &Path, writer: &mut Connection, bounds: Bounds) -> Res
         watch.look(log, pages);
         Ok(())
     }))?;
-    std::thread::Builder::new()
-        .name("store-folding".into())
-        .spawn(move || fold_when_asked(&connection, &asked, &progress))
-        .map_err(|source| Error::Folder { path: path.into(), source })
+    Ok((asked, progress))
 }
 
 impl Watch {
@@ -94,12 +100,12 @@ fn fold_when_asked(connection: &Connection, asked: &Receiver<()>, progress: &Pro
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicI32, Ordering};
+    use std::sync::atomic::Ordering;
     use std::sync::mpsc::sync_channel;
 
     use rusqlite::Connection;
 
-    use super::{Bounds, IDLE, Progress, UNDER_WAY, Watch, fold_when_asked};
+    use super::{Bounds, IDLE, UNDER_WAY, fold_when_asked, watch};
 
     const SMALL: Bounds = Bounds { fold_at: 8, left_to_writer: 4, at_most: 64 };
 
@@ -123,15 +129,7 @@ mod tests {
     fn the_thread_folds_most_and_the_writer_the_rest_and_the_log_begins_anew() {
         let folder = tempfile::tempdir().unwrap();
         let (mut writer, other) = (database(&folder), Connection::open(folder.path().join("store.db")).unwrap());
-        let (ask, asked) = sync_channel(1);
-        let progress = Progress::new(AtomicI32::new(IDLE));
-        let watch = Watch { bounds: SMALL, progress: progress.clone(), ask };
-        writer
-            .wal_hook(Some(move |log: &mut rusqlite::hooks::Wal, pages| {
-                watch.look(log, pages);
-                Ok(())
-            }))
-            .unwrap();
+        let (asked, progress) = watch(&mut writer, SMALL).unwrap();
         while progress.load(Ordering::Acquire) == IDLE {
             write(&writer);
         }
@@ -159,15 +157,7 @@ mod tests {
     fn a_log_that_grows_faster_than_it_is_folded_is_folded_by_the_writer() {
         let folder = tempfile::tempdir().unwrap();
         let mut writer = database(&folder);
-        let (ask, asked) = sync_channel(1);
-        let progress = Progress::new(AtomicI32::new(IDLE));
-        let watch = Watch { bounds: SMALL, progress: progress.clone(), ask };
-        writer
-            .wal_hook(Some(move |log: &mut rusqlite::hooks::Wal, pages| {
-                watch.look(log, pages);
-                Ok(())
-            }))
-            .unwrap();
+        let (asked, progress) = watch(&mut writer, SMALL).unwrap();
 
         for _ in 0..2 * SMALL.at_most {
             write(&writer);

@@ -85,7 +85,7 @@ async fn a_request_that_waits_is_flushed_in_time_whatever_the_scheduler_does() {
     let (mut receiver, group) = taking.join().unwrap();
     assert_eq!(group, [1]);
 
-    // The task that was to flush it comes too late, and wakes nobody.
+    // The task that was to flush it comes too late, and does not wake the writer.
     let taking = std::thread::spawn(move || {
         let mut group = VecDeque::new();
         receiver.take(&mut group);
@@ -240,7 +240,7 @@ fn a_tenant_is_alone_after_some_groups_and_until_there_is_another() {
         assert_eq!(weight_after(&["a", "a"]), WIDE.max_tenant_weight);
     }
     assert_eq!(weight_after(&["a"]), WIDE.max_lone_weight);
-    assert_eq!(weight_after(&[]), WIDE.max_lone_weight, "leases are of nobody");
+    assert_eq!(weight_after(&[]), WIDE.max_lone_weight, "leases have no tenant");
     assert_eq!(weight_after(&["a", "b"]), WIDE.max_tenant_weight);
     assert_eq!(weight_after(&["a"]), WIDE.max_tenant_weight);
 }
