@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sandbox::{Fault, LimitKind, Limits, Outcome};
+use admission::{Full, Scope, Share};
+use sandbox::{Config, Error, Fault, LimitKind, Limits, Outcome, Program, Task};
 
-use crate::stage::{Stage, load, run, run_image, source};
+use crate::stage::{Stage, config, load, open, run, run_image, source};
 
 async fn run_body(body: &str, limits: Limits) -> Outcome {
     run(&source(body), limits).await
@@ -132,6 +133,26 @@ async fn a_run_that_copies_memory_is_ended_by_the_wall_clock_in_time() {
         // Milliseconds on an idle machine; the bound is for one that also compiles.
         assert!(outcome.usage.wall_clock < limits.wall_clock + Duration::from_secs(1), "{body}: {:?}", outcome.usage);
     }
+}
+
+/// A run that finds none left is refused as one that finds no place is: it may be made again when others have ended.
+#[tokio::test(start_paused = true)]
+async fn the_memory_that_runs_of_a_tenant_add_is_bounded() {
+    let sandbox = open(Config { run_bytes: Share::new(64 << 20, 8 << 20), ..config() }).await;
+    let run = async |megabytes: usize| {
+        let body = format!("this.all = Array.from({{length: {megabytes}}}, () => new Uint8Array(1 << 20).fill(1))");
+        let program = Arc::new(Program::single("component.js", source(&body)));
+        let image = sandbox.build(program, Limits::default()).await.unwrap().image;
+        let call = r#"{"kind":"run","event":{}}"#;
+        let task = Task { tenant: "test", call, limits: Limits::default(), is_urgent: false, replay: None };
+        sandbox.run(&image, task, Arc::new(Stage::default())).await
+    };
+
+    assert_eq!(run(6).await.unwrap().fault, None);
+    let refused = run(12).await.err();
+    let full = Full { what: "run_bytes", scope: Scope::Tenant };
+    assert!(matches!(&refused, Some(Error::Overloaded(found)) if *found == full), "{refused:?}");
+    assert_eq!(run(6).await.unwrap().fault, None, "what it had was given back");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,5 @@
-//! The thread that commits comes before those that compute, whether this process may raise threads or only lower them.
+//! The thread that commits comes before those that serve requests, and these before those that work in the background, whether
+//! this process may raise threads or only lower them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,12 +19,13 @@ fn niceness(process: u32) -> HashMap<String, i32> {
 }
 
 #[tokio::test]
-async fn the_writer_comes_before_what_computes_and_nothing_else_does() {
+async fn the_writer_comes_before_requests_and_these_before_background_work() {
     let place = DataFolder::new();
     let served = place.start().await;
 
     let niceness = niceness(served.process_id());
 
-    assert_eq!(niceness["store-writer"], niceness["tokio-rt-worker"] - 5, "{niceness:?}");
+    assert_eq!(niceness["store-writer"], niceness["worker"] - 5, "{niceness:?}");
+    assert_eq!(niceness["background"], niceness["worker"] + 4, "{niceness:?}");
     assert!(niceness.values().all(|nice| *nice >= niceness["store-writer"]), "{niceness:?}");
 }

@@ -81,6 +81,7 @@ pub async fn run(attack: &'static str, options: Options) -> Row {
 
 impl Scene {
     async fn set(attack: &str, options: Options) -> Self {
+        attacks::prepare(attack);
         let place = DataFolder::new();
         let served = place.start().await;
         let admin = served.client();

@@ -56,8 +56,7 @@ impl Pool {
     }
 
     /// How much is taken, by all tenants.
-    #[cfg(test)]
-    fn used(&self) -> u64 {
+    pub fn used(&self) -> u64 {
         self.inner.lock().total
     }
 }

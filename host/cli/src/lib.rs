@@ -27,6 +27,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use logging::LogFormat;
+use priority::Priority;
 
 pub use local_services::LocalServices;
 pub use run_once::default_cache;
@@ -116,13 +117,15 @@ pub fn main() -> ExitCode {
 /// Workers that look for what just arrived after every few turns of what they have: a turn of a component that computes
 /// takes tens of microseconds, and by default a worker would let newcomers wait for dozens of them.
 pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    runtime_of("worker", Priority::of_requests())
+}
+
+fn runtime_of(threads: &str, priority: Priority) -> std::io::Result<tokio::runtime::Runtime> {
     const TURNS_BEFORE_NEW_TASKS: u32 = 2;
     const TURNS_BEFORE_NEW_INPUT: u32 = 4;
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    if !priority::may_go_first() {
-        builder.on_thread_start(priority::give_way);
-    }
-    builder.global_queue_interval(TURNS_BEFORE_NEW_TASKS).event_interval(TURNS_BEFORE_NEW_INPUT).enable_all().build()
+    builder.global_queue_interval(TURNS_BEFORE_NEW_TASKS).event_interval(TURNS_BEFORE_NEW_INPUT);
+    builder.thread_name(threads).on_thread_start(move || priority.take()).enable_all().build()
 }
 
 #[cfg(test)]

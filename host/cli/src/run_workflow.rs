@@ -33,7 +33,7 @@ pub(crate) async fn run(path: &Path, event: Value, network: &NetworkArguments) -
     let folder = tempfile::tempdir()?;
     let settings = Settings::in_folder(folder.path().join("data"));
     make_private_folder(&settings.data)?;
-    let (platform, _sandbox) = open_platform(&settings, &Secrets::default(), network, (NOWHERE, None)).await?;
+    let (platform, _sandbox) = open_platform(&settings, &Secrets::default(), network, (NOWHERE, None, None)).await?;
     let Started::First(user) = first_start::start(&platform, None).await? else {
         anyhow::bail!("the folder of the run is not new");
     };

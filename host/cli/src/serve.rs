@@ -1,5 +1,6 @@
 //! `wellspring serve`: the whole platform in one process.
 
+mod background;
 mod banner;
 mod hosting;
 mod memory;
@@ -27,6 +28,7 @@ use server::{ApiLimits, App, Metrics, operator_socket};
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
 
+use self::background::Background;
 use self::hosting::{Hosting, Starting};
 use self::memory::MemoryWatch;
 use crate::failure::Misuse;
@@ -71,6 +73,7 @@ pub(crate) struct Server {
     socket: Option<(UnixListener, PathBuf)>,
     app: Arc<App>,
     worker: Worker,
+    background: Background,
     hosting: Hosting,
     exporter: Option<Exporter>,
     memory: MemoryWatch,
@@ -107,7 +110,9 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
         exporting::own_log::export_to(recording);
     }
     let telemetry = recording.clone().map(|recording| recording as Arc<dyn Telemetry>);
-    let (platform, sandbox) = open_platform(settings, &options.secrets, &options.network, (&url, telemetry)).await?;
+    let background = Background::start().context("the runtime of background work did not start")?;
+    let parts = (&*url, telemetry, Some(background.elsewhere()));
+    let (platform, sandbox) = open_platform(settings, &options.secrets, &options.network, parts).await?;
     // Before the others are told of this host: a start that is refused here leaves nothing behind.
     hosting::check_durability(&platform, settings).await?;
     hosting::check_not_left_behind(&platform, settings).await?;
@@ -156,7 +161,19 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     // From here on what connects waits to be served: nothing is told to try again that the banner has invited.
     banner::print(&url, &started, options.api_key.is_some(), shows_example, &link);
     let hosting = Hosting { handle: hosting, drain, settings: settings.clone(), stop: stop.clone() };
-    Ok(Server { platform, listener, socket, app, worker, hosting, exporter, memory, stop, _folder_lock: folder_lock })
+    Ok(Server {
+        platform,
+        listener,
+        socket,
+        app,
+        worker,
+        background,
+        hosting,
+        exporter,
+        memory,
+        stop,
+        _folder_lock: folder_lock,
+    })
 }
 
 /// Where the console is: on the first start with a token that signs in, once. It is in the fragment of the address,
@@ -212,10 +229,11 @@ impl Server {
     /// Stops when `end` comes: first the front, so that nothing new comes in, then the worker.
     #[expect(clippy::disallowed_methods, reason = "awaited by `stop`, in the order of a shutdown")]
     pub(crate) async fn serve_until(self, end: impl Future<Output = Result<Ending>>) -> Result<()> {
-        let Self { platform, listener, socket, app, worker, hosting, exporter, memory, stop, _folder_lock } = self;
+        let Self { platform, listener, socket, app, worker, background, hosting, exporter, memory, stop, _folder_lock } =
+            self;
         let (work_stop, export_stop) = (CancellationToken::new(), CancellationToken::new());
         let exporting = exporter.map(|exporter| tokio::spawn(exporter.run(export_stop.clone())));
-        let working = tokio::spawn(worker.run(work_stop.clone()));
+        let working = background.spawn(worker.run(work_stop.clone()));
         let converting = tokio::spawn(convert(platform.clone(), work_stop.clone()));
         let watching = tokio::spawn(memory.run(work_stop.clone()));
         let recording = tokio::spawn(run_record_uses(platform.clone(), work_stop.clone()));

@@ -108,7 +108,7 @@ pub(crate) struct Settings {
     log_lines_per_run: usize,
     log_line_bytes: usize,
     log_bytes_per_run: usize,
-    memory_bytes: usize,
+    pub(crate) memory_bytes: usize,
     http_deadline_ms: u64,
     timer_deadline_ms: u64,
     prop_value_bytes: usize,

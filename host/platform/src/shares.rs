@@ -85,6 +85,10 @@ impl Pools {
         self.requests.take(tenant, 1)
     }
 
+    pub(crate) fn requests_in_flight(&self) -> u64 {
+        self.requests.used()
+    }
+
     /// The memory of one request, which grows with its body.
     pub fn request_bytes(&self, tenant: &str) -> Result<Taken, Full> {
         self.request_bytes.take(tenant, REQUEST_BYTES)

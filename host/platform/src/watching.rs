@@ -52,6 +52,17 @@ pub async fn watch<Watched: Future>(doing: Doing, future: Watched) -> Watched::O
     .await
 }
 
+/// The same future, to be polled on another thread: marked there as what is polled on this one.
+pub fn watch_as_here<Watched: Future>(future: Watched) -> impl Future<Output = Watched::Output> {
+    let polling = MARK.with(|mark| lock(&mark.0).map(|polling| polling.doing));
+    async move {
+        match polling {
+            Some(doing) => watch(doing, future).await,
+            None => future.await,
+        }
+    }
+}
+
 /// What was begun too long ago and still keeps its thread, each poll once.
 pub fn stalled(now: Instant) -> Vec<Doing> {
     let mut found = Vec::new();
@@ -102,11 +113,26 @@ pub(crate) static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new((
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+    use futures_util::future::lazy;
+
     use super::*;
 
     /// Tests of other threads may stall, on other routes.
     fn stalls_of(doing: Doing, after: Duration) -> usize {
         stalled(Instant::now() + after).into_iter().filter(|found| *found == doing).count()
+    }
+
+    #[tokio::test]
+    async fn what_goes_on_elsewhere_is_marked_as_what_it_was_begun_for() {
+        const ROUTE: Doing = Doing::Route("/v1/goes_on");
+        let _turn = TURN.lock().await;
+        let moving = lazy(|_| watch_as_here(async { stalls_of(ROUTE, PATIENCE) }));
+        let moved = watch(ROUTE, moving).await;
+
+        assert_eq!(stalls_of(ROUTE, PATIENCE), 0);
+        let polled = std::thread::spawn(|| moved.now_or_never());
+        assert_eq!(polled.join().unwrap(), Some(1));
     }
 
     #[tokio::test]

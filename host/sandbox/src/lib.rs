@@ -11,6 +11,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 
+mod aside;
 mod cache;
 mod compile;
 mod engine;
@@ -38,6 +39,7 @@ mod wall;
 
 pub mod measure;
 
+pub use aside::{Elsewhere, Moved};
 pub use isolated::{Ended as WorkerEnded, Layer, Probe, Processes, Report, WorkerSettings, main as worker_main};
 pub use limits::{LimitKind, Limits};
 pub use outcome::{Effect, EffectKind, Emit, EmitMetadata, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};

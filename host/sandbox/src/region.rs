@@ -5,9 +5,14 @@ use std::io;
 use std::ops::Range;
 use std::ptr::{NonNull, null_mut};
 
+#[cfg(target_os = "linux")]
+use rustix::mm::{Advice, madvise};
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
 
 pub(crate) const MACHINE_PAGE_BYTES: usize = 4 << 10;
+/// In some tens of microseconds.
+#[cfg(target_os = "linux")]
+const EMPTIED_AT_ONCE: usize = 1 << 20;
 
 /// A stretch that is ours until it is dropped. Offsets into it are whole machine pages.
 #[derive(Debug)]
@@ -57,6 +62,7 @@ impl Region {
 
     /// Gives back what is there and makes touching it a fault again.
     pub(crate) fn close(&mut self, range: Range<usize>) -> io::Result<()> {
+        self.empty(&range);
         let at = self.at(&range);
         if !range.is_empty() {
             let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED;
@@ -64,6 +70,19 @@ impl Region {
             unsafe { mmap_anonymous(at.cast(), range.len(), ProtFlags::empty(), flags)? };
         }
         Ok(())
+    }
+
+    /// Gives back the pages of a long range, of memory that no file is behind. While the system maps or unmaps, no other thread
+    /// of the process can, so that is left with little to do.
+    fn empty(&mut self, range: &Range<usize>) {
+        #[cfg(target_os = "linux")]
+        for from in range.clone().step_by(EMPTIED_AT_ONCE).skip(usize::from(range.len() <= EMPTIED_AT_ONCE)) {
+            let piece = from..range.end.min(from + EMPTIED_AT_ONCE);
+            // SAFETY: as in `close`. What cannot be given back here is when the range is mapped anew.
+            let _ = unsafe { madvise(self.at(&piece).cast(), piece.len(), Advice::LinuxDontNeed) };
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = range;
     }
 
     /// Puts zeros where nothing was.

@@ -14,7 +14,7 @@ use wasmtime::{Extern, Instance, Memory, Store, Trap, TypedFunc};
 use crate::compile::Compiler;
 use crate::engine::Engine;
 use crate::limits::Limits;
-use crate::memory::MemoryUse;
+use crate::memory::{MemoryShare, MemoryUse};
 use crate::meter::run_metered;
 use crate::outcome::{Effect, Emit, Fault, LogLine, Outcome, Thrown, Usage, Write};
 use crate::program::Sources;
@@ -92,9 +92,14 @@ impl Run {
             tape: Tape::recording(limits.recording_bytes),
             last_words: String::new(),
             turn: None,
-            memory_use: MemoryUse { bytes: 0, limit_bytes: limits.memory_bytes },
+            memory_use: MemoryUse { bytes: 0, limit_bytes: limits.memory_bytes, share: None },
             limits,
         }
+    }
+
+    /// Counts its memory with that of all other runs.
+    pub(crate) fn share_memory(&mut self, share: MemoryShare) {
+        self.memory_use.share = Some(share);
     }
 
     pub(crate) fn take_writes(&mut self) -> Vec<Write> {
@@ -199,6 +204,7 @@ impl Started {
         let limits = self.store.data().limits;
         let error = match error.downcast::<Stop>() {
             Ok(Stop::OutOfMemory) => return Ok(Fault::OutOfMemory { limit_bytes: limits.memory_bytes }),
+            Ok(Stop::Full(full)) => return Err(Error::Overloaded(full)),
             Ok(Stop::TooMuchOutput { what, limit }) => return Ok(Fault::TooMuchOutput { what, limit }),
             Ok(Stop::Service(error)) => return Err(Error::Service(error)),
             Ok(Stop::Diverged { asked, recorded }) => return Ok(Fault::Diverged { asked, recorded }),

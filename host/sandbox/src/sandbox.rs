@@ -6,15 +6,17 @@ mod error;
 
 use std::sync::Arc;
 
-use admission::{Bounds, Gate, Share, Turns};
+use admission::{Bounds, Gate, Pool, Share, Turns};
 use metrics::Family;
 
 use self::building::{Refusal, base_image, builds};
+use crate::aside::Aside;
 use crate::cache::Cache;
 use crate::engine::Engine;
 use crate::images::Images;
 use crate::isolated::{Report, WorkerBounds, Workers};
 use crate::limits::Limits;
+use crate::memory::MemoryShare;
 use crate::outcome::Outcome;
 use crate::program::Sources;
 use crate::run::{Run, Started};
@@ -42,9 +44,11 @@ pub(crate) struct Inner {
     pub(crate) gate: Gate,
     run_bounds: Bounds,
     turns: Turns,
+    run_bytes: Pool,
     images: Images<Refusal>,
     /// Images that are made again because their file is gone: a heavy piece of work that no deploy admitted.
     builds: Gate,
+    pub(crate) aside: Aside,
     max_image_bytes: usize,
     workers: Option<Workers>,
 }
@@ -96,8 +100,10 @@ impl Sandbox {
                 gate,
                 run_bounds,
                 turns: Turns::for_threads(),
+                run_bytes: Pool::new("run_bytes", config.run_bytes),
                 images: Images::new(config.held_image_bytes),
                 builds: builds(),
+                aside: Aside::new(config.aside),
                 max_image_bytes: config.max_image_bytes,
                 workers,
             }),
@@ -133,7 +139,7 @@ impl Sandbox {
         let gate = &self.inner.gate;
         let entered =
             if task.is_urgent { gate.enter_urgently(task.tenant).await } else { gate.enter(task.tenant).await };
-        let _permit = entered.map_err(Error::Overloaded)?;
+        let permit = entered.map_err(Error::Overloaded)?;
         if let Some(workers) = &self.inner.workers {
             return workers.run(image, &task, services).await;
         }
@@ -142,9 +148,16 @@ impl Sandbox {
             run.tape = Tape::replaying(replay);
         }
         run.turn = Some(self.inner.turns.of(task.tenant));
+        let run_bytes = self.inner.run_bytes.clone();
+        run.share_memory(MemoryShare::new(run_bytes, task.tenant, image.snapshot.length()));
         let mut started = Started::new(&self.inner.engine, &image.snapshot, run)?;
-        let result = started.call(INVOKE, Some(task.call)).await?;
-        Ok(started.take_outcome(result))
+        let call = task.call.to_owned();
+        let running = async move {
+            let _permit = permit;
+            let result = started.call(INVOKE, Some(&call)).await?;
+            Ok(started.take_outcome(result))
+        };
+        self.inner.aside.when_long(running).await
     }
 
     /// What the sandbox can tell of itself: its runs, its images on disk, and worker processes that were started again.
@@ -152,6 +165,7 @@ impl Sandbox {
         let mut families = self.inner.gate.families();
         families.extend(self.inner.images.families());
         families.extend(self.inner.builds.families());
+        families.extend(self.inner.run_bytes.families());
         let (count, bytes) = self.inner.cache.images_used();
         let on_disk = [("cache", "images_on_disk")];
         families.push(Family::gauge("wellspring_cache_entries", "What caches hold").sample(&on_disk, count));
@@ -201,6 +215,20 @@ impl Inner {
         let cache = Cache::new(None, [0; 32], everything);
         let (images, builds) = (Images::new(0), builds());
         let (turns, max_image_bytes) = (Turns::for_threads(), usize::MAX);
-        Arc::new(Self { engine, base, cache, gate, run_bounds, turns, images, builds, max_image_bytes, workers: None })
+        let run_bytes = Pool::new("run_bytes", everything);
+        Arc::new(Self {
+            engine,
+            base,
+            cache,
+            gate,
+            run_bounds,
+            turns,
+            run_bytes,
+            images,
+            builds,
+            aside: Aside::new(None),
+            max_image_bytes,
+            workers: None,
+        })
     }
 }

@@ -17,6 +17,8 @@ mod respond;
 mod timers;
 mod wasi;
 
+use admission::Full;
+
 use crate::limits::LimitKind;
 use crate::run::Run;
 use crate::services::ServiceError;
@@ -28,6 +30,8 @@ pub(crate) use abi::replace_surrogates;
 pub(crate) enum Stop {
     #[error("the memory limit was reached")]
     OutOfMemory,
+    #[error("{0}")]
+    Full(Full),
     #[error("more than {limit} {what}")]
     TooMuchOutput { what: LimitKind, limit: usize },
     #[error("{function} was called with {problem}")]

@@ -53,7 +53,7 @@ use crate::{
 };
 
 pub use self::copies::{Inspection, back_up, inspect, is_in_use, restore, verify};
-pub use self::priority::GOES_FIRST_BY;
+pub use self::priority::{GOES_FIRST_BY, ask_for_slices};
 
 pub struct Embedded {
     path: PathBuf,

@@ -42,6 +42,12 @@ impl Budget {
         Share::new(total, share.per_tenant.min(total))
     }
 
+    /// What runs have together, but at least what one may have.
+    pub(crate) fn runs(self, share: Share, of_one: u64) -> Share {
+        let Share { total, per_tenant } = self.within(share, "runs");
+        Share::new(total.max(of_one), per_tenant.max(of_one))
+    }
+
     /// As many deploys at once as their part has memory for, but at least one.
     pub(crate) fn deploys(self, share: Share) -> Share {
         let total = share.total.min(self.part("deploys") / DEPLOY_BYTES).max(1);
@@ -88,6 +94,8 @@ mod tests {
 
         assert_eq!(small.within(bytes, "requests"), Share::new((512 << 20) / 100 * 10, 32 << 20));
         assert_eq!(large.within(bytes, "requests"), bytes);
+        assert_eq!(small.runs(bytes, 1 << 20), Share::new((512 << 20) / 100 * 20, 32 << 20));
+        assert_eq!(small.runs(bytes, 128 << 20), Share::new(128 << 20, 128 << 20), "one can have its limit");
         assert_eq!(small.deploys(Share::new(8, 2)), Share::new(1, 1));
         assert_eq!(large.deploys(Share::new(8, 2)), Share::new(8, 2));
     }

@@ -31,7 +31,7 @@ pub(crate) enum Bound {
 }
 
 /// All of them. `docs/operations.md` shows this table.
-pub(crate) fn table() -> [Named; 18] {
+pub(crate) fn table() -> [Named; 19] {
     let (platform, sandbox) = (platform::Shares::default(), sandbox::Config::default());
     let (outbound, streams) = (outbound::Config::default(), server::stream::Config::default());
     let named = |name, default, says| Named { name, default: Bound::Shared(default), says };
@@ -49,6 +49,7 @@ pub(crate) fn table() -> [Named; 18] {
         ),
         named("runs", sandbox.runs, "sandboxes at work"),
         named("waiting_runs", sandbox.waiting_runs, "runs that wait for a sandbox"),
+        named("run_bytes", sandbox.run_bytes, "memory of sandboxes at work, beyond their images and a MiB each"),
         named("deploys", platform.deploys, "components that are being linked and loaded"),
         named("waiting_deploys", platform.waiting_deploys, "deploys that wait for their turn"),
         named("connections", outbound.connections, "outgoing connections, unused ones that are kept open among them"),

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use platform::ports::{Clock, Entropy, NoRelays, StoreClock, SystemClock, SystemEntropy, Telemetry};
 use platform::vault::{KeyRing, Vault};
 use platform::{Platform, Programs};
-use sandbox::Sandbox;
+use sandbox::{Elsewhere, Sandbox};
 use store::{Sharing, Store};
 
 use super::idle::NoSandbox;
@@ -34,7 +34,7 @@ pub(crate) async fn open_platform(
     settings: &Settings,
     secrets: &Secrets,
     network: &NetworkArguments,
-    (url, telemetry): (&str, Option<Arc<dyn Telemetry>>),
+    (url, telemetry, aside): (&str, Option<Arc<dyn Telemetry>>, Option<Elsewhere>),
 ) -> Result<(Platform, Arc<Sandboxing>)> {
     let outbound = network.open_for_server(settings, url).await?;
     let relays = Arc::new(OwnRelays::open(settings, secrets)?);
@@ -49,10 +49,12 @@ pub(crate) async fn open_platform(
         cache_folder: Some(cache.clone()),
         cache_key: vault.derive("cache"),
         runs: settings.share.get("runs"),
+        run_bytes: budget.runs(settings.share.get("run_bytes"), settings.memory_bytes as u64),
         image_bytes: settings.share.get("image_bytes"),
         held_image_bytes: budget.part("images"),
         waiting_runs: settings.share.get("waiting_runs"),
         isolation: super::isolation::of(settings),
+        aside,
         ..sandbox::Config::default()
     };
     let sandbox = Sandbox::open(config).await.context("the sandbox did not start")?;

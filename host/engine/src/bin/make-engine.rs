@@ -1,7 +1,7 @@
 //! `make-engine [--check]`: compiles `guest-shim/shim.wasm`, and writes the result to `guest-shim/engine/` or compares it with
 //! what is there.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::{env, fs};
 
@@ -24,7 +24,9 @@ fn main() -> ExitCode {
 }
 
 fn make(is_check: bool) -> Result<(), Failure> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Where it is run, not where it was compiled: clones may share what is compiled.
+    let own = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let root = own.join("../..");
     let shim = fs::read(root.join("guest-shim/shim.wasm"))?;
     let lock = fs::read_to_string(root.join("Cargo.lock"))?;
     let target = Target::named(COMMITTED).ok_or("no such target")?;

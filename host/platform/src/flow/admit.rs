@@ -1,6 +1,7 @@
 //! Admission: decides whether a request may run, and runs it.
 
 mod gate;
+mod grace;
 mod lookup;
 mod outlive;
 mod request;

@@ -1,5 +1,6 @@
 //! The two ends of the data plane: a handle for what triggers runs, a worker for the rest.
 
+use std::num::NonZeroUsize;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ const SOURCES_AT_ONCE: usize = 4;
 pub struct Config {
     /// A run that ends within this time is its own acceptance; a slower one is accepted first and goes on.
     pub grace_ms: u64,
+    /// That run components.
+    pub threads: u64,
     pub endpoint_rate: Rate,
     pub tenant_rate: Rate,
     /// Jobs and ticks worked on at once by this host.
@@ -109,6 +112,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             grace_ms: 5,
+            threads: std::thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64,
             endpoint_rate: Rate { per_second: 20_000, burst: 20_000 },
             tenant_rate: Rate { per_second: 50_000, burst: 50_000 },
             work_in_flight: 256,

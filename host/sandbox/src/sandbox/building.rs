@@ -73,10 +73,15 @@ impl Sandbox {
         let owner = Owner::of(tenant);
         let (snapshot, description, logs) = match &inner.workers {
             None => {
-                let (memory, logs) = load(inner, &program, limits, usage).await?;
-                let draft = inner.draft(key, owner, memory).await?;
-                let description = describe(inner, &program, &draft.snapshot, limits, usage).await?;
-                (inner.keep(key, draft).await?, description, logs)
+                let (host, program) = (inner.clone(), program.clone());
+                let making = async move {
+                    let mut usage = Usage::default();
+                    let made = host.make((key, owner), &program, limits, &mut usage).await;
+                    Ok::<_, LoadError>((made, usage))
+                };
+                let (made, used) = inner.aside.at_once(making).await?;
+                *usage = used;
+                made?
             }
             Some(workers) => {
                 let (memory, description, logs) = workers.build(&program, limits, usage).await?;
@@ -183,6 +188,20 @@ pub(crate) async fn describe(
 // === impl Inner ===
 
 impl Inner {
+    /// Loads a component in this process: its image, which is kept, how it describes itself, and what it logged.
+    async fn make(
+        self: &Arc<Self>,
+        (key, owner): (Key, Owner),
+        program: &Arc<Program>,
+        limits: Limits,
+        usage: &mut Usage,
+    ) -> Result<(Arc<Snapshot>, String, Vec<LogLine>), LoadError> {
+        let (memory, logs) = load(self, program, limits, usage).await?;
+        let draft = self.draft(key, owner, memory).await?;
+        let description = describe(self, program, &draft.snapshot, limits, usage).await?;
+        Ok((self.keep(key, draft).await?, description, logs))
+    }
+
     /// Memory as a file, written where no other task waits for it.
     async fn draft(&self, key: Key, owner: Owner, memory: Vec<u8>) -> Result<Draft, LoadError> {
         let (cache, base, limit) = (self.cache.clone(), self.base.clone(), self.max_image_bytes);

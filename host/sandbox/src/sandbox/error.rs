@@ -34,6 +34,8 @@ pub enum Error {
     Shim(&'static str),
     #[error("the shim failed to start: {0}")]
     Start(Box<Fault>),
+    #[error("the host stopped")]
+    Ended,
     #[error("{0}")]
     Overloaded(Full),
     #[error(transparent)]

@@ -7,19 +7,18 @@
 //!
 //! A round takes as long as what the scheduler has to do, which may be much. A tenant that is alone waits for itself, and
 //! gets larger groups. Where tenants share the store, a request that finds the group held open for too long flushes it, and so
-//! does the writer when it began to wait.
-//!
-//! A group takes a bounded weight from one tenant, because all requests of a group wait for its one fsync, and those that come
-//! later for the group that is being written: a tenant whose runs cause thousands of operations queues behind itself. A
-//! tenant that is alone has more, because larger groups are cheaper.
+//! does the writer when it began to wait. What a group has of what waits is in `groups.rs`.
 
-use std::collections::{HashMap, VecDeque};
+mod groups;
+
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
+use self::groups::Groups;
 use crate::Error;
 
 pub(super) struct Bounds {
@@ -31,14 +30,15 @@ pub(super) struct Bounds {
     pub(super) max_group: usize,
     /// The longest time a group is held open while requests keep arriving.
     pub(super) max_wait: Duration,
+    /// The same where several tenants write: what is cheaper for one is a delay for another.
+    pub(super) max_shared_wait: Duration,
     /// The most weight of one tenant in a group. A heavier single request is the only one of its tenant in its group.
     pub(super) max_tenant_weight: usize,
     /// The same for a tenant without which nothing was written in the last groups.
     pub(super) max_lone_weight: usize,
+    /// A tenant with at most this weight in the queue comes before those with more.
+    pub(super) light_weight: usize,
 }
-
-/// So many groups of one tenant, a moment under load, make it alone.
-const ALONE_AFTER: u32 = 64;
 
 /// What a request costs the writer, and which tenant it is charged to.
 pub(super) trait Weighed {
@@ -54,15 +54,7 @@ pub(super) struct Inbox<Request: Send + 'static>(Arc<Shared<Request>>);
 /// The writer's end. Dropping it fails the queued requests and refuses new ones.
 pub(super) struct Receiver<Request: Send + 'static> {
     shared: Arc<Shared<Request>>,
-    company: Company,
-}
-
-/// Who was in the last groups.
-#[derive(Default)]
-struct Company {
-    tenant: Option<String>,
-    /// Groups since there was another.
-    alone: u32,
+    groups: Groups,
 }
 
 struct Shared<Request> {
@@ -110,7 +102,7 @@ pub(super) fn new<Request: Send + 'static>(bounds: Bounds) -> (Inbox<Request>, R
     });
     let permits = Semaphore::new(bounds.capacity);
     let shared = Arc::new(Shared { bounds, permits, queue, flush: Condvar::new() });
-    (Inbox(Arc::clone(&shared)), Receiver { shared, company: Company::default() })
+    (Inbox(Arc::clone(&shared)), Receiver { shared, groups: Groups::default() })
 }
 
 // === impl Inbox ===
@@ -149,7 +141,7 @@ impl<Request: Send + 'static> Drop for Inbox<Request> {
 impl<Request: Weighed + Send + 'static> Receiver<Request> {
     /// Moves the next group into `group`, and blocks until there is one. An empty group means that the queue is closed.
     pub(super) fn take(&mut self, group: &mut VecDeque<Request>) {
-        let Self { shared, company } = self;
+        let Self { shared, groups } = self;
         let mut queue = shared.queue();
         if queue.waiting.is_empty() {
             queue.writer = WriterState::Idle;
@@ -163,7 +155,7 @@ impl<Request: Weighed + Send + 'static> Receiver<Request> {
             queue = match queue.writer {
                 WriterState::Gathering if queue.is_shared && queue.is_due(&shared.bounds) => break,
                 WriterState::Gathering if queue.is_shared => {
-                    let waited = shared.flush.wait_timeout(queue, shared.bounds.max_wait);
+                    let waited = shared.flush.wait_timeout(queue, shared.bounds.max_shared_wait);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
                 _ => shared.flush.wait(queue).unwrap_or_else(PoisonError::into_inner),
@@ -171,68 +163,11 @@ impl<Request: Weighed + Send + 'static> Receiver<Request> {
         }
         queue.writer = WriterState::Busy;
         let before = group.len();
-        take_shares(&mut queue.waiting, &shared.bounds, company.weight(&shared.bounds), group);
-        company.note(group.iter().filter_map(Weighed::tenant));
-        queue.is_shared = !company.is_alone();
+        groups.take(&mut queue.waiting, &shared.bounds, group);
+        queue.is_shared = groups.is_shared();
         drop(queue);
         shared.permits.add_permits(group.len() - before);
     }
-}
-
-// === impl Company ===
-
-impl Company {
-    fn is_alone(&self) -> bool {
-        self.alone >= ALONE_AFTER
-    }
-
-    fn weight(&self, bounds: &Bounds) -> usize {
-        if self.is_alone() { bounds.max_lone_weight } else { bounds.max_tenant_weight }
-    }
-
-    fn note<'a>(&mut self, tenants: impl Iterator<Item = &'a str>) {
-        self.alone = self.alone.saturating_add(1);
-        for tenant in tenants {
-            if self.tenant.as_deref() != Some(tenant) {
-                *self = Self { tenant: Some(tenant.to_owned()), alone: 0 };
-            }
-        }
-    }
-}
-
-/// Moves requests into the group, at most its share for each tenant. The rest keep their order.
-fn take_shares<Request: Weighed>(
-    waiting: &mut VecDeque<Request>,
-    bounds: &Bounds,
-    max_weight: usize,
-    group: &mut VecDeque<Request>,
-) {
-    if waiting.len() <= bounds.max_group && waiting.iter().map(Weighed::weight).sum::<usize>() <= max_weight {
-        // The common case: no tenant exceeds its share.
-        group.extend(waiting.drain(..));
-        return;
-    }
-    let mut weights: HashMap<String, usize> = HashMap::new();
-    let mut has_share = |request: &Request| {
-        let Some(tenant) = request.tenant() else { return true };
-        let Some(weight) = weights.get_mut(tenant) else {
-            weights.insert(tenant.to_owned(), request.weight());
-            return true;
-        };
-        // Added even when over: a later, lighter request must not overtake one of the same tenant that was left.
-        *weight = weight.saturating_add(request.weight());
-        *weight <= max_weight
-    };
-    let (mut left, mut taken) = (VecDeque::with_capacity(bounds.capacity), 0);
-    while let Some(request) = waiting.pop_front() {
-        if taken < bounds.max_group && has_share(&request) {
-            group.push_back(request);
-            taken += 1;
-        } else {
-            left.push_back(request);
-        }
-    }
-    *waiting = left;
 }
 
 impl<Request: Send + 'static> Drop for Receiver<Request> {
@@ -275,8 +210,8 @@ impl<Request: Send + 'static> Shared<Request> {
 impl<Request> Queue<Request> {
     /// Whether a group that is held open is complete: it is large enough, or was open for long enough.
     fn is_due(&self, bounds: &Bounds) -> bool {
-        self.waiting.len() >= bounds.flush_at
-            || now().saturating_duration_since(self.gathering_since) >= bounds.max_wait
+        let max_wait = if self.is_shared { bounds.max_shared_wait } else { bounds.max_wait };
+        self.waiting.len() >= bounds.flush_at || now().saturating_duration_since(self.gathering_since) >= max_wait
     }
 }
 

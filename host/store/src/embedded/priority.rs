@@ -5,32 +5,30 @@
 /// that compute may give way by as much.
 pub const GOES_FIRST_BY: i32 = 5;
 
-/// What Linux lets it run for, from 6.12 on. A thread that asks for less than the one that runs is not made to wait for it.
-#[cfg(target_os = "linux")]
-const SLICE_NS: u64 = 100_000;
+const SLICE_US: u64 = 100;
 
 /// The calling thread, as far as it may: a larger share is for root, and for whom the limit of `RLIMIT_NICE` lets.
 pub(super) fn go_first() {
     let Ok(own) = rustix::process::getpriority_process(None) else { return };
     let first = own - GOES_FIRST_BY;
-    let is_first = rustix::process::setpriority_process(None, first).is_ok();
-    #[cfg(target_os = "linux")]
-    ask_for_short_slices(if is_first { first } else { own });
-    #[cfg(not(target_os = "linux"))]
-    let _ = is_first;
+    // Best effort, as all of this is.
+    let _ = rustix::process::setpriority_process(None, first);
+    ask_for_slices(SLICE_US);
 }
 
-/// With the share that the thread has. Best effort, as all of this is.
+/// How long Linux lets the calling thread run at a time, from 6.12 on. One that asks for less than the one that runs is not made
+/// to wait for it.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "neither the standard library nor rustix has this system call")]
-fn ask_for_short_slices(nice: i32) {
+pub fn ask_for_slices(slice_us: u64) {
+    let Ok(nice) = rustix::process::getpriority_process(None) else { return };
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
         sched_policy: libc::SCHED_OTHER as u32,
         sched_flags: 0,
         sched_nice: nice,
         sched_priority: 0,
-        sched_runtime: SLICE_NS,
+        sched_runtime: slice_us.saturating_mul(1000),
         sched_deadline: 0,
         sched_period: 0,
     };
@@ -38,3 +36,6 @@ fn ask_for_short_slices(nice: i32) {
     // SAFETY: Linux reads one structure, of the size that it names, and keeps nothing of it.
     unsafe { libc::syscall(libc::SYS_sched_setattr, this_thread, &raw const attributes, no_flags) };
 }
+
+#[cfg(not(target_os = "linux"))]
+pub fn ask_for_slices(_: u64) {}

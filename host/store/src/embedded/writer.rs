@@ -33,9 +33,12 @@ pub(super) const BOUNDS: Bounds = Bounds {
     flush_at: 32,
     max_group: 512,
     max_wait: Duration::from_millis(1),
-    // A millisecond of the writer's time: others wait for the group that is being written, and then for their own.
-    max_tenant_weight: 128,
+    max_shared_wait: Duration::from_micros(200),
+    // Half a millisecond of the writer's time: others wait for the group that is being written, and then for their own.
+    max_tenant_weight: 48,
     max_lone_weight: 512,
+    // A few ordinary runs.
+    light_weight: 32,
 };
 /// Forgotten counters are swept at most once in this much of the callers' time, so many at a time.
 const SWEEP_EVERY_MS: u64 = 60_000;

@@ -323,8 +323,7 @@ impl Flow {
             Some(slot) => slot.arrived().await,
             None => {}
         }
-        let grace_ms = self.platform.clock.now_ms().saturating_add(self.config.grace_ms);
-        self.platform.clock.sleep_until(grace_ms).await;
+        self.platform.clock.sleep_until(self.grace_ends_ms()).await;
     }
 
     async fn settle_request(

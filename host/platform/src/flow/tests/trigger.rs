@@ -88,6 +88,26 @@ async fn a_slow_run_is_accepted_answered_and_goes_on() {
 }
 
 #[tokio::test]
+async fn where_many_are_not_answered_yet_a_run_has_longer_before_it_is_accepted() {
+    let stage = Stage::with(World::new(|_| ()), Config { threads: 1, ..Config::default() }).await;
+    let held = stage.script_slow();
+    let source = stage.endpoint("slow", json!({})).await;
+    let pools = stage.handle.platform.pools();
+    let others: Vec<_> = (0..20).map(|_| pools.request("another").unwrap()).collect();
+
+    let asking = stage.post_aside(&source, json!(1));
+    held.started.notified().await;
+    assert_eq!(stage.handle.grace_ends_ms(), stage.now_ms() + 15);
+    stage.world.clock.advance(15);
+    assert_eq!(asking.await.unwrap().unwrap(), Answer::Accepted);
+
+    drop(others);
+    assert_eq!(stage.handle.grace_ends_ms(), stage.now_ms() + 5, "answered, though it runs on");
+    held.released.notify_one();
+    stage.wait_for_runs().await;
+}
+
+#[tokio::test]
 async fn a_component_that_responds_is_the_one_that_answers() {
     let stage = Stage::new().await;
     stage.world.sandbox.script_async("answers", |_, services| async move {

@@ -106,8 +106,7 @@ impl Flow {
         let parts = ((&self.platform, owner), (&*request.workflow, version));
         let mut running = Running::new(parts.0, parts.1, run, (None, Hold::Own));
         running.reply = slot.clone();
-        let grace_ms = self.platform.clock.now_ms().saturating_add(self.config.grace_ms);
-        running.accept_at_ms = slot.is_none().then_some(grace_ms);
+        running.accept_at_ms = slot.is_none().then(|| self.grace_ends_ms());
         let (answering, id) = (client.clone(), run_id.clone());
         running.committed = Box::new(move || {
             let answer = match &slot {

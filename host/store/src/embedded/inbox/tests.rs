@@ -8,12 +8,20 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::{ALONE_AFTER, Bounds, Company, Inbox, Receiver, Weighed, WriterState, new, take_shares};
+use super::{Bounds, Inbox, Receiver, Weighed, WriterState, new};
 use crate::Error;
 
 const ENDLESS: Duration = Duration::from_secs(3600);
-const WIDE: Bounds =
-    Bounds { capacity: 8, flush_at: 8, max_group: 8, max_wait: ENDLESS, max_tenant_weight: 100, max_lone_weight: 1000 };
+pub(super) const WIDE: Bounds = Bounds {
+    capacity: 8,
+    flush_at: 8,
+    max_group: 8,
+    max_wait: ENDLESS,
+    max_shared_wait: ENDLESS,
+    max_tenant_weight: 100,
+    max_lone_weight: 1000,
+    light_weight: 100,
+};
 
 /// Of no tenant.
 impl Weighed for u32 {
@@ -26,10 +34,10 @@ impl Weighed for u32 {
     }
 }
 
-/// Of a tenant, with its weight.
+/// Of a tenant, or of none without a name, with its weight.
 impl Weighed for (&'static str, usize) {
     fn tenant(&self) -> Option<&str> {
-        Some(self.0)
+        Some(self.0).filter(|tenant| !tenant.is_empty())
     }
 
     fn weight(&self) -> usize {
@@ -74,7 +82,7 @@ async fn a_lone_request_is_flushed_alone() {
 /// As when everything that the scheduler has computes, here for as long as the test waits.
 #[tokio::test]
 async fn a_request_that_waits_is_flushed_in_time_whatever_the_scheduler_does() {
-    let (inbox, mut receiver) = new(Bounds { max_wait: Duration::from_millis(1), ..WIDE });
+    let (inbox, mut receiver) = new(Bounds { max_shared_wait: Duration::from_millis(1), ..WIDE });
     put(&inbox, [1]);
 
     let taking = std::thread::spawn(move || {
@@ -131,7 +139,7 @@ async fn a_group_is_held_open_until_flush_at_or_max_wait() {
         (WIDE, 8),
         (Bounds { flush_at: 4, ..WIDE }, 4),
         // The gathering task first looks when the second request is queued, and stops there.
-        (Bounds { max_wait: Duration::ZERO, ..WIDE }, 2),
+        (Bounds { max_shared_wait: Duration::ZERO, ..WIDE }, 2),
     ];
     for (bounds, expected) in cases {
         let (inbox, receiver) = new(bounds);
@@ -211,36 +219,4 @@ async fn dropping_the_writers_end_fails_the_queued_requests() {
 
     assert!(answer.await.is_err());
     assert!(matches!(late.now_or_never(), Some(Err(Error::Closed))));
-}
-
-#[test]
-fn a_tenant_has_its_share_of_a_group_and_queues_behind_itself() {
-    let bounds = Bounds { max_tenant_weight: 10, ..WIDE };
-    let mut waiting = VecDeque::from([("a", 6), ("a", 4), ("a", 1), ("b", 50), ("c", 1), ("a", 0), ("b", 1), ("c", 9)]);
-
-    let groups: Vec<_> = std::iter::from_fn(|| {
-        let mut group = VecDeque::new();
-        take_shares(&mut waiting, &bounds, bounds.max_tenant_weight, &mut group);
-        (!group.is_empty()).then(|| Vec::from(group))
-    })
-    .collect();
-
-    assert_eq!(groups, [vec![("a", 6), ("a", 4), ("b", 50), ("c", 1), ("c", 9)], vec![("a", 1), ("a", 0), ("b", 1)]]);
-}
-
-#[test]
-fn a_tenant_is_alone_after_some_groups_and_until_there_is_another() {
-    let mut company = Company::default();
-    let mut weight_after = |tenants: &[&'static str]| {
-        company.note(tenants.iter().copied());
-        company.weight(&WIDE)
-    };
-
-    for _ in 0..ALONE_AFTER {
-        assert_eq!(weight_after(&["a", "a"]), WIDE.max_tenant_weight);
-    }
-    assert_eq!(weight_after(&["a"]), WIDE.max_lone_weight);
-    assert_eq!(weight_after(&[]), WIDE.max_lone_weight, "leases have no tenant");
-    assert_eq!(weight_after(&["a", "b"]), WIDE.max_tenant_weight);
-    assert_eq!(weight_after(&["a"]), WIDE.max_tenant_weight);
 }
