@@ -213,7 +213,7 @@ mod tests {
         };
         let three = [("a", 10), ("a", 10), ("a", 10)];
 
-        for group in 1..=ALONE_AFTER {
+        for group in 0..=ALONE_AFTER {
             assert_eq!(taken(&three), (1, group < ALONE_AFTER));
         }
         assert_eq!(taken(&three), (2, false));
