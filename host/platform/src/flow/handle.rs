@@ -22,7 +22,7 @@ const SOURCES_AT_ONCE: usize = 4;
 pub struct Config {
     /// A run that ends within this time is its own acceptance; a slower one is accepted first and goes on.
     pub grace_ms: u64,
-    /// That run components.
+    /// Processors that serve requests: what is not answered yet is divided among them.
     pub threads: u64,
     pub endpoint_rate: Rate,
     pub tenant_rate: Rate,
