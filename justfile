@@ -69,6 +69,10 @@ size *arguments:
 release *arguments:
     ./release/build.sh {{arguments}}
 
+# The releases that are handed out, static, for both kinds of machines: dist/x86_64 and dist/aarch64
+releases:
+    for machine in x86_64 aarch64; do WELLSPRING_TARGET=$machine-unknown-linux-musl ./release/build.sh dist/$machine; done
+
 # Attack the server as a hostile tenant would, and tell what another tenant noticed (`--only`, `--seconds`)
 attack *arguments:
     cargo build --release --quiet -p wellspring

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Makes everything of a release in dist/ (or the folder that is named): an archive, a .deb, an OCI image, an SBOM, checksums and,
 # with WELLSPRING_SIGNING_KEY=<id of a GnuPG key>, their signature. WELLSPRING_BINARY=<file> packs a binary that is there already.
-# WELLSPRING_COMPRESSION=1 is for tests: faster and larger. Nothing here needs root, a container engine or the network; the same binary gives the same bytes.
+# WELLSPRING_COMPRESSION=1 is for tests: faster and larger. Nothing here needs root or a container engine; the same binary gives the same bytes.
 #
-# WELLSPRING_TARGET=x86_64-unknown-linux-musl builds a static binary, for any Linux, after `rustup target add` and with Debian's musl-tools. A
-# release for ARM is made on an ARM machine, whose machine code of the engine is compiled with the program.
+# WELLSPRING_TARGET=x86_64-unknown-linux-musl and aarch64-unknown-linux-musl build static binaries, for any Linux, on either machine: Zig, which
+# pip installs, compiles and links their C. A release for the other machine needs Debian's qemu-user-static, to ask the program for its manual.
+# The program is optimised for what the benchmarks execute (`release/profile.sh`); WELLSPRING_PROFILE=<file> is such a profile from before, and
+# WELLSPRING_PROFILE= leaves that out.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 dist=$(realpath -m "${1:-dist}")
@@ -22,12 +24,23 @@ case $target in
   aarch64-unknown-linux-*) machine=aarch64 debian=arm64 oci=arm64 ;;
   *) echo "error: no release for $target" >&2 && exit 1 ;;
 esac
-[ "$machine" = "$(uname -m)" ] || { echo "error: a release for $machine is made on such a machine" >&2 && exit 1; }
+# What runs a program for that machine.
+runner=() && [ "$machine" = "$(uname -m)" ] || runner=("qemu-$machine-static")
+[ ${#runner[@]} = 0 ] || command -v "${runner[0]}" > /dev/null || { echo "error: a release for $machine needs ${runner[0]} here: apt-get install qemu-user-static" >&2 && exit 1; }
 binary=${WELLSPRING_BINARY:-}
 if [ -z "$binary" ]; then
-  # The machine code of the engine is committed for x86-64 alone; elsewhere it is compiled with the program.
-  features=() && [ "$machine" = x86_64 ] || features=(--features compiler)
-  cargo build --locked --profile dist -p wellspring --target "$target" "${features[@]}"
+  profile=${WELLSPRING_PROFILE-$(release/profile.sh)}
+  # The machine code of the engine is committed for x86-64 alone.
+  [ "$machine" = x86_64 ] || cargo run --locked --quiet -p engine --features cross --bin make-engine -- --for "$machine-linux"
+  build=(cargo build)
+  if [[ $target == *-musl ]]; then
+    tools=$(realpath -m "${CARGO_TARGET_DIR:-target}/release-tools")
+    [ -x "$tools/bin/cargo-zigbuild" ] || { python3 -m venv "$tools" && "$tools/bin/pip" install --quiet cargo-zigbuild==0.24.0 ziglang==0.17.0; }
+    rustup target add "$target" 2> /dev/null
+    PATH=$tools/bin:$PATH
+    build=(cargo zigbuild)
+  fi
+  RUSTFLAGS=${profile:+-Cprofile-use=$profile} "${build[@]}" --locked --profile dist -p wellspring --target "$target"
   binary=${CARGO_TARGET_DIR:-target}/$target/dist/wellspring
 fi
 name=wellspring-$version-$machine-linux
@@ -39,11 +52,11 @@ pack() { tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --num
 tree=$work/tree
 install -D -m 755 "$binary" "$tree/bin/wellspring"
 strip "$tree/bin/wellspring" 2> /dev/null || true
-for shell in bash zsh fish; do "$tree/bin/wellspring" completions "$shell" > "$work/completions.$shell"; done
+for shell in bash zsh fish; do "${runner[@]}" "$tree/bin/wellspring" completions "$shell" > "$work/completions.$shell"; done
 install -D -m 644 "$work/completions.bash" "$tree/share/bash-completion/completions/wellspring"
 install -D -m 644 "$work/completions.zsh" "$tree/share/zsh/site-functions/_wellspring"
 install -D -m 644 "$work/completions.fish" "$tree/share/fish/vendor_completions.d/wellspring.fish"
-"$tree/bin/wellspring" man "$work/man" > /dev/null 2>&1
+"${runner[@]}" "$tree/bin/wellspring" man "$work/man" > /dev/null 2>&1
 mkdir -p "$tree/share/man/man1" && cp "$work"/man/* "$tree/share/man/man1/"
 for file in LICENSE THIRD-PARTY.md CHANGELOG.md README.md; do install -D -m 644 "$file" "$tree/share/doc/wellspring/$file"; done
 install -D -m 644 release/wellspring.service "$tree/lib/systemd/system/wellspring.service"

@@ -3,7 +3,9 @@
 const { stringify, TypeError } = internal.primordials;
 
 // In the order of `effect` in wit/effects.wit.
-const EFFECTS = ['export', 'respond', 'exit', 'http', 'email', 's3', 'emit', 'sse'];
+const EXPORT = 0;
+const EXIT = 2;
+const SENDS = { http: 3, email: 4, s3: 5, emit: 6, sse: 7 };
 const EMPTY = new Uint8Array(0);
 
 const json = (value, what) => {
@@ -12,7 +14,7 @@ const json = (value, what) => {
   return text;
 };
 
-const perform = (name, parameters) => host.perform(EFFECTS.indexOf(name), json(parameters, `the parameters of ${name}`));
+const send = (name, parameters) => host.perform(SENDS[name], json(parameters, `the parameters of ${name}`));
 
 // UTF-8 of a string, without relying on a global a component may have replaced.
 const encode = (string) => host.encodeUtf8(internal.text(string));
@@ -40,8 +42,11 @@ const respond = (reply) => {
     throw new TypeError('respond needs a status from 100 to 599');
   }
   const { bytes, type } = bodyBytes(reply.body);
+  if (reply.headers === undefined || reply.headers === null) {
+    return host.respond(`{"status":${status},"headers":{${type === undefined ? '' : `"content-type":"${type}"`}}}`, bytes);
+  }
   const headers = {};
-  for (const [name, value] of Object.entries(reply.headers ?? {})) {
+  for (const [name, value] of Object.entries(reply.headers)) {
     if (value === undefined || value === null) continue;
     headers[name] = Array.isArray(value) ? value.map(String) : String(value);
     checkHeader(name, headers[name]);
@@ -54,19 +59,19 @@ const respond = (reply) => {
 internal.respond = respond;
 
 internal.makeActionContext = () => ({
-  export: (name, value) => perform('export', { name: internal.text(name), value: value === undefined ? null : value }),
+  export: (name, value) => host.perform(EXPORT, `{"name":${stringify(internal.text(name))},"value":${stringify(value) ?? 'null'}}`),
   respond: (reply) => { respond(reply); },
   flow: {
     exit: (reason) => {
-      perform('exit', { reason: reason === undefined ? '' : internal.text(reason) });
+      host.perform(EXIT, `{"reason":${stringify(reason === undefined ? '' : internal.text(reason))}}`);
       return undefined;
     },
   },
   send: {
-    http: (parameters) => perform('http', parameters),
-    email: (parameters) => perform('email', parameters),
-    s3: (parameters) => perform('s3', parameters),
-    emit: (parameters) => perform('emit', parameters),
-    sse: (parameters) => perform('sse', parameters),
+    http: (parameters) => send('http', parameters),
+    email: (parameters) => send('email', parameters),
+    s3: (parameters) => send('s3', parameters),
+    emit: (parameters) => send('emit', parameters),
+    sse: (parameters) => send('sse', parameters),
   },
 });

@@ -12,12 +12,15 @@ internal.fail = (error) => host.settle(false, internal.errorJson(error));
 
 const succeed = (json) => host.settle(true, json);
 
-// Runs `work` to the end of what it returns, and settles with `toJson` of that. A run that returns no object has nothing
-// to wait for, and is spared the promises.
+// What `await` would wait for. Everything else is spared the promises, which cost as much as a short run.
+const isAwaited = (value) =>
+  typeof value === 'object' && value !== null && (host.isPromise(value) || typeof value.then === 'function');
+
+// Runs `work` to the end of what it returns, and settles with `toJson` of that.
 const start = (work, input, toJson) => {
   try {
     const value = work(input);
-    if (typeof value === 'object' && value !== null) settleLater(value, toJson);
+    if (isAwaited(value)) settleLater(value, toJson);
     else succeed(toJson(value));
   } catch (error) {
     internal.fail(error);
@@ -57,8 +60,7 @@ const runHook = (call) => {
 
 const runAction = (call) => {
   const self = internal.makeInstance(component, call);
-  const $ = internal.makeActionContext();
-  self.$ = $;
+  const { $ } = self;
   const argument = { steps: call.steps ?? {}, $ };
   if (call.event !== undefined) argument.event = call.event;
   return apply(requireMethod(component.run, 'run method'), self, [argument]);
@@ -108,7 +110,7 @@ const take = (exported) => {
   // ES modules turned into CommonJS keep their default export under that name.
   component = exported?.__esModule && exported.default !== undefined ? exported.default : exported;
   internal.checkComponent(component);
-  internal.prepareProps(component);
+  internal.prepareInstance(component);
 };
 
 const invoke = (call) => {

@@ -1,6 +1,6 @@
 'use strict';
 // The instance a component's functions see as `this`: props, bound methods, `$emit`.
-const { parse, stringify, keys, bind, isArray, isFinite, TypeError } = internal.primordials;
+const { parse, stringify, keys, hasOwn, bind, isArray, isFinite, TypeError } = internal.primordials;
 const quote = (value) => stringify(internal.text(value));
 
 // `x: "string"` is short for `x: {type: "string"}`.
@@ -26,7 +26,11 @@ const makeDb = () => ({
   },
 });
 
-const makeHttp = (value) => ({ endpoint: value?.endpoint_url ?? value?.endpoint, respond: internal.respond });
+const makeHttp = () => ({ endpoint: undefined, respond: internal.respond });
+const setEndpoint = (http, value) => {
+  http.endpoint = value?.endpoint_url ?? value?.endpoint;
+  return http;
+};
 
 const makeTimer = (value) => ({
   ...value,
@@ -54,22 +58,47 @@ internal.makeApp = (name, definition) => {
   return app;
 };
 
-// How a prop's configured value becomes what `this` has under its name.
-const maker = (name, definition) => {
+const same = (_, value) => value;
+const nothing = () => undefined;
+
+// What `this` has under a prop's name: `make` is what it can have before the value is known, and `take` makes the rest of that
+// and the value; where there is no `take` there is no more to it.
+const kindOfProp = (name, definition) => {
   switch (definition?.type) {
-    case 'app': return () => internal.makeApp(name, definition);
-    case '$.service.db': return makeDb;
-    case '$.interface.http': return makeHttp;
-    case '$.interface.timer': return makeTimer;
-    default: return (value) => value;
+    case 'app': return { name, make: () => internal.makeApp(name, definition) };
+    case '$.service.db': return { name, make: makeDb };
+    case '$.interface.http': return { name, make: makeHttp, take: setEndpoint };
+    case '$.interface.timer': return { name, make: nothing, take: (_, value) => makeTimer(value) };
+    default: return { name, make: nothing, take: same };
   }
 };
 
-// Found out when a component loads, so that its runs need not: they start from the image of that.
-let makers = [];
+let kinds = [];
+// An instance and `$` that no call has taken yet.
+let ready;
 
-internal.prepareProps = ({ props }) => {
-  makers = keys(props ?? {}).map((name) => ({ name, make: maker(name, resolved(props[name])) }));
+// When a component loads, so that its runs need not: they start from the image of that.
+internal.prepareInstance = (component) => {
+  const { props } = component;
+  kinds = keys(props ?? {}).map((name) => kindOfProp(name, resolved(props[name])));
+  try {
+    ready = make(component);
+  } catch {
+    // Code of the component failed, in a getter: the run that makes it again tells.
+  }
+};
+
+// Names come in the order of the declaration, then the methods, then what is the platform's.
+const make = ({ type, methods }) => {
+  const self = {};
+  for (let index = 0; index < kinds.length; index++) self[kinds[index].name] = kinds[index].make();
+  bindMethods(self, methods);
+  self.$emit = emit;
+  const $ = type === 'action' ? internal.makeActionContext() : undefined;
+  if ($ !== undefined) self.$ = $;
+  // What bears the name of a prop and came after it counts more.
+  const awaited = kinds.filter(({ name, take }) => take !== undefined && self[name] !== emit && !hasOwn(methods ?? {}, name));
+  return { self, $, awaited };
 };
 
 const isGiven = (value) => value !== undefined && value !== null;
@@ -102,14 +131,14 @@ const emit = (event, given) => {
 
 internal.makeInstance = (component, call) => {
   internal.beginRun(call);
-  const self = {};
+  const { self, $, awaited } = ready ?? make(component);
+  ready = undefined;
   const values = call.props ?? {};
-  for (let index = 0; index < makers.length; index++) {
-    const { name, make } = makers[index];
-    self[name] = make(values[name]);
+  for (let index = 0; index < awaited.length; index++) {
+    const { name, take } = awaited[index];
+    self[name] = take(self[name], values[name]);
   }
-  bindMethods(self, component.methods);
-  self.$emit = emit;
+  if (call.kind === 'action') self.$ = $ ?? internal.makeActionContext();
   return self;
 };
 

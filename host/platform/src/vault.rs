@@ -192,6 +192,10 @@ impl fmt::Debug for Sealed {
 // === impl SealedBytes ===
 
 impl SealedBytes {
+    pub(crate) fn size_bytes(&self) -> usize {
+        self.key_id.len() + self.wrapped_key.len() + self.text.len()
+    }
+
     fn to_text(&self) -> Sealed {
         let Self { key_id, wrapped_key, text } = self;
         Sealed(format!("{key_id}.{}.{}", STANDARD_NO_PAD.encode(wrapped_key), STANDARD_NO_PAD.encode(text)))

@@ -159,6 +159,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         None => None,
     };
     let (connections, missing) = (arguments.connections, field.missing);
+    // Asked to stop, because a server that is built to be measured writes what it saw when it ends.
+    for contender in field.contenders {
+        contender.process.stop().await?;
+    }
     let contenders = rows;
     let report = Report {
         connections,

@@ -119,6 +119,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         workflow_against_n8n: ratio(&field, "three steps", "n8n"),
         rows: field.iter().map(Measured::row).collect(),
     };
+    server.process.stop().await?;
     if !arguments.json {
         print_table(&report);
     }

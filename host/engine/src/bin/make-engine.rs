@@ -1,5 +1,6 @@
 //! `make-engine [--check]`: compiles `guest-shim/shim.wasm`, and writes the result to `guest-shim/engine/` or compares it with
-//! what is there.
+//! what is there. `make-engine --for aarch64-linux` writes the code for another target beside it, which is not committed: a build
+//! for that target takes it from there.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -7,14 +8,20 @@ use std::{env, fs};
 
 use engine::{Compiled, Target, compile};
 
-/// Of the committed code. For other targets the product is built with the feature `compiler`.
+/// Of the committed code. For other targets the product is built with the feature `compiler`, or after `--for`.
 const COMMITTED: &str = "x86_64-linux";
 
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> ExitCode {
-    let is_check = env::args().nth(1).is_some_and(|argument| argument == "--check");
-    match make(is_check) {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let made = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => make(false),
+        ["--check"] => make(true),
+        ["--for", target] => make_for(target),
+        _ => Err("it takes nothing, `--check` or `--for <target>`".into()),
+    };
+    match made {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("make-engine: {error}");
@@ -23,15 +30,29 @@ fn main() -> ExitCode {
     }
 }
 
-fn make(is_check: bool) -> Result<(), Failure> {
-    // Where it is run, not where it was compiled: clones may share what is compiled.
+/// The repository. Where this is run, not where it was compiled: clones may share what is compiled.
+fn root() -> PathBuf {
     let own = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
-    let root = own.join("../..");
-    let shim = fs::read(root.join("guest-shim/shim.wasm"))?;
-    let lock = fs::read_to_string(root.join("Cargo.lock"))?;
-    let target = Target::named(COMMITTED).ok_or("no such target")?;
-    let Compiled { code, first_memory, record } = compile(&shim, target, &lock)?;
-    let folder = root.join("guest-shim/engine");
+    own.join("../..")
+}
+
+fn compiled(target: &str) -> Result<Compiled, Failure> {
+    let shim = fs::read(root().join("guest-shim/shim.wasm"))?;
+    let lock = fs::read_to_string(root().join("Cargo.lock"))?;
+    let target = Target::named(target).ok_or_else(|| format!("the shim is not compiled for {target}"))?;
+    Ok(compile(&shim, target, &lock)?)
+}
+
+fn make_for(target: &str) -> Result<(), Failure> {
+    let code = miniz_oxide::deflate::compress_to_vec_zlib(&compiled(target)?.code, 6);
+    fs::write(root().join(format!("guest-shim/engine/{target}.z")), code)?;
+    eprintln!("make-engine: {target}.z");
+    Ok(())
+}
+
+fn make(is_check: bool) -> Result<(), Failure> {
+    let Compiled { code, first_memory, record } = compiled(COMMITTED)?;
+    let folder = root().join("guest-shim/engine");
     let files = [(format!("{COMMITTED}.z"), code), ("first-memory.z".to_owned(), first_memory)];
     for (name, content) in files {
         let path = folder.join(&name);

@@ -11,8 +11,21 @@ use super::RecordError;
 /// Raised with every change of what is encoded; earlier ones have to be read as well.
 const VERSION: u8 = 1;
 
+/// What the record of an ordinary run takes, so that it is not moved while it is written.
+const ROOM_BYTES: usize = 256;
+
 pub(super) fn encode(kind: &'static str, data: &impl Serialize) -> Result<Bytes, RecordError> {
-    let encoded = postcard::to_extend(data, vec![VERSION]);
+    encode_into(Vec::with_capacity(ROOM_BYTES), kind, data)
+}
+
+/// Something larger, whose size is known.
+pub(super) fn encode_large(kind: &'static str, data: &impl Serialize, bytes: usize) -> Result<Bytes, RecordError> {
+    encode_into(Vec::with_capacity(bytes + ROOM_BYTES), kind, data)
+}
+
+fn encode_into(mut room: Vec<u8>, kind: &'static str, data: &impl Serialize) -> Result<Bytes, RecordError> {
+    room.push(VERSION);
+    let encoded = postcard::to_extend(data, room);
     let unwritable = |error| RecordError::Unwritable { kind, source: serde::ser::Error::custom(error) };
     Ok(encoded.map_err(unwritable)?.into())
 }

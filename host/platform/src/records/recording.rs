@@ -24,7 +24,7 @@ impl StreamEntry for Recording {
     const KIND: &'static str = "recording";
 
     fn encode(&self) -> Result<Bytes, RecordError> {
-        compact::encode(Self::KIND, self)
+        compact::encode_large(Self::KIND, self, self.sealed.size_bytes())
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, RecordError> {

@@ -5,6 +5,7 @@
 //! a step was given, and are run again on code that cannot ask.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use domain::json::Json;
 use domain::workflow::{GIVEN, TRIGGER};
@@ -23,7 +24,8 @@ pub(crate) struct Given {
     earlier: Vec<(String, Json)>,
     event: Json,
     context: Json,
-    run: Json,
+    /// Few steps ask for it.
+    run: LazyLock<Json, Box<dyn FnOnce() -> Json + Send>>,
     /// The code around the step asks for what did not come with the call.
     is_asked_for: bool,
 }
@@ -35,21 +37,34 @@ struct Triggered<T> {
 }
 
 /// `$run`.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 pub(super) struct RunGiven {
     pub(super) context: Value,
     pub(super) resume_url: String,
     pub(super) cancel_url: String,
+}
+
+/// The same, with whether the code around the step asks for it. Recordings show that.
+#[derive(Serialize, Deserialize)]
+struct Marked<T> {
+    #[serde(flatten)]
+    run: T,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) is_asked_for: bool,
+    is_asked_for: bool,
 }
 
 // === impl Given ===
 
 impl Given {
-    pub(super) fn new(earlier: Map<String, Value>, event: Json, context: Value, run: &RunGiven) -> Self {
+    pub(super) fn new(
+        earlier: Map<String, Value>,
+        (event, context): (Json, Json),
+        is_asked_for: bool,
+        run: impl FnOnce() -> RunGiven + Send + 'static,
+    ) -> Self {
         let earlier = earlier.into_iter().map(|(name, value)| (name, value.into())).collect();
-        Self { earlier, event, context: context.into(), run: text_of(run), is_asked_for: run.is_asked_for }
+        let run = LazyLock::new(Box::new(move || text_of(&Marked { run: run(), is_asked_for })) as Box<_>);
+        Self { earlier, event, context, run, is_asked_for }
     }
 
     /// Of a call as it was recorded; none when its step did not ask.
@@ -62,13 +77,14 @@ impl Given {
         let steps = serde_json::from_str::<Recorded<'_>>(call).ok()?.steps.get();
         let mut texts: HashMap<String, Box<RawValue>> = serde_json::from_str(steps).ok()?;
         let run = texts.remove(RUN)?;
-        let is_asked_for = serde_json::from_str::<RunGiven>(run.get()).is_ok_and(|run| run.is_asked_for);
+        let is_asked_for = serde_json::from_str::<Marked<()>>(run.get()).is_ok_and(|run| run.is_asked_for);
         let trigger = texts.remove(TRIGGER)?;
         let trigger: Triggered<Box<RawValue>> = serde_json::from_str(trigger.get()).ok()?;
         let names: Map<String, Value> = serde_json::from_str(steps).ok()?;
         let earlier = names.into_iter().filter_map(|(name, _)| texts.remove_entry(&name));
         let earlier = earlier.map(|(name, text)| (name, text.into())).collect();
-        let (event, context, run) = (trigger.event.into(), trigger.context.into(), run.into());
+        let (event, context) = (trigger.event.into(), trigger.context.into());
+        let run = LazyLock::new(Box::new(move || run.into()) as Box<_>);
         is_asked_for.then_some(Self { earlier, event, context, run, is_asked_for })
     }
 
@@ -114,7 +130,7 @@ impl Serialize for Whole<'_> {
             steps.serialize_entry(name, value)?;
         }
         steps.serialize_entry(TRIGGER, &Triggered { event, context })?;
-        steps.serialize_entry(RUN, run)?;
+        steps.serialize_entry(RUN, &**run)?;
         steps.end()
     }
 }
@@ -153,9 +169,9 @@ mod tests {
             [("z", json!({"$return_value": 1.50})), ("long", json!("x".repeat(SHORT_BYTES))), ("a", json!("é"))];
         let earlier: Map<String, Value> = earlier.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         let (resume_url, cancel_url) = ("http://r".to_owned(), "http://c".to_owned());
-        let run = RunGiven { context: json!({"attempt": 2}), resume_url, cancel_url, is_asked_for };
+        let run = || RunGiven { context: json!({"attempt": 2}), resume_url, cancel_url };
         let event = RawValue::from_string(r#"{"b": 1e2, "a": "\u0041"}"#.to_owned()).unwrap();
-        Given::new(earlier, event.into(), json!({"verified": true}), &run)
+        Given::new(earlier, (event.into(), json!({"verified": true}).into()), is_asked_for, run)
     }
 
     fn call(steps: &str) -> String {
@@ -179,11 +195,8 @@ mod tests {
     fn a_result_at_the_bound_is_short() {
         let of = |length: usize| {
             let earlier = Map::from_iter([("a".to_owned(), json!("x".repeat(length - 2)))]);
-            let run = RunGiven {
-                is_asked_for: true,
-                ..serde_json::from_str(r#"{"context":1,"resume_url":"","cancel_url":""}"#).unwrap()
-            };
-            Given::new(earlier, json!(1).into(), json!(1), &run).steps().to_value()["a"].is_string()
+            let run = || RunGiven { context: json!(1), resume_url: String::new(), cancel_url: String::new() };
+            Given::new(earlier, (json!(1).into(), json!(1).into()), true, run).steps().to_value()["a"].is_string()
         };
 
         assert!(of(SHORT_BYTES) && !of(SHORT_BYTES + 1));

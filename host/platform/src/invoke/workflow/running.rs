@@ -1,10 +1,11 @@
 //! Drives a run: starts the steps that are ready, takes in what came of them, and commits when it has to.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::ids::EndpointKey;
+use domain::json::Json;
 use domain::runs::RunError;
 use domain::workflow::{Ended, Position, Spot};
 use futures_util::StreamExt;
@@ -72,6 +73,8 @@ pub(crate) struct Running<'a> {
     pub(super) steps_run: usize,
     pub(super) deadline_ms: u64,
     pub(super) barrier: Barrier,
+    /// `steps.trigger.context`, once a step needs it.
+    context: OnceLock<Json>,
     requests: Option<super::barrier::Requests>,
 }
 
@@ -104,6 +107,7 @@ impl<'a> Running<'a> {
             steps_run: 0,
             deadline_ms: platform.clock.now_ms().saturating_add(timeout_ms),
             barrier,
+            context: OnceLock::new(),
             requests: Some(requests),
         }
     }
@@ -280,19 +284,22 @@ impl<'a> Running<'a> {
     /// `steps` of the step at a spot.
     fn given(&self, step: &Step, spot: &Spot, key: &str) -> Given {
         let (position, document) = (&self.run.position, &self.version.document);
-        let context = context(self.owner.tenant, self.workflow, &self.run);
-        let mut of_step = context.clone();
-        if let Some(fields) = of_step.as_object_mut() {
-            fields.insert("attempt".to_owned(), json!(position.tries(document, spot) + 1));
-            fields.insert("run".to_owned(), position.rerun(document, spot));
-        }
-        let url = |verb: &str| {
-            let (base, tenant) = (&self.platform.config.public_url, self.owner.tenant);
-            format!("{base}/v1/{verb}/{tenant}/{}/{key}", self.run.id)
+        let of_run = || context(self.owner.tenant, self.workflow, &self.run).into();
+        let context = self.context.get_or_init(of_run).clone();
+        let (of_step, attempt) = (context.clone(), position.tries(document, spot) + 1);
+        let rerun = position.rerun(document, spot);
+        let (base, tenant) = (self.platform.config.public_url.clone(), self.owner.tenant.clone());
+        let place = format!("{tenant}/{}/{key}", self.run.id);
+        let run = move || {
+            let mut of_step = of_step.to_value();
+            if let Some(fields) = of_step.as_object_mut() {
+                fields.insert("attempt".to_owned(), json!(attempt));
+                fields.insert("run".to_owned(), rerun);
+            }
+            let url = |verb: &str| format!("{base}/v1/{verb}/{place}");
+            RunGiven { context: of_step, resume_url: url("resume"), cancel_url: url("cancel") }
         };
-        let (resume_url, cancel_url) = (url("resume"), url("cancel"));
-        let run = RunGiven { context: of_step, resume_url, cancel_url, is_asked_for: step.asks };
-        Given::new(position.visible(document, spot), self.run.event.clone(), context, &run)
+        Given::new(position.visible(document, spot), (self.run.event.clone(), context), step.asks, run)
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {

@@ -29,7 +29,7 @@ const number = (value, what) => {
   return value;
 };
 const { defineProperty } = Object;
-let db, known, action, answer;
+let db, known, action;
 // The host answers these keys of the step's own `db`. Most steps look at little of what came before them, so that it is read when
 // it is looked at.
 const given = (key) => db.get(`\u0000given/${key}`);
@@ -56,28 +56,29 @@ const rerun = (ms, context = null, maxRetries = 10) => pause('rerun', { ms: numb
 // Sent when the step is committed, or at once: the host answers this key when everything before it is durable and the
 // answer is on its way.
 const respond = (reply) => {
-  answer(reply);
+  action.respond(reply);
   if (reply.immediate) db.get('\u0000answer');
 };
-return ({ steps, $ }, own) => {
+// Made when the step loads: its runs start from the image of that, and fill in what an action is given.
+const flow = { exit: undefined, delay, suspend, rerun };
+const own = { export: undefined, respond, flow, send: undefined };
+later(own, 'context', () => aboutRun().context);
+return ({ steps, $ }, ownDb) => {
   const run = steps.$run;
   delete steps.$run;
-  db = own;
+  db = ownDb;
   action = $;
-  answer = $.respond;
-  $.respond = respond;
-  const { flow } = $;
-  flow.delay = delay;
-  flow.suspend = suspend;
-  flow.rerun = rerun;
+  own.export = $.export;
+  own.send = $.send;
+  flow.exit = $.flow.exit;
   if (Array.isArray(run)) {
     for (let index = 0; index < run.length; index++) later(steps, run[index], () => given(`step/${run[index]}`));
     steps.trigger = trigger;
-    later($, 'context', () => aboutRun().context);
   } else {
     known = run ?? {};
-    $.context = known.context ?? {};
+    own.context = known.context ?? {};
   }
+  return own;
 };
 })();
 ";
@@ -96,18 +97,23 @@ const set = (target, path, value) => {
 const show = (values, $) => {
   try {
     const text = JSON.stringify(values);
-    if (values.length > 0 && text.length <= SHOWN_MAXIMUM) $.export('$inputs', JSON.parse(text));
+    if (text.length <= SHOWN_MAXIMUM) $.export('$inputs', JSON.parse(text));
   } catch {}
+};
+const fill = (self, steps, $) => {
+  const values = templates.map(([path, evaluate]) => [path, evaluate(steps, $)]);
+  for (const [path, value] of values) set(self, path, value);
+  show(values, $);
 };
 const wrapped = { ...defaults, ...component, props: { ...component?.props, [OWN_DB]: '$.service.db' } };
 if (component && typeof component.run === 'function') {
   wrapped.run = function run(argument) {
     const db = this[OWN_DB];
     delete this[OWN_DB];
-    begin(argument, db);
-    const values = templates.map(([path, evaluate]) => [path, evaluate(argument.steps, argument.$)]);
-    for (const [path, value] of values) set(this, path, value);
-    show(values, argument.$);
+    const $ = begin(argument, db);
+    this.$ = $;
+    argument.$ = $;
+    if (templates.length > 0) fill(this, argument.steps, $);
     return component.run.call(this, argument);
   };
 }
@@ -178,7 +184,7 @@ pub(super) fn decide(step: &Step, variables: &[&str]) -> Option<Program> {
     let mut source = header(&step.namespace);
     let _ = write!(
         source,
-        "module.exports = {{ ...defaults, props: {{ {OWN_DB}: '$.service.db' }}, run({{ steps, $ }}) {{\nbegin({{ steps, $ }}, this.{OWN_DB});\n{body}}} }};\n"
+        "module.exports = {{ ...defaults, props: {{ {OWN_DB}: '$.service.db' }}, run({{ steps, $ }}) {{\n$ = begin({{ steps, $ }}, this.{OWN_DB});\n{body}}} }};\n"
     );
     Some(Program::single(STEP_PATH, source))
 }

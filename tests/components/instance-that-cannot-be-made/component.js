@@ -1,0 +1,8 @@
+module.exports = {
+  name: 'It loads, and each run tells why it has no instance',
+  version: '0.0.1',
+  methods: {
+    get broken() { throw new TypeError('no such method'); },
+  },
+  run() {},
+};
