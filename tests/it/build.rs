@@ -4,7 +4,8 @@ use std::path::Path;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("components");
+    // Where it is built, not where this was compiled: clones may share what is compiled.
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?).join("components");
     println!("cargo::rerun-if-changed={}", root.display());
     let mut cases: Vec<String> = Vec::new();
     for entry in fs::read_dir(&root)? {
