@@ -13,6 +13,7 @@ dist=$(realpath -m "${1:-dist}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 umask 022
+fail() { printf 'error: %s\n' "$*" >&2 && exit 1; }
 level=${WELLSPRING_COMPRESSION:-9}
 
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
@@ -22,11 +23,15 @@ target=${WELLSPRING_TARGET:-$(rustc -vV | sed -n 's/^host: //p')}
 case $target in
   x86_64-unknown-linux-*) machine=x86_64 debian=amd64 oci=amd64 ;;
   aarch64-unknown-linux-*) machine=aarch64 debian=arm64 oci=arm64 ;;
-  *) echo "error: no release for $target" >&2 && exit 1 ;;
+  *) fail "no release for $target" ;;
 esac
 # What runs a program for that machine.
-runner=() && [ "$machine" = "$(uname -m)" ] || runner=("qemu-$machine-static")
-[ ${#runner[@]} = 0 ] || command -v "${runner[0]}" > /dev/null || { echo "error: a release for $machine needs ${runner[0]} here: apt-get install qemu-user-static" >&2 && exit 1; }
+runner=()
+if [ "$machine" != "$(uname -m)" ]; then
+  [[ $target == *-musl ]] || fail "a release for $target is made on such a machine; $machine-unknown-linux-musl is made on any"
+  runner=("qemu-$machine-static")
+  command -v "${runner[0]}" > /dev/null || fail "a release for $machine needs ${runner[0]} here: apt-get install qemu-user-static"
+fi
 binary=${WELLSPRING_BINARY:-}
 if [ -z "$binary" ]; then
   profile=${WELLSPRING_PROFILE-$(release/profile.sh)}

@@ -218,7 +218,7 @@ fn a_release_for_a_system_that_it_cannot_be_made_for_says_so() {
     let other = if cfg!(target_arch = "x86_64") { "aarch64" } else { "x86_64" };
     for (target, reason) in [
         ("wasm32-wasip1", "no release for wasm32-wasip1".to_owned()),
-        (&format!("{other}-unknown-linux-gnu"), format!("a release for {other} is made on such a machine")),
+        (&format!("{other}-unknown-linux-gnu"), format!("{other}-unknown-linux-musl is made on any")),
     ] {
         let mut build = Command::new(root().join("release/build.sh"));
         let refused = build.arg("/nowhere").env("WELLSPRING_TARGET", target).output().unwrap();
