@@ -2,6 +2,8 @@
 # Prints the file of a profile for the compiler: what of the program the benchmarks execute, and how often. It is made here, of a build that
 # counts, and used for every target. Says on standard error what it does; prints nothing where the toolchain cannot read profiles.
 set -euo pipefail
+# The server that counts is the one beside the benchmark.
+unset WELLSPRING_BIN
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 say() { printf 'profile: %s\n' "$*" >&2; }
 folder=$(realpath -m "${CARGO_TARGET_DIR:-target}/profile")
