@@ -2,6 +2,7 @@
 //! victim's requests are timed and the server's memory is watched. Everything is bounded and stops by itself.
 
 mod attacks;
+mod machine;
 mod victim;
 
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::served::{DataFolder, Served};
+use machine::{Place, on_another};
 
 pub use attacks::NAMES;
 
@@ -58,12 +60,12 @@ pub async fn run(attack: &'static str, options: Options) -> Row {
     let quiet = victim::time(&scene.endpoint, options.time).await;
     let memory_mb_before = scene.memory_mb();
     let watching = scene.watch_memory();
-    let attacking = tokio::spawn({
+    let attacking = on_another(Place::Last, {
         let scene = Arc::clone(&scene);
-        async move { attacks::make(attack, &scene).await }
+        move || async move { attacks::make(attack, &scene).await }
     });
     let attacked = victim::time(&scene.endpoint, options.time).await;
-    let statuses = attacking.await.unwrap();
+    let statuses = attacking.await;
     let memory_mb_at_most = watching.finish().await;
     Row {
         attack,

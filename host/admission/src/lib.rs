@@ -16,7 +16,7 @@ pub use gate::{Bounds, Gate, Permit};
 pub use own_thread::on_own_thread;
 pub use pool::{Pool, Taken};
 pub use share::{Full, Scope, Share, ShareError};
-pub use turns::{InTurns, Turn, Turns};
+pub use turns::{InTurns, Turn, TurnOwner, Turns};
 
 /// For maps that every request looks things up in: seeded, and several times as fast as the standard hasher.
 pub(crate) type HashMap<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! listener          at most `max_connections` at once; more wait in the kernel's queue
-//! └ connection      HTTP/1.1; bounds on the head, on the time it may take, and on how long an answer may wait to be read
+//! └ connection      HTTP/1.1; bounds on the head, on the time it may take, and on how long an answer may wait to be read;
+//!   │               polled in turns, those of the tenant whom its last request was for
 //!   └ trace         one span per request, one line per answer
 //!     └ request id  `x-request-id`: the client's own, or a new one; in the span and in the answer
 //!       └ panic     a panic is a 500 with the request id, and the connection lives on
@@ -19,6 +20,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::{Turn, TurnOwner, Turns};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::{HeaderValue, RETRY_AFTER};
@@ -71,6 +73,7 @@ pub async fn serve(
     shutdown: CancellationToken,
 ) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(config.max_connections));
+    let turns = Turns::for_threads();
     let graceful = GracefulShutdown::new();
     let connections = TaskTracker::new();
     // Ends the connections that would not drain.
@@ -80,7 +83,8 @@ pub async fn serve(
         () = shutdown.cancelled() => None,
         accepted = accept(&listener, &places) => Some(accepted),
     } {
-        let connection = Connection { app: app.clone(), peer, place, config };
+        let turn = turns.of(&peer.ip().to_string());
+        let connection = Connection { app: app.clone(), peer, turn, place, config };
         let serving = connection.serve(stream, graceful.watcher());
         let abandoned = abandoned.clone();
         connections.spawn(async move { abandoned.run_until_cancelled(serving).await });
@@ -178,6 +182,8 @@ async fn accept(
 struct Connection {
     app: Arc<App>,
     peer: SocketAddr,
+    /// Of the tenant whom its last request was for: one with a hundred ready connections is few polls ahead of the others.
+    turn: Turn,
     /// Freed with the connection.
     place: Option<OwnedSemaphorePermit>,
     config: Config,
@@ -187,19 +193,19 @@ struct Connection {
 
 impl Connection {
     async fn serve(self, stream: TcpStream, watcher: Watcher) {
-        let Self { app, peer, place, config } = self;
+        let Self { app, peer, turn, place, config } = self;
         // Small answers leave at once; failing to ask for it costs latency only.
         let _ = stream.set_nodelay(true);
         let metrics = app.clone();
         metrics.metrics().connections.inc();
-        let service = TowerToHyperService::new(stack(app, peer));
+        let service = TowerToHyperService::new(stack(app, peer, turn.owner()));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .max_headers(config.max_headers)
             .max_buf_size(config.max_head_bytes.max(MIN_HEAD_BYTES))
             .header_read_timeout(config.head_timeout)
             .serve_connection(TokioIo::new(Stalling::new(stream, config.stall_timeout)), service);
-        if let Err(error) = watcher.watch(connection).await {
+        if let Err(error) = turn.polling(Box::pin(watcher.watch(connection))).await {
             // The client's doing: a head that is none, a connection that broke off.
             tracing::debug!(%error, "a connection ended early");
         }
@@ -211,10 +217,11 @@ impl Connection {
 type HyperService = tower::util::BoxCloneSyncService<Request<Incoming>, Response<Body>, Infallible>;
 
 /// The layers of one connection, outermost first.
-fn stack(app: Arc<App>, peer: SocketAddr) -> HyperService {
+fn stack(app: Arc<App>, peer: SocketAddr, turns: TurnOwner) -> HyperService {
     let new_request_id = NewRequestId(app.platform().entropy().clone());
     let api = service_fn(move |mut request: Request<Body>| {
         request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(turns.clone());
         let app = app.clone();
         async move { Ok::<_, Infallible>(app.handle(request).await) }
     });

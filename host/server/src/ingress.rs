@@ -9,6 +9,7 @@ mod client;
 use std::borrow::Cow;
 use std::time::Duration;
 
+use admission::TurnOwner;
 use async_trait::async_trait;
 use domain::http_event;
 use domain::json::Json;
@@ -99,6 +100,9 @@ impl Ingress {
         let target = self.target(head).ok_or_else(|| self.refuse(Refusal::NoRoute))?;
         let now_ms = self.platform.clock().now_ms();
         let mut admitted = self.handle.admit(target.key).await.map_err(|refusal| answer::refused(refusal, now_ms))?;
+        if let Some(turns) = head.extensions.get::<TurnOwner>() {
+            turns.set(admitted.tenant());
+        }
         // Design: "OPTIONS answers CORS unless the component handles it".
         if head.method == Method::OPTIONS && !admitted.has_custom_response() {
             return Ok(answer::preflight(&head.headers));

@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::Scene;
 
 /// All of them.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
     "sleeping runs",
     "sleeping runs, one connection",
     "slow bodies",
@@ -28,6 +28,7 @@ pub const NAMES: [&str; 13] = [
     "stream readers that do not read",
     "channels",
     "one key of db",
+    "requests at full speed",
 ];
 
 /// Answers by their status; 0 is none.
@@ -72,7 +73,8 @@ pub(super) async fn make(attack: &str, scene: &Scene) -> Statuses {
         "nested content encodings" => nested_encodings(scene, until).await,
         "stream readers that do not read" => idle_readers(scene, until).await,
         "channels" => channels(scene).await,
-        "one key of db" => one_key(scene, until).await,
+        "one key of db" => repeated(scene, until, "run() { this.db.set('n', (this.db.get('n') || 0) + 1); }").await,
+        "requests at full speed" => repeated(scene, until, "run(event) { this.$emit(event.body); }").await,
         other => panic!("there is no attack {other:?}"),
     }
 }
@@ -262,8 +264,9 @@ async fn channels(scene: &Scene) -> Statuses {
     statuses
 }
 
-async fn one_key(scene: &Scene, until: Instant) -> Statuses {
-    let source = scene.deploy("run() { this.db.set('n', (this.db.get('n') || 0) + 1); }").await;
+/// As fast as it is answered, on 128 connections.
+async fn repeated(scene: &Scene, until: Instant, run: &str) -> Statuses {
+    let source = scene.deploy(run).await;
     let one = || async {
         let mut statuses = Vec::new();
         while Instant::now() < until {

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tokio::sync::oneshot;
 
+use super::machine::{Place, on_another};
 use crate::client::Client;
 
 /// Requests at the same time: a modest tenant.
@@ -16,17 +16,9 @@ pub(super) struct Timed {
     pub(super) p99_ms: f64,
 }
 
-/// On a thread and with connections of its own: what the attacker's side of this process does is not the server's fault.
 pub(super) async fn time(endpoint: &str, time: Duration) -> Timed {
-    let (done, timed) = oneshot::channel();
     let endpoint = endpoint.to_owned();
-    std::thread::spawn(move || {
-        // A client has a machine of its own. Only the superuser may take the processor from others; else it counts.
-        let _ = rustix::process::setpriority_process(None, -20);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let _ = done.send(runtime.block_on(requests(&Client::new("", ""), &endpoint, time)));
-    });
-    timed.await.unwrap()
+    on_another(Place::First, move || async move { requests(&Client::new("", ""), &endpoint, time).await }).await
 }
 
 async fn requests(client: &Client, endpoint: &str, time: Duration) -> Timed {

@@ -113,3 +113,57 @@ async fn wakes_from_outside_wait_for_a_turn_too() {
     let calm = polls_before_calm_has_ended(&seen.lock().unwrap());
     assert!(calm <= 2, "all were woken at once, and its turn came after {calm} others");
 }
+
+#[tokio::test]
+async fn what_had_to_wait_lets_go_first_what_is_ready_when_its_turn_comes() {
+    let (turns, seen) = (Turns::new(Share::new(1, 1)), Arc::new(Mutex::new(Vec::new())));
+    let see = |name: &'static str| {
+        let seen = seen.clone();
+        Box::pin(async move { seen.lock().unwrap().push(name) })
+    };
+    let holder = turns.share("busy", Box::pin(async {}));
+    let waiting = tokio::spawn(turns.share("busy", see("waited")));
+    tokio::task::yield_now().await;
+
+    holder.await;
+    let other = tokio::spawn(see("was ready"));
+    waiting.await.unwrap();
+    other.await.unwrap();
+
+    assert_eq!(*seen.lock().unwrap(), ["was ready", "waited"]);
+}
+
+#[tokio::test]
+async fn turns_are_of_the_tenant_that_was_named_last() {
+    let turns = Turns::new(Share::new(2, 1));
+    let _busy = turns.share("busy", Box::pin(async {}));
+    let turn = turns.of("busy");
+    let owner = turn.owner();
+    let mut waiting = turn.polling(Box::pin(async {}));
+    let turn = turns.of("busy");
+    turn.owner().set("calm");
+    let mut renamed = turn.polling(Box::pin(async {}));
+
+    assert!(is_pending(&mut waiting).await && owner.tenant().as_ref() == "busy");
+    assert!(!is_pending(&mut renamed).await);
+}
+
+#[tokio::test]
+async fn a_waker_that_is_left_of_a_future_takes_no_turn() {
+    let turns = Turns::new(Share::new(1, 1));
+    let left = Arc::new(Mutex::new(None));
+    let mut future = turns.of("a").polling(Box::pin({
+        let left = left.clone();
+        poll_fn(move |context| {
+            *left.lock().unwrap() = Some(context.waker().clone());
+            Poll::<()>::Pending
+        })
+    }));
+    assert!(is_pending(&mut future).await);
+    left.lock().unwrap().as_ref().unwrap().wake_by_ref();
+
+    drop(future);
+    left.lock().unwrap().as_ref().unwrap().wake_by_ref();
+
+    assert!(!is_pending(&mut turns.of("b").polling(Box::pin(async {}))).await);
+}

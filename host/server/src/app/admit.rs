@@ -1,5 +1,6 @@
 //! Whether a request may be made: which caller it is of, and whether the caller's key allows it.
 
+use admission::TurnOwner;
 use hyper::header::AUTHORIZATION;
 use hyper::http::request;
 use hyper::{HeaderMap, Method, Response};
@@ -24,7 +25,7 @@ impl App {
         let Access::Key(scope) = access else {
             return Ok(None);
         };
-        let (caller, error) = match self.authenticate(head, template).await {
+        let (caller, error) = match self.authenticate(head, template).await.inspect(|caller| take_turns(head, caller)) {
             Ok(caller) => match caller.require(scope) {
                 Ok(()) => return Ok(Some(caller)),
                 Err(error) => (Some(caller), error),
@@ -51,6 +52,13 @@ impl App {
             Some(token) => sessions::authenticate(self.platform(), &token).await,
             None => Err(KeyProblem::Unknown.into()),
         }
+    }
+}
+
+/// What the connection does from now on is the tenant's.
+fn take_turns(head: &request::Parts, caller: &Caller) {
+    if let Some(turns) = head.extensions.get::<TurnOwner>() {
+        turns.set(caller.tenant.as_str());
     }
 }
 

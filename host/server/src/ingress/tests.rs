@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use admission::Turns;
 use http_body_util::BodyExt;
 use hyper::{Request, Response, StatusCode};
 use platform::Caller;
@@ -96,6 +97,20 @@ async fn a_request_by_path_becomes_the_components_event() {
     assert_eq!(event["body"], json!({"n": 1}));
     assert_eq!(event["url"], url.as_str());
     assert_eq!(event["client_ip"], "192.0.2.7");
+}
+
+#[tokio::test]
+async fn a_connection_takes_turns_with_the_tenant_whose_endpoint_it_asked_for() {
+    let world = World::default();
+    let caller = world.admin().await;
+    let stage = stage_of(world, &caller, plain(), flow::Config::default()).await;
+    let connection = Turns::for_threads().of("192.0.2.7").owner();
+    let mut request = Request::builder().uri(stage.path("/")).header("host", "wellspring.test").body(empty()).unwrap();
+    request.extensions_mut().insert(connection.clone());
+
+    stage.ingress.handle(request, None).await;
+
+    assert_eq!(*connection.tenant(), *caller.tenant.as_str());
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::TurnOwner;
 use async_trait::async_trait;
 use domain::keys::Scope;
 use hyper::http::request;
@@ -173,7 +174,12 @@ impl Plugin for Endpoint {
     async fn handle(&self, request: Request<Body>, caller: Option<Caller>) -> Response<Body> {
         assert_ne!(request.uri().path(), "/e/panic");
         let peer = request.extensions().get::<Peer>().unwrap().0.ip();
-        let name = caller.map_or_else(|| "anonymous".to_owned(), |caller| caller.user.username);
+        let turns = request.extensions().get::<TurnOwner>().unwrap().tenant();
+        let (name, tenant) = match caller {
+            Some(caller) => (caller.user.username, caller.tenant.to_string()),
+            None => ("anonymous".to_owned(), peer.to_string()),
+        };
+        assert_eq!(*turns, *tenant, "a connection takes the turns of its caller");
         Response::new(full(format!("{} {peer} {name}", request.method())))
     }
 }

@@ -28,11 +28,8 @@ struct Arguments {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    // Attackers have machines of their own: what theirs compute here gives way to the server and to the victim, which are
-    // started from this thread.
-    let give_way = || rustix::process::setpriority_process(None, 19).expect("everyone may give way");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().on_thread_start(give_way).build();
-    runtime.expect("a runtime starts").block_on(attack_all(&arguments))
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime starts");
+    runtime.block_on(attack_all(&arguments))
 }
 
 async fn attack_all(arguments: &Arguments) -> ExitCode {

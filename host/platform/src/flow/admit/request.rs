@@ -132,6 +132,10 @@ impl Interface {
 // === impl Admitted ===
 
 impl Admitted {
+    pub fn tenant(&self) -> &str {
+        self.tenant.as_str()
+    }
+
     /// The prop whose endpoint the request is for.
     pub fn interface(&self) -> &str {
         &self.interface.name
