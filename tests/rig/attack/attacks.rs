@@ -1,6 +1,7 @@
 //! The attacks. Each ends by itself, at the latest when the victim has been timed and a little later.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
@@ -10,11 +11,12 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::process::Command;
 
 use super::Scene;
 
-/// All of them.
-pub const NAMES: [&str; 14] = [
+/// All of them, and for comparison what the machine itself makes of full processors.
+pub const NAMES: [&str; 15] = [
     "sleeping runs",
     "sleeping runs, one connection",
     "slow bodies",
@@ -29,6 +31,7 @@ pub const NAMES: [&str; 14] = [
     "channels",
     "one key of db",
     "requests at full speed",
+    "not ours: programs that compute",
 ];
 
 /// Answers by their status; 0 is none.
@@ -75,6 +78,7 @@ pub(super) async fn make(attack: &str, scene: &Scene) -> Statuses {
         "channels" => channels(scene).await,
         "one key of db" => repeated(scene, until, "run() { this.db.set('n', (this.db.get('n') || 0) + 1); }").await,
         "requests at full speed" => repeated(scene, until, "run(event) { this.$emit(event.body); }").await,
+        "not ours: programs that compute" => other_programs(until).await,
         other => panic!("there is no attack {other:?}"),
     }
 }
@@ -279,4 +283,15 @@ async fn repeated(scene: &Scene, until: Instant, run: &str) -> Statuses {
         statuses
     };
     join_all((0..scene.many(128)).map(|_| one())).await.concat()
+}
+
+/// As many as there are processors, with the priority that the server has too.
+async fn other_programs(until: Instant) -> Statuses {
+    let one =
+        || Command::new("chrt").args(["--other", "0", "sh", "-c", "while :; do :; done"]).kill_on_drop(true).spawn();
+    let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let programs: Vec<_> = (0..processors).map(|_| one().unwrap()).collect();
+    tokio::time::sleep_until(until.into()).await;
+    drop(programs);
+    Vec::new()
 }
