@@ -69,7 +69,9 @@ struct Report {
     /// This server on SQLite against workerd, in requests per second: the median of the rounds, each on its own, because
     /// machines change their pace from one to the next.
     against_workerd: Option<Ratio>,
-    /// The same against another version of this server.
+    /// This server on Redis against itself on SQLite.
+    redis_against_sqlite: Option<Ratio>,
+    /// On SQLite against another version of this server.
     against_other_version: Option<Ratio>,
     /// Against the same server without records of runs.
     with_records: Option<Ratio>,
@@ -149,6 +151,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         turns.extend(take_turns(&arguments, with_db).await?);
     }
     let against_workerd = ratio(&field.contenders, &turns, SQLITE, "workerd");
+    let redis_against_sqlite = ratio(&field.contenders, &turns, REDIS, SQLITE);
     let against_other_version = ratio(&field.contenders, &turns, SQLITE, OTHER);
     let with_records = ratio(&field.contenders, &turns, RECORDS, NO_RECORDS);
     let with_recordings = ratio(&field.contenders, &turns, RECORDINGS, NO_RECORDS);
@@ -168,6 +171,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         connections,
         contenders,
         against_workerd,
+        redis_against_sqlite,
         against_other_version,
         with_records,
         with_recordings,
@@ -381,6 +385,9 @@ fn print_table(report: &Report) {
     println!("workerd: a warm isolate, nothing stored; Node: nothing isolated, appended to Redis");
     if let Some(ratio) = report.against_workerd {
         println!("{SQLITE} / workerd: {ratio}");
+    }
+    if let Some(ratio) = report.redis_against_sqlite {
+        println!("{REDIS} / {SQLITE}: {ratio}");
     }
     if let Some(ratio) = report.against_other_version {
         println!("{SQLITE} / {OTHER}: {ratio}");
