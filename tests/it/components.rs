@@ -36,7 +36,7 @@ struct Call {
 }
 
 async fn check(name: &str) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("components").join(name);
+    let folder = Path::new("components").join(name);
     let case = std::fs::read_to_string(folder.join("case.json")).unwrap();
     let case: Case = serde_json::from_str(&case).unwrap_or_else(|error| panic!("{name}/case.json: {error}"));
 

@@ -10,10 +10,11 @@ use std::time::Duration;
 use sandbox::{Limits, Program};
 
 use crate::components::program_of;
+use crate::generated::root;
 use crate::stage::{Stage, run_call, sandbox};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("oracle")
+    root().join("tests/oracle")
 }
 
 fn node(arguments: &[&Path]) -> std::process::Output {

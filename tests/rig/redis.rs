@@ -1,5 +1,7 @@
 //! A Redis of one's own, as durable as Redis can be: every write is on disk before it is answered.
 
+mod deployment;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -8,10 +10,16 @@ use tempfile::TempDir;
 
 use crate::port::lasting_port;
 
+pub use deployment::{Arrangement, Deployment};
+
 const MISSING: &str = "redis-server is needed: `just test` installs it and runs the tests";
+
+/// What makes it durable.
+const DURABLE: [&str; 6] = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
 
 pub struct Redis {
     port: u16,
+    arguments: Vec<String>,
     shell: Option<Child>,
     folder: TempDir,
 }
@@ -20,9 +28,30 @@ pub struct Redis {
 
 impl Redis {
     pub fn start() -> Self {
-        let mut redis = Self { port: lasting_port(), shell: None, folder: tempfile::tempdir().unwrap() };
-        redis.launch();
+        Self::start_with(&["--databases", "1000"])
+    }
+
+    fn start_with(more: &[&str]) -> Self {
+        let arguments = DURABLE.iter().chain(more).map(|argument| (*argument).to_owned()).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let mut redis = Self { port: lasting_port(), arguments, shell: None, folder };
+        redis.launch("Ready to accept connections");
         redis
+    }
+
+    /// A Sentinel that watches the server at `port` as `main`.
+    fn sentinel_of(port: u16) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("sentinel.conf");
+        let watch = format!(
+            "sentinel monitor main 127.0.0.1 {port} 1\nsentinel down-after-milliseconds main 1000\n\
+             sentinel failover-timeout main 3000\n"
+        );
+        std::fs::write(&config, watch).unwrap();
+        let arguments = vec![config.to_str().unwrap().to_owned(), "--sentinel".to_owned()];
+        let mut sentinel = Self { port: lasting_port(), arguments, shell: None, folder };
+        sentinel.launch("+monitor");
+        sentinel
     }
 
     pub fn port(&self) -> u16 {
@@ -33,11 +62,20 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
+    fn place(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
     /// Changes a setting while it runs.
     pub fn set(&self, name: &str, value: &str) {
+        assert_eq!(self.ask(&["CONFIG", "SET", name, value]).trim_ascii(), "OK", "{name}");
+    }
+
+    /// What `redis-cli` prints.
+    fn ask(&self, words: &[&str]) -> String {
         let port = self.port.to_string();
-        let done = Command::new("redis-cli").args(["-p", &port, "CONFIG", "SET", name, value]).output().expect(MISSING);
-        assert_eq!(done.stdout.trim_ascii(), b"OK", "{name}");
+        let asked = Command::new("redis-cli").args(["-p", &port]).args(words).output().expect(MISSING);
+        String::from_utf8_lossy(&asked.stdout).into_owned()
     }
 
     /// How many commits hosts have made in it: each is one call of a function.
@@ -59,16 +97,29 @@ impl Redis {
 
     /// `kill -9`, and a new start from what is on disk.
     pub fn kill_and_restart(&mut self) {
-        self.end("KILL");
-        self.launch();
+        self.kill();
+        self.restart();
     }
 
-    fn launch(&mut self) {
+    fn kill(&mut self) {
+        self.end("KILL");
+    }
+
+    fn restart(&mut self) {
+        self.launch("Ready to accept connections");
+    }
+
+    fn launch(&mut self, ready: &str) {
         // Its life hangs on a pipe: when this process ends, however it ends, the pipe closes and Redis is stopped.
         let script = "redis-server \"$@\" & read signal; kill -${signal:-TERM} $!; wait";
+        // A file of settings comes first of all.
+        let is_file = |argument: &&String| argument.starts_with('/');
+        let (file, more): (Vec<&String>, Vec<&String>) = self.arguments.iter().partition(is_file);
         let mut shell = Command::new("sh")
-            .args(["-c", script, "sh", "--bind", "127.0.0.1", "--port", &self.port.to_string()])
-            .args(["--save", "", "--appendonly", "yes", "--appendfsync", "always", "--databases", "1000"])
+            .args(["-c", script, "sh"])
+            .args(file)
+            .args(["--bind", "127.0.0.1", "--port", &self.port.to_string()])
+            .args(more)
             .arg("--dir")
             .arg(self.folder.path())
             .arg("--pidfile")
@@ -78,7 +129,7 @@ impl Redis {
             .spawn()
             .expect(MISSING);
         let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines();
-        let is_ready = lines.any(|line| line.is_ok_and(|line| line.contains("Ready to accept connections")));
+        let is_ready = lines.any(|line| line.is_ok_and(|line| line.contains(ready)));
         assert!(is_ready, "redis-server did not start on port {}. {MISSING}", self.port);
         std::thread::spawn(move || lines.for_each(drop));
         self.shell = Some(shell);

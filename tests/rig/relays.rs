@@ -28,7 +28,7 @@ pub struct Relays {
 impl Relays {
     pub async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("relays/serve.sh");
+        let script = Path::new("relays/serve.sh");
         let mut command = Command::new(script);
         command.arg(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().expect(MISSING);

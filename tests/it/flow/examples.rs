@@ -1,6 +1,5 @@
 //! The workflows of `examples/workflows`, deployed from their files and run against stand-ins of the services they name.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -11,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::text;
 use crate::cli::Developer;
+use crate::generated::root;
 
 /// What the services got: host, path and body.
 type Calls = Arc<Mutex<Vec<(String, String, Value)>>>;
@@ -48,7 +48,7 @@ impl Examples {
     }
 
     fn deploy(&self, name: &str) -> Value {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/workflows");
+        let folder = root().join("examples/workflows");
         let file = folder.join(format!("{name}.yaml"));
         self.developer.json(&["workflows", "deploy", file.to_str().unwrap()])
     }
@@ -209,7 +209,7 @@ async fn the_example_workflows_that_wait_and_answer_do_what_they_say() {
 async fn a_workflow_runs_from_its_file_without_a_server() {
     let Examples { served, developer, .. } = Examples::start().await;
     served.kill().await;
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/workflows/alert-routing.yaml");
+    let file = root().join("examples/workflows/alert-routing.yaml");
     let event = json!({"body": {"service": "api", "message": "fine"}}).to_string();
 
     let ran = developer.run(&["run", file.to_str().unwrap(), "--event", &event]);
@@ -228,10 +228,10 @@ async fn a_workflow_runs_from_its_file_without_a_server() {
 
 #[test]
 fn every_example_is_listed() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/workflows");
+    let folder = root().join("examples/workflows");
     let listed = std::fs::read_to_string(folder.join("README.md")).unwrap();
     let mut count = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in std::fs::read_dir(&folder).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         count += usize::from(name.ends_with(".yaml"));
         assert!(name == "README.md" || listed.contains(&format!("`{name}`")), "{name}");

@@ -1,5 +1,6 @@
 //! The storm over several hosts that share a Redis, behind a balancer: hosts are killed, paused past their leases, cut off from
-//! Redis, given clocks that are wrong and restarted one after the other, and Redis is killed.
+//! Redis, given clocks that are wrong and restarted one after the other, and Redis is killed. With a Sentinel that is a fail-over,
+//! and in a cluster the loss of one shard; there hosts find their servers themselves, and are not cut off.
 //!
 //! What must hold is what `storm.rs` says, and that a rolling restart refuses nothing.
 
@@ -21,7 +22,7 @@ use super::stage::Stage;
 use super::{Life, manage_for};
 use crate::balancer::Balancer;
 use crate::client::Client;
-use crate::redis::Redis;
+use crate::redis::{Arrangement, Deployment};
 use crate::served::KEY;
 
 /// Hosts take over after five seconds: a pause of this many milliseconds is longer.
@@ -38,6 +39,7 @@ pub struct Options {
     pub hosts: usize,
     pub faults: u32,
     pub seed: u64,
+    pub redis: Arrangement,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,7 @@ enum Fault {
 #[derive(Debug, Default, Serialize)]
 pub struct Report {
     pub hosts: usize,
+    pub redis: String,
     pub seed: u64,
     pub faults: u32,
     pub kills: u32,
@@ -85,7 +88,7 @@ pub struct Report {
 
 struct Storm {
     options: Options,
-    redis: Option<Redis>,
+    redis: Option<Deployment>,
     hosts: Vec<Host>,
     balancer: Balancer,
     client: Client,
@@ -116,7 +119,7 @@ pub async fn run(options: Options) -> Report {
 
 impl Storm {
     async fn set_up(options: Options) -> (Self, Stage) {
-        let redis = tokio::task::spawn_blocking(Redis::start).await.unwrap();
+        let redis = tokio::task::spawn_blocking(move || Deployment::start(options.redis)).await.unwrap();
         let balancer = Balancer::plan(options.hosts);
         let mut hosts = Vec::new();
         for listen in &balancer.backends {
@@ -139,7 +142,12 @@ impl Storm {
             lives: watch::Sender::new(Life::Up { is_patient: true }),
             rolls: Arc::default(),
             is_patient: true,
-            report: Report { hosts: options.hosts, seed: options.seed, ..Report::default() },
+            report: Report {
+                hosts: options.hosts,
+                redis: format!("{:?}", options.redis).to_lowercase(),
+                seed: options.seed,
+                ..Report::default()
+            },
         };
         (storm, stage)
     }
@@ -179,16 +187,18 @@ impl Storm {
     fn next_fault(&mut self) -> Fault {
         // One of each kind first, so that a short storm has all.
         let each = [Fault::Kill, Fault::Pause, Fault::Partition, Fault::KillRedis, Fault::Skew, Fault::RollingRestart];
-        if let Some(fault) = each.get(self.report.faults as usize) {
-            return *fault;
-        }
-        match self.random.u8(..100) {
+        let fault = each.get(self.report.faults as usize).copied();
+        let fault = fault.unwrap_or_else(|| match self.random.u8(..100) {
             0..35 => Fault::Kill,
             35..55 => Fault::Pause,
             55..75 => Fault::Partition,
             75..83 => Fault::KillRedis,
             83..93 => Fault::Skew,
             _ => Fault::RollingRestart,
+        });
+        match (fault, self.options.redis) {
+            (Fault::Partition, Arrangement::Sentinel | Arrangement::Cluster) => Fault::KillRedis,
+            (fault, _) => fault,
         }
     }
 
@@ -210,15 +220,13 @@ impl Storm {
                 self.report.pauses_past_the_lease += 1;
             }
             Fault::Partition => {
-                host.wire.cut();
-                pass(partition_ms).await;
-                host.wire.mend();
+                host.cut_off_for(partition_ms).await;
                 self.report.partitions_from_redis += 1;
             }
             Fault::KillRedis => {
                 let mut redis = self.redis.take().expect("it is always put back");
                 let killing = tokio::task::spawn_blocking(move || {
-                    redis.kill_and_restart();
+                    redis.strike(which, Duration::from_millis(away_ms));
                     redis
                 });
                 self.redis = Some(killing.await.unwrap());

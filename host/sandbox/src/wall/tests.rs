@@ -26,7 +26,7 @@ struct World {
 }
 
 fn world() -> World {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
+    let folder = Path::new("../../wit");
     let mut resolve = Resolve::default();
     let (package, _) = resolve.push_dir(&folder).unwrap();
     let world = resolve.select_world(&[package], Some("shim")).unwrap();

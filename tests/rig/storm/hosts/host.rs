@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::pass;
 use crate::client::Client;
-use crate::redis::Redis;
+use crate::redis::Deployment;
 use crate::served::{DataFolder, KEY, Served};
 use crate::wire::Wire;
 
@@ -16,22 +16,29 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 pub(super) struct Host {
     place: DataFolder,
     served: Option<Served>,
-    /// Between it and Redis.
-    pub(super) wire: Wire,
+    /// Between it and a Redis that is alone.
+    wire: Option<Wire>,
     pub(super) client: Client,
 }
 
 // === impl Host ===
 
 impl Host {
-    pub(super) async fn new(redis: &Redis, listen: &str, public_url: &str) -> Self {
-        let wire = Wire::to(redis.port()).await;
-        let mut place = DataFolder::in_store(Some(format!("redis://{}", wire.address())));
+    pub(super) async fn new(redis: &Deployment, listen: &str, public_url: &str) -> Self {
+        let (address, wire) = match redis {
+            Deployment::Alone(redis) => {
+                let wire = Wire::to(redis.port()).await;
+                (format!("redis://{}", wire.address()), Some(wire))
+            }
+            others => (others.address(), None),
+        };
+        let mut place = DataFolder::in_store(Some(address));
         place.listen = listen.to_owned();
         // Everything is kept for the reckoning; a request whose run was lost is run again soon.
         let options = ["--keep-events", "1000000", "--http-deadline-ms", "5000", "--drain-seconds", "2"];
         place.options.extend(options.map(str::to_owned));
-        place.options.extend(["--public-url".to_owned(), public_url.to_owned()]);
+        let options = ["--public-url", public_url, "--durability", redis.durability()];
+        place.options.extend(options.map(str::to_owned));
         let client = Client::new(&format!("http://{listen}"), KEY);
         Self { place, served: None, wire, client }
     }
@@ -60,6 +67,13 @@ impl Host {
         served.signal("STOP").await;
         pass(ms).await;
         served.signal("CONT").await;
+    }
+
+    pub(super) async fn cut_off_for(&self, ms: u64) {
+        let wire = self.wire.as_ref().expect("its Redis is alone");
+        wire.cut();
+        pass(ms).await;
+        wire.mend();
     }
 
     /// From its next start on its clock is off by so much.

@@ -6,6 +6,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use rig::redis::Arrangement;
 use rig::storm::{self, Engine, Options};
 use serde::Serialize;
 
@@ -29,6 +30,16 @@ struct Arguments {
     /// How many faults, with `--hosts`
     #[arg(long, default_value_t = 500, requires = "hosts")]
     faults: u32,
+    /// How their Redis is run: with a Sentinel its end is a fail-over, in a cluster a shard is lost
+    #[arg(long, value_enum, default_value_t = Redis::Alone, requires = "hosts")]
+    redis: Redis,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Redis {
+    Alone,
+    Sentinel,
+    Cluster,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -43,8 +54,13 @@ async fn main() -> ExitCode {
     let arguments = Arguments::parse();
     if let Some(hosts) = arguments.hosts {
         let (faults, seed) = (arguments.faults, arguments.seed);
+        let redis = match arguments.redis {
+            Redis::Alone => Arrangement::Alone,
+            Redis::Sentinel => Arrangement::Sentinel,
+            Redis::Cluster => Arrangement::Cluster,
+        };
         eprintln!("{hosts} hosts: {faults} faults, seed {seed}");
-        let report = storm::hosts::run(storm::hosts::Options { hosts, faults, seed }).await;
+        let report = storm::hosts::run(storm::hosts::Options { hosts, faults, seed, redis }).await;
         return print(&[report], |report| &report.violations);
     }
     let engines: &[Engine] = match arguments.store {
