@@ -59,7 +59,7 @@ mod tests {
     fn every_example_of_the_repository_is_carried_listed_and_tested() {
         let folder = Path::new("../../examples");
         let list = std::fs::read_to_string(folder.join("README.md")).unwrap();
-        let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<String> = files
             .filter(|name| !name.ends_with(".test.js"))
             .filter_map(|name| Some(name.strip_suffix(".js")?.to_owned()))

@@ -28,7 +28,7 @@ struct World {
 fn world() -> World {
     let folder = Path::new("../../wit");
     let mut resolve = Resolve::default();
-    let (package, _) = resolve.push_dir(&folder).unwrap();
+    let (package, _) = resolve.push_dir(folder).unwrap();
     let world = resolve.select_world(&[package], Some("shim")).unwrap();
     let functions = |items: Vec<(WorldKey, WorldItem)>, variant| {
         let mut functions = Functions::new();

@@ -11,10 +11,10 @@ fn the_committed_document_is_the_one_that_is_served() {
     let path = Path::new("../../schemas/openapi.json");
     let current = format!("{:#}\n", document());
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &current).unwrap();
+        std::fs::write(path, &current).unwrap();
     }
 
-    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
 
     assert!(committed == current, "run: UPDATE=1 cargo test -p server the_committed_document");
 }

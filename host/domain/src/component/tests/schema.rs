@@ -21,10 +21,10 @@ fn the_schema_is_what_the_types_say() {
     let path = Path::new("../../schemas/component.json");
     let expected = format!("{}\n", serde_json::to_string_pretty(&generated()).unwrap());
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &expected).unwrap();
+        std::fs::write(path, &expected).unwrap();
     }
 
-    let written = std::fs::read_to_string(&path).unwrap();
+    let written = std::fs::read_to_string(path).unwrap();
 
     assert!(written == expected, "schemas/component.json is out of date: UPDATE=1 cargo test -p domain the_schema");
 }
