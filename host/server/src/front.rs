@@ -24,7 +24,7 @@ use admission::{Turn, TurnOwner, Turns};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::{HeaderValue, RETRY_AFTER};
-use hyper::http::HeaderName;
+use hyper::http::{HeaderName, request};
 use hyper::server::conn::http1;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -236,6 +236,13 @@ fn stack(app: Arc<App>, peer: SocketAddr, turns: TurnOwner) -> HyperService {
         .layer(CatchPanicLayer::custom(panicked))
         .service(api);
     HyperService::new(service)
+}
+
+/// What the connection of a request does from now on is this tenant's.
+pub(crate) fn take_turns_of(tenant: &str, head: &request::Parts) {
+    if let Some(turns) = head.extensions.get::<TurnOwner>() {
+        turns.set(tenant);
+    }
 }
 
 fn span(request: &Request<Body>) -> Span {

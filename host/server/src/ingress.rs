@@ -9,7 +9,6 @@ mod client;
 use std::borrow::Cow;
 use std::time::Duration;
 
-use admission::TurnOwner;
 use async_trait::async_trait;
 use domain::http_event;
 use domain::json::Json;
@@ -23,6 +22,7 @@ use platform::{Caller, Platform};
 
 use crate::api::{Refusal, refuse};
 use crate::body::{Body, Peer};
+use crate::front::take_turns_of;
 use crate::plugin::Plugin;
 use crate::reading::{self, Coding};
 use crate::route::Access;
@@ -100,9 +100,7 @@ impl Ingress {
         let target = self.target(head).ok_or_else(|| self.refuse(Refusal::NoRoute))?;
         let now_ms = self.platform.clock().now_ms();
         let mut admitted = self.handle.admit(target.key).await.map_err(|refusal| answer::refused(refusal, now_ms))?;
-        if let Some(turns) = head.extensions.get::<TurnOwner>() {
-            turns.set(admitted.tenant());
-        }
+        take_turns_of(admitted.tenant(), head);
         // Design: "OPTIONS answers CORS unless the component handles it".
         if head.method == Method::OPTIONS && !admitted.has_custom_response() {
             return Ok(answer::preflight(&head.headers));

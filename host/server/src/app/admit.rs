@@ -1,6 +1,5 @@
 //! Whether a request may be made: which caller it is of, and whether the caller's key allows it.
 
-use admission::TurnOwner;
 use hyper::header::AUTHORIZATION;
 use hyper::http::request;
 use hyper::{HeaderMap, Method, Response};
@@ -10,6 +9,7 @@ use platform::{Caller, Error, KeyProblem, Secret};
 use super::App;
 use crate::audit::Origin;
 use crate::body::Body;
+use crate::front::take_turns_of;
 use crate::operator_socket::Trusted;
 use crate::route::Access;
 use crate::{routes, session};
@@ -25,11 +25,14 @@ impl App {
         let Access::Key(scope) = access else {
             return Ok(None);
         };
-        let (caller, error) = match self.authenticate(head, template).await.inspect(|caller| take_turns(head, caller)) {
-            Ok(caller) => match caller.require(scope) {
-                Ok(()) => return Ok(Some(caller)),
-                Err(error) => (Some(caller), error),
-            },
+        let (caller, error) = match self.authenticate(head, template).await {
+            Ok(caller) => {
+                take_turns_of(caller.tenant.as_str(), head);
+                match caller.require(scope) {
+                    Ok(()) => return Ok(Some(caller)),
+                    Err(error) => (Some(caller), error),
+                }
+            }
             Err(error) => (None, error),
         };
         Origin::new(self, head, template).refused(self.platform(), caller.as_ref(), &error).await;
@@ -52,13 +55,6 @@ impl App {
             Some(token) => sessions::authenticate(self.platform(), &token).await,
             None => Err(KeyProblem::Unknown.into()),
         }
-    }
-}
-
-/// What the connection does from now on is the tenant's.
-fn take_turns(head: &request::Parts, caller: &Caller) {
-    if let Some(turns) = head.extensions.get::<TurnOwner>() {
-        turns.set(caller.tenant.as_str());
     }
 }
 
