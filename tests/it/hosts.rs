@@ -1,6 +1,7 @@
 //! Several servers on one Redis: what they cost, what happens when one or the store fails, and restarts behind a balancer.
 
 mod bounds;
+mod images;
 mod quotas;
 mod upgrades;
 
@@ -94,6 +95,18 @@ async fn an_event_costs_the_same_however_many_hosts_there_are() {
         // The commit; once a second the quota is read anew, and the source.
         assert!(event <= 1.2, "{event}");
         assert!(delivered <= event + 4.0, "{delivered}");
+    }
+}
+
+/// As a new deployment starts its replicas.
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_that_start_at_once_on_an_empty_store_all_start() {
+    let redis = redis().await;
+    let hosts = <[World; 3]>::from(tokio::join!(host(&redis, &[]), host(&redis, &[]), host(&redis, &[])));
+
+    for host in &hosts {
+        let keys = host.client.get("/v1/users/me/keys").await.unwrap().data();
+        assert_eq!(keys.as_array().map(Vec::len), Some(1), "{keys}");
     }
 }
 

@@ -88,6 +88,12 @@ impl DataFolder {
         Self { store, ..Self::new() }
     }
 
+    /// Without what other tests left in the cache they share.
+    pub fn with_own_cache(self) -> Self {
+        std::fs::remove_file(self.data().join("cache")).unwrap();
+        self
+    }
+
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }

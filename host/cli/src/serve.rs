@@ -41,6 +41,9 @@ use crate::wiring::network::NetworkArguments;
 pub(crate) use hosting::{Ending, asked_to_stop};
 pub(crate) use socket::socket_of;
 
+const ANOTHER_KEY: &str =
+    "the data folder does not belong to this server: is the encryption key the one it was made with?";
+
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Print the settings that count, as a file for `--config`, and end
@@ -118,9 +121,10 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     hosting::check_not_left_behind(&platform, settings).await?;
     hosting::join(&platform, settings, &url).await?;
     let chosen_key = options.api_key.clone().map(Secret::new);
-    let started = first_start::start(&platform, chosen_key.as_ref())
-        .await
-        .context("the data folder does not belong to this server: is the encryption key the one it was made with?")?;
+    let started = first_start::start(&platform, chosen_key.as_ref()).await.map_err(|error| {
+        let is_key = matches!(error, platform::Error::Vault(_));
+        anyhow::Error::new(error).context(if is_key { ANOTHER_KEY } else { "the server cannot start with its store" })
+    })?;
     if first_start::has_unfinished_rotation(&platform).await? {
         logging::warn("a rotation of the encryption key is unfinished\nhint: wellspring rotate-key --resume");
     }

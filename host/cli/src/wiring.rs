@@ -2,6 +2,7 @@
 
 pub(crate) mod assembly;
 mod authorizing;
+mod exchanging;
 pub(crate) mod exporting;
 pub(crate) mod fetching;
 pub(crate) mod idle;

@@ -22,6 +22,7 @@ use crate::snapshot::{self, Snapshot};
 
 mod buffers;
 mod disk_quota;
+mod lent;
 mod lz4;
 mod packed;
 
@@ -29,7 +30,7 @@ use buffers::{Buffers, Pair};
 use disk_quota::DiskQuota;
 
 /// Follows the content of a file, then whose it is and its hash.
-const TRAILER_MAGIC: &[u8; 8] = b"wellspr\x04";
+const TRAILER_MAGIC: &[u8; 8] = b"wellspr\x05";
 const OWNER_BYTES: usize = 8;
 const HASH_BYTES: usize = 32;
 const TRAILER_BYTES: usize = TRAILER_MAGIC.len() + OWNER_BYTES + HASH_BYTES;
@@ -80,6 +81,11 @@ impl Cache {
         }
         let disk_quota = Arc::new(DiskQuota::new(folder.as_ref().map(|folder| folder.join(IMAGES)), image_bytes));
         Self { folder, key, disk_quota, buffers: Arc::default() }
+    }
+
+    /// The secret of the server.
+    pub(crate) fn key(&self) -> &[u8; 32] {
+        &self.key
     }
 
     /// The base image under this name, if a whole file of it is there.

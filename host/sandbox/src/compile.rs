@@ -38,7 +38,7 @@ impl Compiler {
     /// The module as bytecode; nothing if it does not compile, or not here.
     pub(crate) async fn compile(&mut self, path: &str, source: &str) -> Option<Vec<u8>> {
         if matches!(self.state, State::Waiting) {
-            let run = Run::new(Arc::new(Offline), self.limits, None);
+            let run = Run::new(Arc::new(Offline::default()), self.limits, None);
             let started = Started::new(&self.inner.engine, &self.inner.base, run);
             self.state = started.map_or(State::Ended, |started| State::Started(Box::new(started)));
         }

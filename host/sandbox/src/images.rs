@@ -28,6 +28,7 @@ pub(crate) struct Images<Refusal> {
     uses: CacheUse,
     pub(crate) built: Counter,
     pub(crate) unpacked: Counter,
+    pub(crate) fetched: Counter,
 }
 
 /// The image, or why there is none: either way all that waited for it get the same.
@@ -67,6 +68,7 @@ impl<Refusal: Clone> Images<Refusal> {
             uses: CacheUse::default(),
             built: Counter::default(),
             unpacked: Counter::default(),
+            fetched: Counter::default(),
         }
     }
 
@@ -136,9 +138,10 @@ impl<Refusal: Clone> Images<Refusal> {
             (held.by_key.len() as u64, held.bytes)
         };
         let mut families = of_caches("images", &self.uses, (Some(entries), Some(bytes)));
-        let help = "Images of components that were not in memory: unpacked from their file, or built from the program";
+        let help = "Images of components that were not in memory: unpacked from their file, fetched from another host, or built";
         let made = Family::counter("wellspring_images_made", help);
         let made = made.sample(&[("how", "unpacked")], self.unpacked.read());
+        let made = made.sample(&[("how", "fetched")], self.fetched.read());
         families.push(made.sample(&[("how", "built")], self.built.read()));
         families
     }

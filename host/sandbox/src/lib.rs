@@ -26,6 +26,7 @@ mod memory;
 mod meter;
 mod offline;
 mod outcome;
+mod peers;
 mod program;
 mod region;
 mod run;
@@ -43,6 +44,7 @@ pub use aside::{Elsewhere, Moved};
 pub use isolated::{Ended as WorkerEnded, Layer, Probe, Processes, Report, WorkerSettings, main as worker_main};
 pub use limits::{LimitKind, Limits};
 pub use outcome::{Effect, EffectKind, Emit, EmitMetadata, Fault, Level, LogLine, Outcome, Thrown, Usage, Write};
+pub use peers::{Asked, Claim, Peers};
 pub use program::{Module, ModuleKind, Program, ReadProgram, Sources};
 pub use sandbox::{Building, Built, Config, Error, Image, Isolation, LoadError, Sandbox, Task};
 pub use services::{

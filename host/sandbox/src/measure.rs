@@ -93,7 +93,8 @@ impl WithoutImage {
 /// The image of a program that was loaded on the core of the prelude: without the web's globals and Node's modules.
 pub async fn core_image(sandbox: &Sandbox, program: Arc<Program>) -> Result<Image, Error> {
     let engine = &sandbox.inner.engine;
-    let base = Snapshot::unnamed(&first_snapshot(engine, INIT_CORE).await?).map_err(Error::Memory)?;
+    let base =
+        Snapshot::unnamed(&first_snapshot(engine, INIT_CORE, Offline::default()).await?).map_err(Error::Memory)?;
     let mut run = Run::new(offline_services(), Limits::default(), Some(Sources::Whole(program.clone())));
     run.compiler = Some(Compiler::new(sandbox.inner.clone(), Limits::default()));
     let mut loading = Started::new(engine, &base, run)?;
@@ -131,5 +132,5 @@ pub fn sizes(sandbox: &Sandbox, image: &Image) -> Sizes {
 
 /// Services with a clock and randomness, and nothing else: what a benchmark's component needs.
 pub fn offline_services() -> Arc<dyn Services> {
-    Arc::new(Offline)
+    Arc::new(Offline::default())
 }

@@ -4,9 +4,10 @@ mod building;
 mod config;
 mod error;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use admission::{Bounds, Gate, Pool, Share, Turns};
+use bytes::Bytes;
 use metrics::Family;
 
 use self::building::{Refusal, base_image, builds};
@@ -18,6 +19,7 @@ use crate::isolated::{Report, WorkerBounds, Workers};
 use crate::limits::Limits;
 use crate::memory::MemoryShare;
 use crate::outcome::Outcome;
+use crate::peers::Peers;
 use crate::program::Sources;
 use crate::run::{Run, Started};
 use crate::services::Services;
@@ -51,6 +53,7 @@ pub(crate) struct Inner {
     pub(crate) aside: Aside,
     max_image_bytes: usize,
     workers: Option<Workers>,
+    peers: OnceLock<Arc<dyn Peers>>,
 }
 
 /// A component ready to run. Cheap to clone.
@@ -106,6 +109,7 @@ impl Sandbox {
                 aside: Aside::new(config.aside),
                 max_image_bytes: config.max_image_bytes,
                 workers,
+                peers: OnceLock::new(),
             }),
         })
     }
@@ -115,6 +119,17 @@ impl Sandbox {
         let key = self.inner.image_key(name);
         self.inner.cache.remove_image(&key);
         self.inner.images.remove(&key, &self.inner.engine.slots)
+    }
+
+    /// Where images are asked for from now on that are neither in memory nor on disk, before they are built.
+    pub fn meet(&self, peers: Arc<dyn Peers>) {
+        // There is one installation, and so one set of peers.
+        let _ = self.inner.peers.set(peers);
+    }
+
+    /// An image on disk, for another host that asked for it by this name.
+    pub async fn lend(&self, image: &str) -> Option<Bytes> {
+        self.inner.lend(image).await
     }
 
     /// Lets go of images in memory, but of those that run, until they take no more than so many bytes.
@@ -229,6 +244,7 @@ impl Inner {
             aside: Aside::new(None),
             max_image_bytes,
             workers: None,
+            peers: OnceLock::new(),
         })
     }
 }

@@ -18,6 +18,7 @@ mod feed;
 mod keeping;
 mod lock_file;
 mod members;
+mod neighbours;
 mod numbers;
 mod pulse;
 mod reads;
@@ -49,6 +50,7 @@ pub use crate::feed::{Live, LiveEntry, Taken};
 pub use crate::keeping::Keeping;
 pub use crate::lock_file::lock_file;
 pub use crate::members::{Beat, Heartbeat, Member};
+pub use crate::neighbours::{Neighbours, Said};
 pub use crate::numbers::Load;
 pub use crate::pulse::{Origin, Pulse, Wake, Wakes};
 pub use crate::reads::{

@@ -29,6 +29,8 @@
 //! | `ws:{hosts}:seen`, `:about`, `:version` | hosts by when they were seen, what they say, changes with each that comes or goes |
 //! | `ws:{hosts}:reads`, `:layout` | the newest layout that each host reads, and the one that all write |
 //! | `ws:moving`, `ws:{p3}:transfer` | there while a move from another store is unfinished: how many rows are in |
+//! | `ws:lent:<name>` | bytes that a host lends to the others, for some seconds |
+//! | `ws:neighbours` | channel: what hosts say to each other |
 //! | `ws:pulse` | channel: who sends it, whether it is busy, and which partitions have work from when on |
 //!
 //! # How durable
@@ -53,6 +55,7 @@ mod leases;
 mod link;
 mod live;
 mod members;
+mod neighbours;
 mod node;
 mod options;
 mod reading;
@@ -77,12 +80,13 @@ use self::group::{Groups, Member};
 use self::leases::{Extensions, Held, Wanted};
 use self::link::Link;
 use self::live::Lives;
+use self::neighbours::{Hearing, Talk};
 use self::remembered::Remembered;
 use crate::numbers::Numbers;
 use crate::{
     Batch, Beat, CommitError, Committed, Directory, DirectoryWrite, Error, Head, Heartbeat, Job, JobId, Keeping, Lease,
-    LeaseRequest, Leased, LeasedWork, Live, Load, MAX_LEASES, Op, Origin, PARTITIONS, Partition, Pulse, Records,
-    Shares, Sharing, Store, Tenant, Tick, Work, readable,
+    LeaseRequest, Leased, LeasedWork, Live, Load, MAX_LEASES, Neighbours, Op, Origin, PARTITIONS, Partition, Pulse,
+    Records, Shares, Sharing, Store, Tenant, Tick, Work, readable,
 };
 
 pub use self::options::{Durability, Options, Tls};
@@ -102,6 +106,7 @@ pub struct Redis {
     lives: Lives,
     extensions: Extensions,
     remembered: Arc<Remembered>,
+    talk: Arc<Talk>,
     /// Where the next round over the partitions begins, so that none is always last.
     rounds: AtomicU64,
     numbers: Arc<Numbers>,
@@ -120,14 +125,18 @@ impl Redis {
         let (pulse, channel) = (Pulse::new(), format!("{namespace}:pulse"));
         let client = format!("{:016x}", getrandom::u64()?);
         let remembered = Arc::<Remembered>::default();
-        let ears = (pulse.clone(), client.clone(), remembered.clone());
+        let hearing = Hearing::new(&namespace, &client);
+        let ears = (pulse.clone(), client.clone(), remembered.clone(), hearing.clone());
         let hear = move |message: PushInfo| {
             ears.2.hear(&message);
-            hear(&ears.0, &ears.1, message);
+            if !ears.3.hear(&message) {
+                hear(&ears.0, &ears.1, message);
+            }
         };
         let address = Address::parse(address, &options.tls)?;
         let link = Link::open_patiently(address.clone(), &options, hear).await?;
         link.subscribe(&channel).await?;
+        let talk = Arc::new(Talk::begin(link.clone(), &namespace, hearing).await?);
         let key = format!("{namespace}:partitions");
         let _: bool = link.ask(cmd("SETNX").arg(&key).arg(PARTITIONS)).await?;
         let partitions = link.ask(cmd("GET").arg(&key)).await?;
@@ -137,7 +146,7 @@ impl Redis {
         let groups = Groups::new((link.clone(), numbers.clone()), pulse.clone(), (client, channel), &homes);
         let lives = Lives::new((address, options), link.clone());
         let (extensions, rounds) = (Extensions::new(link.clone()), AtomicU64::new(0));
-        Ok(Self { link, groups, namespace, partitions, pulse, lives, extensions, remembered, rounds, numbers })
+        Ok(Self { link, groups, namespace, partitions, pulse, lives, extensions, remembered, talk, rounds, numbers })
     }
 
     fn record_key(&self, tenant: &Tenant, kind: &str, id: &str) -> String {
@@ -232,6 +241,10 @@ impl Store for Redis {
 
     async fn members(&self, within_ms: u64) -> Result<Vec<crate::Member>, Error> {
         self.list_members(within_ms).await
+    }
+
+    fn neighbours(&self) -> Option<Arc<dyn Neighbours>> {
+        Some(self.talk.clone())
     }
 
     async fn keeping(&self) -> Result<Vec<(String, Keeping)>, Error> {

@@ -1,11 +1,13 @@
 //! The seam between the product and its storage.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use metrics::Family;
 
 use crate::{
-    Batch, Beat, CommitError, Committed, Directory, DirectoryWrite, Error, Heartbeat, Keeping, Live, Member, Reads,
-    Tenant, Work,
+    Batch, Beat, CommitError, Committed, Directory, DirectoryWrite, Error, Heartbeat, Keeping, Live, Member,
+    Neighbours, Reads, Tenant, Work,
 };
 
 /// Obligations: a commit that was answered survives a crash of the process, and of the machine as
@@ -54,6 +56,11 @@ pub trait Store: Reads + Work + Directory {
     /// The hosts that were heard of within this time, and what they last said of themselves.
     async fn members(&self, _within_ms: u64) -> Result<Vec<Member>, Error> {
         Ok(Vec::new())
+    }
+
+    /// How hosts that share the store talk to each other; none where only one process has it.
+    fn neighbours(&self) -> Option<Arc<dyn Neighbours>> {
+        None
     }
 
     /// How each server keeps the data, with its place. Nothing where the engine itself does.

@@ -10,6 +10,7 @@ use platform::{Platform, Programs};
 use sandbox::{Elsewhere, Sandbox};
 use store::{Sharing, Store};
 
+use super::exchanging;
 use super::idle::NoSandbox;
 use super::linking::Linking;
 use super::network::NetworkArguments;
@@ -58,6 +59,9 @@ pub(crate) async fn open_platform(
         ..sandbox::Config::default()
     };
     let sandbox = Sandbox::open(config).await.context("the sandbox did not start")?;
+    if let Some(neighbours) = store.neighbours() {
+        exchanging::begin(&sandbox, neighbours);
+    }
     let sandbox = Arc::new(Sandboxing::new(sandbox, outbound.clone()));
     let platform = Platform::new(platform::Parts {
         store,

@@ -25,10 +25,17 @@ pub enum Started {
 pub async fn start(platform: &Platform, chosen_key: Option<&Secret<String>>) -> Result<Started, Error> {
     let operator = names::operator();
     let found = table::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;
-    if let Some(kept) = found {
-        platform.vault.open(CHECK, &kept.record.key_check)?;
-        return Ok(Started::Again);
+    match found {
+        Some(kept) => platform.vault.open(CHECK, &kept.record.key_check).map(|_| Started::Again).map_err(Error::from),
+        None => make_installation(platform, chosen_key).await,
     }
+}
+
+/// In a store that was empty a moment ago. Of hosts that start there at once one is the first.
+pub(super) async fn make_installation(
+    platform: &Platform,
+    chosen_key: Option<&Secret<String>>,
+) -> Result<Started, Error> {
     // A fixed id, so that a start that was cut short is simply done again.
     let admin = NewUser {
         username: "admin".to_owned(),
@@ -41,9 +48,19 @@ pub async fn start(platform: &Platform, chosen_key: Option<&Secret<String>>) -> 
     let key_check = platform.vault.seal(CHECK, CHECK_TEXT)?;
     let created_at = platform.clock.now_seconds();
     let installation = Installation { first_user: user.id, key_check, created_at };
-    let batch = platform.batch(&operator).require(table::absent(&installation)).then(table::put(&installation)?);
-    platform.store.commit(batch).await?;
-    Ok(Started::First(key))
+    let batch =
+        platform.batch(&names::operator()).require(table::absent(&installation)).then(table::put(&installation)?);
+    match platform.store.commit(batch).await.map_err(Error::from) {
+        Ok(_) => Ok(Started::First(key)),
+        // Another was faster, and tells its key. One that was chosen is that of all.
+        Err(Error::Changed) => {
+            if chosen_key.is_none() {
+                keys::remove(&names::tenant(&installation.first_user), platform, &key.record).await?;
+            }
+            check_key(platform).await.map(|()| Started::Again)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Whether nothing was ever kept in the store.

@@ -7,7 +7,7 @@ use domain::ids::UserId;
 use domain::keys::{KeyText, Scopes};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use store::{DirectoryWrite, Lookup};
+use store::{DirectoryWrite, Lookup, Tenant};
 use subtle::ConstantTimeEq;
 
 use crate::paging::{self, Listed};
@@ -113,11 +113,11 @@ pub async fn revoke(caller: &Caller, platform: &Platform, id: &str) -> Result<()
     if caller.key.as_ref().is_some_and(|used| used.id == found.id) {
         return Err(Error::KeyInUse);
     }
-    remove(caller, platform, &found).await
+    remove(&caller.tenant, platform, &found).await
 }
 
-async fn remove(caller: &Caller, platform: &Platform, key: &ApiKey) -> Result<(), Error> {
-    platform.store.commit(platform.batch(&caller.tenant).then(table::delete(key))).await?;
+pub(super) async fn remove(tenant: &Tenant, platform: &Platform, key: &ApiKey) -> Result<(), Error> {
+    platform.store.commit(platform.batch(tenant).then(table::delete(key))).await?;
     platform.store.write_directory(DirectoryWrite::Remove { key: names::api_key(&key.hash) }).await?;
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use admission::{Bounds, Gate, Share, on_own_thread};
+use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::{Error, Image, Inner, LoadError, Sandbox};
@@ -98,8 +99,8 @@ impl Sandbox {
         self.image_of(&name, sources, Building { tenant: "", limits, usage: &mut Usage::default() }).await
     }
 
-    /// The image of the program of that name. Of calls that find none in memory one unpacks or builds it, at its cost, and
-    /// the others wait for that. The text of the program is read only to build it; `sources` say where it is, also for runs
+    /// The image of the program of that name. Of calls that find none in memory one unpacks it, fetches it from a peer or builds
+    /// it, at its cost, and the others wait for that. The text of the program is read only to build it; `sources` say where it is, also for runs
     /// that require more of it.
     pub async fn image_of(&self, name: &str, sources: Sources, building: Building<'_>) -> Result<Image, LoadError> {
         let key = self.inner.image_key(name);
@@ -126,6 +127,15 @@ impl Sandbox {
             if let Some(found) = inner.unpack(key).await? {
                 return Ok(Ok(found));
             }
+            let asked = match inner.peers.get() {
+                Some(peers) => Some(peers.ask(&hex::encode(key)).await),
+                None => None,
+            };
+            if let Some(lent) = asked.as_ref().and_then(|asked| asked.lent.clone())
+                && let Some(found) = inner.take_lent(key, Owner::of(building.tenant), lent).await?
+            {
+                return Ok(Ok(found));
+            }
             let _place = inner.builds.enter(building.tenant).await.map_err(Error::Overloaded)?;
             let program = sources.read().await.map_err(Error::Service)?;
             let program = program.ok_or(Error::Shim("its program cannot be read"))?;
@@ -150,7 +160,7 @@ pub(crate) async fn load(
     limits: Limits,
     usage: &mut Usage,
 ) -> Result<(Vec<u8>, Vec<LogLine>), LoadError> {
-    let mut run = Run::new(Arc::new(Offline), limits, Some(Sources::Whole(program.clone())));
+    let mut run = Run::new(Arc::new(Offline::default()), limits, Some(Sources::Whole(program.clone())));
     run.compiler = Some(Compiler::new(inner.clone(), limits));
     let mut loading = Started::new(&inner.engine, &inner.base, run)?;
     let table = program.to_table().map_err(Error::from)?;
@@ -178,7 +188,7 @@ pub(crate) async fn describe(
     limits: Limits,
     usage: &mut Usage,
 ) -> Result<String, LoadError> {
-    let run = Run::new(Arc::new(Offline), limits, Some(Sources::Whole(program.clone())));
+    let run = Run::new(Arc::new(Offline::default()), limits, Some(Sources::Whole(program.clone())));
     let mut describing = Started::new(&inner.engine, snapshot, run)?;
     let described = describing.call(DESCRIBE, None).await;
     *usage = usage.plus(describing.usage());
@@ -244,6 +254,28 @@ impl Inner {
         told.await.map_err(|error| Error::Memory(io::Error::other(error)))
     }
 
+    /// What another host lent, as an image of this one.
+    async fn take_lent(self: &Arc<Self>, key: Key, owner: Owner, lent: Bytes) -> Result<Option<Arc<Snapshot>>, Error> {
+        let inner = self.clone();
+        let taking = tokio::task::spawn_blocking(move || {
+            let taken = inner.cache.take_lent(&key, owner, &inner.base, &lent);
+            let taken = taken.inspect_err(|error| tracing::warn!(%error, "an image of another host cannot be used"));
+            let Ok(Some(snapshot)) = taken else { return None };
+            inner.images.fetched.increment();
+            inner.let_go(inner.images.hold(key, &snapshot, &inner.engine.slots));
+            Some(snapshot)
+        });
+        taking.await.map_err(|error| Error::Disk(io::Error::other(error)))
+    }
+
+    pub(super) async fn lend(self: &Arc<Self>, image: &str) -> Option<Bytes> {
+        let mut key = Key::default();
+        hex::decode_to_slice(image, &mut key).ok()?;
+        let inner = self.clone();
+        let lending = tokio::task::spawn_blocking(move || inner.cache.lend(&key, &inner.base));
+        lending.await.ok()?.map(Bytes::from)
+    }
+
     /// Frees the memory of images.
     pub(super) fn let_go(&self, evicted: Evicted) {
         evicted.keys.iter().for_each(|key| self.cache.note_use(key));
@@ -265,16 +297,36 @@ pub(super) async fn base_image(engine: &Engine, cache: &Cache) -> Result<Arc<Sna
     if let Some(snapshot) = cache.find_base(&engine.key) {
         return Ok(snapshot);
     }
-    cache.keep_base(&engine.key, &first_snapshot(engine, INIT).await?).map_err(Error::Memory)
+    let offline = Offline::repeatable(cache.key());
+    cache.keep_base(&engine.key, &first_snapshot(engine, INIT, offline).await?).map_err(Error::Memory)
 }
 
 /// Memory after the prelude was evaluated, all of it or its core.
-pub(crate) async fn first_snapshot(engine: &Engine, init: &str) -> Result<Vec<u8>, Error> {
+pub(crate) async fn first_snapshot(engine: &Engine, init: &str, offline: Offline) -> Result<Vec<u8>, Error> {
     let first = Snapshot::unnamed(FIRST_MEMORY).map_err(Error::Memory)?;
-    let run = Run::new(Arc::new(Offline), Limits::default(), None);
+    let run = Run::new(Arc::new(offline), Limits::default(), None);
     let mut starting = Started::new(engine, &first, run)?;
     for function in ["_initialize", init] {
         starting.call_plain(function).await?.map_err(|fault| Error::Start(Box::new(fault)))?;
     }
     starting.snapshot().await
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Config, Sandbox};
+
+    async fn base_of(secret: u8) -> [u8; 32] {
+        let sandbox = Sandbox::open(Config { cache_key: [secret; 32], ..Config::default() }).await.unwrap();
+        *sandbox.inner.base.digest()
+    }
+
+    /// What one makes over its base the other can use.
+    #[tokio::test]
+    async fn hosts_with_the_same_secret_have_the_same_base() {
+        let (one, same, other) = (base_of(1).await, base_of(1).await, base_of(2).await);
+
+        assert_eq!(one, same);
+        assert_ne!(one, other);
+    }
 }

@@ -128,7 +128,7 @@ fn the_host_provides_all_that_wit_describes() {
     let world = world();
     let engine = wasmtime::Engine::default();
     let linker = super::linker(&engine).unwrap();
-    let mut store = Store::new(&engine, Run::new(Arc::new(Offline), Limits::default(), None));
+    let mut store = Store::new(&engine, Run::new(Arc::new(Offline::default()), Limits::default(), None));
 
     assert!(world.imports.len() > 15);
     for ((interface, name), signature) in &world.imports {

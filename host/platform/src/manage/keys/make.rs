@@ -100,7 +100,7 @@ async fn remove_expired(caller: &Caller, platform: &Platform) -> Result<(), Erro
     let now_seconds = platform.clock.now_seconds();
     let keys = table::list_all::<ApiKey>(&*platform.store, &caller.tenant).await?;
     for expired in keys.iter().filter(|kept| kept.record.is_expired(now_seconds)) {
-        super::remove(caller, platform, &expired.record).await?;
+        super::remove(&caller.tenant, platform, &expired.record).await?;
     }
     Ok(())
 }

@@ -36,6 +36,23 @@ async fn a_chosen_key_is_the_key_of_the_first_account() {
 }
 
 #[tokio::test]
+async fn of_hosts_that_start_at_once_one_makes_the_key_that_counts() {
+    for chosen in [None, Some(Secret::new("chosen-by-the-operator".to_owned()))] {
+        let world = World::default();
+        let Started::First(new) = first_start::start(&world.platform, chosen.as_ref()).await.unwrap() else {
+            panic!("not the first start");
+        };
+
+        // Another one that had seen an empty store.
+        let later = first_start::make_installation(&world.platform, chosen.as_ref()).await.unwrap();
+
+        assert!(matches!(later, Started::Again));
+        let caller = authenticate(&world.platform, &new.key).await.unwrap();
+        assert_eq!(keys::list(&caller, &world.platform).await.unwrap().items.len(), 1);
+    }
+}
+
+#[tokio::test]
 async fn a_chosen_key_of_twenty_characters_is_taken_and_a_shorter_one_is_not() {
     for (length, is_taken) in [(19, false), (20, true), (256, true), (257, false)] {
         let chosen = Secret::new("k".repeat(length));

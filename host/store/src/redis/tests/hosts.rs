@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::{count, tenant};
-use crate::contract::servers::{Server, connect, free_port, namespace, server};
+use crate::contract::servers::{Server, cluster_address, connect, free_port, namespace, server};
 use crate::contract::{World, job, leases, payloads};
-use crate::{Batch, Beat, CommitError, LeaseRequest, Next, Op, Partition, Reads, Shares, Store, Work};
+use crate::{
+    Batch, Beat, CommitError, LeaseRequest, Neighbours, Next, Op, Partition, Reads, Said, Shares, Store, Work,
+};
 
 fn beat<'host>(host: &'host str, known: u64, gone_after_ms: u64) -> Beat<'host> {
     Beat { host, about: b"{}", known, gone_after_ms, reads: 1 }
@@ -220,4 +224,62 @@ async fn a_host_that_paused_cannot_commit_what_another_has_taken_over() {
     let late = paused.try_commit(200, vec![], vec![Op::Acknowledge(leases(&held)[0]), count()]).await;
     assert!(matches!(late, Err(CommitError::LeaseLost)), "{late:?}");
     other.commit(vec![Op::Acknowledge(leases(&taken)[0])]).await;
+}
+
+async fn neighbours(address: &str, namespace: &str) -> Arc<dyn Neighbours> {
+    connect(address, namespace).await.neighbours().unwrap()
+}
+
+#[tokio::test]
+async fn hosts_hear_each_other_and_not_themselves_nor_other_installations() {
+    for address in [server().address(), cluster_address()] {
+        let (own, other) = (namespace(), namespace());
+        let (one, two) = (neighbours(&address, &own).await, neighbours(&address, &own).await);
+        let stranger = neighbours(&address, &other).await;
+        let (mut to_one, mut to_two, to_stranger) = (one.listen(), two.listen(), stranger.listen());
+
+        stranger.say("not for you").await.unwrap();
+        one.say("want a:b").await.unwrap();
+        two.say("here").await.unwrap();
+
+        assert_eq!(to_two.recv().await.unwrap(), Said { host: one.own().to_owned(), text: "want a:b".to_owned() });
+        assert_eq!(to_one.recv().await.unwrap(), Said { host: two.own().to_owned(), text: "here".to_owned() });
+        assert!(to_stranger.is_empty() && to_two.is_empty());
+        assert_ne!(one.own(), two.own());
+    }
+}
+
+#[tokio::test]
+async fn a_host_knows_whether_there_are_others() {
+    for address in [server().address(), cluster_address()] {
+        let store = connect(&address, &namespace()).await;
+        let neighbours = store.neighbours().unwrap();
+
+        let none = neighbours.are_any().await.unwrap();
+        store.beat(beat("h_1", 0, 60_000)).await.unwrap();
+        let itself = neighbours.are_any().await.unwrap();
+        store.beat(beat("h_2", 0, 60_000)).await.unwrap();
+
+        assert_eq!((none, itself, neighbours.are_any().await.unwrap()), (false, false, true));
+    }
+}
+
+#[tokio::test]
+async fn what_is_lent_is_found_by_all_until_its_time_is_over() {
+    for address in [server().address(), cluster_address()] {
+        let own = namespace();
+        let (one, two) = (neighbours(&address, &own).await, neighbours(&address, &own).await);
+        assert_eq!((two.is_lent("a").await.unwrap(), two.borrow("a").await.unwrap()), (false, None));
+
+        one.lend("a", Bytes::from_static(b"\x00\xff first"), 60_000).await.unwrap();
+        two.lend("a", Bytes::from_static(b"second"), 60_000).await.unwrap();
+        one.lend("b", Bytes::from_static(b"short"), 1).await.unwrap();
+
+        assert_eq!(two.borrow("a").await.unwrap().unwrap(), &b"\x00\xff first"[..]);
+        assert!(two.is_lent("a").await.unwrap());
+        while two.is_lent("b").await.unwrap() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(two.borrow("b").await.unwrap(), None);
+    }
 }
