@@ -6,6 +6,7 @@ use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
 use crate::client::Client;
+use crate::network::home;
 use crate::port::lasting_port;
 use crate::wait::until;
 
@@ -20,10 +21,9 @@ pub struct Balancer {
 // === impl Balancer ===
 
 impl Balancer {
-    /// Its ports, and those of the hosts.
-    pub fn plan(hosts: usize) -> Self {
-        let backends = (0..hosts).map(|_| format!("127.0.0.1:{}", lasting_port())).collect();
-        Self::of(backends)
+    /// Its ports, and those of hosts at these addresses.
+    pub fn plan(hosts: &[&str]) -> Self {
+        Self::of(hosts.iter().map(|address| format!("{address}:{}", lasting_port())).collect())
     }
 
     /// In front of hosts that listen already.
@@ -32,7 +32,7 @@ impl Balancer {
     }
 
     pub fn url(&self) -> String {
-        format!("http://127.0.0.1:{}", self.port)
+        format!("http://{}:{}", home(), self.port)
     }
 
     pub async fn start(mut self) -> Self {
@@ -50,7 +50,7 @@ impl Balancer {
 
     /// A host that is marked down finishes what it was asked before: it drains.
     fn config(&self) -> String {
-        let Self { port, statistics, .. } = self;
+        let (Self { port, statistics, .. }, home) = (self, home());
         let servers: String = self
             .backends
             .iter()
@@ -60,16 +60,16 @@ impl Balancer {
         format!(
             "global\n  maxconn 512\ndefaults\n  mode http\n  timeout connect 2s\n  timeout client 60s\n  timeout server 60s\n  timeout check 2s\n\
              \x20 retries 3\n  option redispatch\n\
-             frontend in\n  bind 127.0.0.1:{port}\n  default_backend out\n\
+             frontend in\n  bind {home}:{port}\n  default_backend out\n\
              backend out\n  option httpchk GET /readyz\n\
              \x20 default-server inter 300ms fastinter 300ms downinter 300ms fall 2 rise 1\n\
              {servers}\
-             listen statistics\n  bind 127.0.0.1:{statistics}\n  stats enable\n  stats uri /\n"
+             listen statistics\n  bind {home}:{statistics}\n  stats enable\n  stats uri /\n"
         )
     }
 
     pub async fn all_are_up(&self) {
-        let client = Client::new(&format!("http://127.0.0.1:{}", self.statistics), "");
+        let client = Client::new(&format!("http://{}:{}", home(), self.statistics), "");
         until("the balancer sees every host", async || {
             (self.count_up(&client).await == self.backends.len()).then_some(())
         })

@@ -13,6 +13,7 @@
 pub mod attack;
 pub mod balancer;
 pub mod client;
+pub mod network;
 pub mod port;
 pub mod receiver;
 pub mod redis;

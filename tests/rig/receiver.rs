@@ -18,6 +18,8 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use crate::network::home;
+
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub struct Receiver {
@@ -54,7 +56,7 @@ type Answering = dyn Fn(&Received) -> Answer + Send + Sync;
 impl Receiver {
     /// Answers as it is told until it is dropped.
     pub async fn start(answer: impl Fn(&Received) -> Answer + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind((home(), 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, answer) = (CancellationToken::new(), Arc::new(answer) as Arc<Answering>);
         tokio::spawn(stop.clone().run_until_cancelled_owned(accept(listener, answer, stop.clone())));

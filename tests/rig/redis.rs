@@ -8,14 +8,15 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
+use crate::network::redis_home;
 use crate::port::lasting_port;
 
 pub use deployment::{Arrangement, Deployment};
 
 const MISSING: &str = "redis-server is needed: `just test` installs it and runs the tests";
 
-/// What makes it durable.
-const DURABLE: [&str; 6] = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
+/// What makes it durable; it is protected by where it listens.
+const DURABLE: [&str; 8] = ["--save", "", "--appendonly", "yes", "--appendfsync", "always", "--protected-mode", "no"];
 
 pub struct Redis {
     port: u16,
@@ -44,8 +45,9 @@ impl Redis {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("sentinel.conf");
         let watch = format!(
-            "sentinel monitor main 127.0.0.1 {port} 1\nsentinel down-after-milliseconds main 1000\n\
-             sentinel failover-timeout main 3000\n"
+            "protected-mode no\nsentinel monitor main {} {port} 1\nsentinel down-after-milliseconds main 1000\n\
+             sentinel failover-timeout main 3000\n",
+            redis_home()
         );
         std::fs::write(&config, watch).unwrap();
         let arguments = vec![config.to_str().unwrap().to_owned(), "--sentinel".to_owned()];
@@ -59,11 +61,11 @@ impl Redis {
     }
 
     pub fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
+        format!("redis://{}", self.place())
     }
 
     fn place(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        format!("{}:{}", redis_home(), self.port)
     }
 
     /// Changes a setting while it runs.
@@ -74,13 +76,14 @@ impl Redis {
     /// What `redis-cli` prints.
     fn ask(&self, words: &[&str]) -> String {
         let port = self.port.to_string();
-        let asked = Command::new("redis-cli").args(["-p", &port]).args(words).output().expect(MISSING);
+        let asked =
+            Command::new("redis-cli").args(["-h", redis_home(), "-p", &port]).args(words).output().expect(MISSING);
         String::from_utf8_lossy(&asked.stdout).into_owned()
     }
 
     /// How many commits hosts have made in it: each is one call of a function.
     pub fn commits(&self) -> u32 {
-        let mut connection = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let mut connection = TcpStream::connect((redis_home(), self.port)).unwrap();
         connection.write_all(b"INFO commandstats\r\nQUIT\r\n").unwrap();
         let mut told = String::new();
         connection.read_to_string(&mut told).unwrap();
@@ -118,7 +121,7 @@ impl Redis {
         let mut shell = Command::new("sh")
             .args(["-c", script, "sh"])
             .args(file)
-            .args(["--bind", "127.0.0.1", "--port", &self.port.to_string()])
+            .args(["--bind", redis_home(), "--port", &self.port.to_string()])
             .args(more)
             .arg("--dir")
             .arg(self.folder.path())

@@ -28,6 +28,8 @@ pub struct DataFolder {
     pub listen: String,
     pub options: Vec<String>,
     pub environment: Vec<(String, String)>,
+    /// The network namespace it runs in, where that is another one.
+    pub namespace: Option<String>,
 }
 
 /// A running server. Dropping it kills it.
@@ -81,7 +83,15 @@ impl DataFolder {
             std::fs::copy(binary(), &own).unwrap();
         }
         let options = vec!["--dangerous-allow-private-networks".to_owned()];
-        Self { folder, binary: own, store: None, listen: "127.0.0.1:0".to_owned(), options, environment: Vec::new() }
+        Self {
+            folder,
+            binary: own,
+            store: None,
+            listen: "127.0.0.1:0".to_owned(),
+            options,
+            environment: Vec::new(),
+            namespace: None,
+        }
     }
 
     pub fn in_store(store: Option<String>) -> Self {
@@ -108,7 +118,15 @@ impl DataFolder {
     }
 
     fn spawn_program(&self, program: &Path, options: &[String]) -> Child {
-        let mut command = Command::new(program);
+        let mut command = match &self.namespace {
+            None => Command::new(program),
+            Some(namespace) => {
+                // It becomes the program.
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", namespace]).arg(program);
+                command
+            }
+        };
         command.arg("serve").arg("--listen").arg(&self.listen).arg("--data").arg(self.data());
         if let Some(store) = &self.store {
             command.arg("--store").arg(store);

@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::{MISSING, Redis};
+use crate::network::redis_home;
 
 /// How long anything of this may take on a machine that is busy with everything else.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -114,7 +115,7 @@ impl Watched {
 impl Redis {
     /// As a replica that was told so while it runs; the next start forgets it.
     fn follow(&mut self, primary: &Self) {
-        assert_eq!(self.ask(&["REPLICAOF", "127.0.0.1", &primary.port.to_string()]).trim_ascii(), "OK");
+        assert_eq!(self.ask(&["REPLICAOF", redis_home(), &primary.port.to_string()]).trim_ascii(), "OK");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The storm over several hosts that share a Redis, behind a balancer: hosts are killed, paused past their leases, cut off from
 //! Redis, given clocks that are wrong and restarted one after the other, and Redis is killed. With a Sentinel that is a fail-over,
-//! and in a cluster the loss of one shard; there hosts find their servers themselves, and are not cut off.
+//! and in a cluster the loss of one shard. Hosts are cut off by a wire that holds back what is sent to the only server there is, or in namespaces
+//! of the network, where packets to every server of Redis are lost.
 //!
 //! What must hold is what `storm.rs` says, and that a rolling restart refuses nothing.
 
@@ -22,6 +23,7 @@ use super::stage::Stage;
 use super::{Life, manage_for};
 use crate::balancer::Balancer;
 use crate::client::Client;
+use crate::network::{Network, home};
 use crate::redis::{Arrangement, Deployment};
 use crate::served::KEY;
 
@@ -40,6 +42,8 @@ pub struct Options {
     pub faults: u32,
     pub seed: u64,
     pub redis: Arrangement,
+    /// Hosts have network namespaces of their own.
+    pub is_apart: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +61,7 @@ enum Fault {
 pub struct Report {
     pub hosts: usize,
     pub redis: String,
+    pub namespaces: bool,
     pub seed: u64,
     pub faults: u32,
     pub kills: u32,
@@ -90,6 +95,8 @@ struct Storm {
     options: Options,
     redis: Option<Deployment>,
     hosts: Vec<Host>,
+    /// Laid until hosts and Redis are gone.
+    _network: Option<Network>,
     balancer: Balancer,
     client: Client,
     random: Rng,
@@ -119,11 +126,15 @@ pub async fn run(options: Options) -> Report {
 
 impl Storm {
     async fn set_up(options: Options) -> (Self, Stage) {
+        let network = options.is_apart.then(|| Network::lay(options.hosts));
         let redis = tokio::task::spawn_blocking(move || Deployment::start(options.redis)).await.unwrap();
-        let balancer = Balancer::plan(options.hosts);
+        let namespaces: Vec<_> =
+            (0..options.hosts).map(|it| network.as_ref().map(|network| network.namespace(it))).collect();
+        let addresses = namespaces.iter().map(|namespace| namespace.as_ref().map_or(home(), |it| it.address.as_str()));
+        let balancer = Balancer::plan(&addresses.collect::<Vec<_>>());
         let mut hosts = Vec::new();
-        for listen in &balancer.backends {
-            let mut host = Host::new(&redis, listen, &balancer.url()).await;
+        for (listen, namespace) in balancer.backends.iter().zip(namespaces) {
+            let mut host = Host::new(&redis, (listen, namespace), &balancer.url()).await;
             host.start(true).await;
             hosts.push(host);
         }
@@ -135,6 +146,7 @@ impl Storm {
             options,
             redis: Some(redis),
             hosts,
+            _network: network,
             balancer,
             client,
             manager: Manager::new(random.clone()),
@@ -145,6 +157,7 @@ impl Storm {
             report: Report {
                 hosts: options.hosts,
                 redis: format!("{:?}", options.redis).to_lowercase(),
+                namespaces: options.is_apart,
                 seed: options.seed,
                 ..Report::default()
             },
@@ -196,10 +209,9 @@ impl Storm {
             83..93 => Fault::Skew,
             _ => Fault::RollingRestart,
         });
-        match (fault, self.options.redis) {
-            (Fault::Partition, Arrangement::Sentinel | Arrangement::Cluster) => Fault::KillRedis,
-            (fault, _) => fault,
-        }
+        // Without namespaces there is a wire to cut only to a server that is alone.
+        let can_be_cut = self.options.is_apart || self.options.redis == Arrangement::Alone;
+        if fault == Fault::Partition && !can_be_cut { Fault::KillRedis } else { fault }
     }
 
     async fn strike(&mut self, fault: Fault) {

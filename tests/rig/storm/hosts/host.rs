@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::pass;
 use crate::client::Client;
+use crate::network::Namespace;
 use crate::redis::Deployment;
 use crate::served::{DataFolder, KEY, Served};
 use crate::wire::Wire;
@@ -16,31 +17,46 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 pub(super) struct Host {
     place: DataFolder,
     served: Option<Served>,
-    /// Between it and a Redis that is alone.
-    wire: Option<Wire>,
+    between: Between,
     pub(super) client: Client,
+}
+
+/// What is between a host and Redis, and can be cut.
+enum Between {
+    /// To a server that is alone.
+    Wire(Wire),
+    Network(Namespace),
+    Nothing,
 }
 
 // === impl Host ===
 
 impl Host {
-    pub(super) async fn new(redis: &Deployment, listen: &str, public_url: &str) -> Self {
-        let (address, wire) = match redis {
-            Deployment::Alone(redis) => {
+    pub(super) async fn new(
+        redis: &Deployment,
+        (listen, namespace): (&str, Option<Namespace>),
+        public_url: &str,
+    ) -> Self {
+        let (address, between) = match (redis, namespace) {
+            (redis, Some(namespace)) => (redis.address(), Between::Network(namespace)),
+            (Deployment::Alone(redis), None) => {
                 let wire = Wire::to(redis.port()).await;
-                (format!("redis://{}", wire.address()), Some(wire))
+                (format!("redis://{}", wire.address()), Between::Wire(wire))
             }
-            others => (others.address(), None),
+            (others, None) => (others.address(), Between::Nothing),
         };
         let mut place = DataFolder::in_store(Some(address));
         place.listen = listen.to_owned();
+        if let Between::Network(namespace) = &between {
+            place.namespace = Some(namespace.name.clone());
+        }
         // Everything is kept for the reckoning; a request whose run was lost is run again soon.
         let options = ["--keep-events", "1000000", "--http-deadline-ms", "5000", "--drain-seconds", "2"];
         place.options.extend(options.map(str::to_owned));
         let options = ["--public-url", public_url, "--durability", redis.durability()];
         place.options.extend(options.map(str::to_owned));
         let client = Client::new(&format!("http://{listen}"), KEY);
-        Self { place, served: None, wire, client }
+        Self { place, served: None, between, client }
     }
 
     /// Patient: it answers when a run is committed. Otherwise it answers a slow one before, and goes on.
@@ -70,10 +86,19 @@ impl Host {
     }
 
     pub(super) async fn cut_off_for(&self, ms: u64) {
-        let wire = self.wire.as_ref().expect("its Redis is alone");
-        wire.cut();
-        pass(ms).await;
-        wire.mend();
+        match &self.between {
+            Between::Wire(wire) => {
+                wire.cut();
+                pass(ms).await;
+                wire.mend();
+            }
+            Between::Network(namespace) => {
+                namespace.cut_off();
+                pass(ms).await;
+                namespace.mend();
+            }
+            Between::Nothing => unreachable!("there is nothing to cut"),
+        }
     }
 
     /// From its next start on its clock is off by so much.

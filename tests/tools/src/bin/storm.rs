@@ -33,6 +33,9 @@ struct Arguments {
     /// How their Redis is run: with a Sentinel its end is a fail-over, in a cluster a shard is lost
     #[arg(long, value_enum, default_value_t = Redis::Alone, requires = "hosts")]
     redis: Redis,
+    /// Give each host a network namespace of its own, where partitions lose packets; this needs the rights of root
+    #[arg(long, requires = "hosts")]
+    namespaces: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -60,7 +63,8 @@ async fn main() -> ExitCode {
             Redis::Cluster => Arrangement::Cluster,
         };
         eprintln!("{hosts} hosts: {faults} faults, seed {seed}");
-        let report = storm::hosts::run(storm::hosts::Options { hosts, faults, seed, redis }).await;
+        let options = storm::hosts::Options { hosts, faults, seed, redis, is_apart: arguments.namespaces };
+        let report = storm::hosts::run(options).await;
         return print(&[report], |report| &report.violations);
     }
     let engines: &[Engine] = match arguments.store {
