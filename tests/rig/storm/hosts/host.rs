@@ -55,6 +55,10 @@ impl Host {
         place.options.extend(options.map(str::to_owned));
         let options = ["--public-url", public_url, "--durability", redis.durability()];
         place.options.extend(options.map(str::to_owned));
+        // A long storm is more than a day of most tenants.
+        let options = ["--daily-invocations-quota", "1000000000", "--daily-compute-time-quota", "1000000000"];
+        place.options.extend(options.map(str::to_owned));
+        place.options.extend(["--db-source-bytes", "268435456"].map(str::to_owned));
         let client = Client::new(&format!("http://{listen}"), KEY);
         Self { place, served: None, between, client }
     }
