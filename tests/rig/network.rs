@@ -50,7 +50,7 @@ impl Network {
         ip(&["address", "add", &format!("{REDIS}/24"), "dev", BRIDGE]);
         ip(&["link", "set", BRIDGE, "up"]);
         for number in 0..hosts {
-            let (Namespace { name, address }, cable) = (network.namespace(number), format!("wscable{number}"));
+            let (Namespace { name, address }, cable) = (network.namespace(number), cable(number));
             ip(&["netns", "add", &name]);
             ip(&["link", "add", &cable, "type", "veth", "peer", "name", "eth0", "netns", &name]);
             ip(&["link", "set", &cable, "master", BRIDGE, "up"]);
@@ -68,10 +68,13 @@ impl Network {
 
     /// Removes what is there of it, or was left by one that was killed.
     fn take_up(&self) {
+        let remove = |words: &[&str]| drop(Command::new("ip").args(words).output());
         for number in 0..self.hosts {
-            let _ = Command::new("ip").args(["netns", "delete", &self.namespace(number).name]).output();
+            // A host that was left keeps its namespace, and the cable to it, also when the namespace has no name any more.
+            remove(&["link", "delete", &cable(number)]);
+            remove(&["netns", "delete", &self.namespace(number).name]);
         }
-        let _ = Command::new("ip").args(["link", "delete", BRIDGE]).output();
+        remove(&["link", "delete", BRIDGE]);
     }
 }
 
@@ -92,6 +95,11 @@ impl Namespace {
     pub fn mend(&self) {
         ip(&["-n", &self.name, "neighbour", "delete", REDIS, "dev", "eth0"]);
     }
+}
+
+/// The end of a host's cable at the bridge.
+fn cable(number: usize) -> String {
+    format!("wscable{number}")
 }
 
 fn ip(words: &[&str]) {

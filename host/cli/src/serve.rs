@@ -34,15 +34,12 @@ use self::memory::MemoryWatch;
 use crate::failure::Misuse;
 use crate::logging;
 use crate::settings::{DataSettings, Settings, Tuning};
-use crate::wiring::assembly::{Secrets, lock_folder, make_private_folder, open_platform};
+use crate::wiring::assembly::{Secrets, lock_folder, make_private_folder, of_store, open_platform};
 use crate::wiring::exporting::{self, Exporter};
 use crate::wiring::network::NetworkArguments;
 
 pub(crate) use hosting::{Ending, asked_to_stop};
 pub(crate) use socket::socket_of;
-
-const ANOTHER_KEY: &str =
-    "the data folder does not belong to this server: is the encryption key the one it was made with?";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -121,10 +118,8 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     hosting::check_not_left_behind(&platform, settings).await?;
     hosting::join(&platform, settings, &url).await?;
     let chosen_key = options.api_key.clone().map(Secret::new);
-    let started = first_start::start(&platform, chosen_key.as_ref()).await.map_err(|error| {
-        let is_key = matches!(error, platform::Error::Vault(_));
-        anyhow::Error::new(error).context(if is_key { ANOTHER_KEY } else { "the server cannot start with its store" })
-    })?;
+    let started = first_start::start(&platform, chosen_key.as_ref()).await;
+    let started = started.map_err(of_store)?;
     if first_start::has_unfinished_rotation(&platform).await? {
         logging::warn("a rotation of the encryption key is unfinished\nhint: wellspring rotate-key --resume");
     }

@@ -48,7 +48,7 @@ pub(crate) struct Inner {
     turns: Turns,
     run_bytes: Pool,
     images: Images<Refusal>,
-    /// Images that are made again because their file is gone: a heavy piece of work that no deploy admitted.
+    /// Images whose file is gone, asked for or made again: a heavy piece of work that no deploy admitted.
     builds: Gate,
     pub(crate) aside: Aside,
     max_image_bytes: usize,

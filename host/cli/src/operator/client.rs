@@ -17,7 +17,7 @@ use tokio::net::UnixStream;
 
 use crate::serve::socket_of;
 use crate::settings::Settings;
-use crate::wiring::assembly::{Secrets, make_private_folder, open_idle_platform, store_file};
+use crate::wiring::assembly::{Secrets, make_private_folder, of_store, open_idle_platform, store_file};
 
 pub(crate) struct OperatorClient {
     transport: Transport,
@@ -44,7 +44,7 @@ impl OperatorClient {
         }
         make_private_folder(&settings.data)?;
         let platform = open_idle_platform(settings, secrets).await?;
-        first_start::check_key(&platform).await.context("the encryption key is not the one of this store")?;
+        first_start::check_key(&platform).await.map_err(of_store)?;
         let (plugins, metrics) = (Vec::new(), Arc::new(Metrics::default()));
         let app = App::new(server::Parts {
             platform,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Common, confirm};
 use crate::serve::socket_of;
-use crate::wiring::assembly::{key_file, open_idle_platform};
+use crate::wiring::assembly::{key_file, of_store, open_idle_platform};
 
 /// Make a new encryption key and wrap every stored secret under it.
 ///
@@ -67,7 +67,7 @@ async fn retire_keys(common: &Common) -> Result<ExitCode> {
         bail!("a server is running on {}: stop it first", settings.data.display());
     }
     let platform = open_idle_platform(&settings, &common.secrets).await?;
-    first_start::check_key(&platform).await.context("the encryption key is not the one of this store")?;
+    first_start::check_key(&platform).await.map_err(of_store)?;
     let count =
         rotation::rewrap_all(&platform).await.context("not everything could be wrapped; no key was forgotten")?;
     KeyRing::retire_file(&key_file(&settings), &SystemEntropy)?;

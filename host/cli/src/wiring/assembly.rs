@@ -147,6 +147,17 @@ pub(crate) fn open_vault(settings: &Settings, secrets: &Secrets, entropy: Arc<dy
     vault.context("cannot use the encryption key")
 }
 
+/// Why a store cannot be used: its secrets do not open, or something that has nothing to do with the key.
+pub(crate) fn of_store(error: platform::Error) -> anyhow::Error {
+    let why = match &error {
+        platform::Error::Vault(_) => {
+            "the store does not belong to this server: is the encryption key the one it was made with?"
+        }
+        _ => "the store cannot be used",
+    };
+    anyhow::Error::new(error).context(why)
+}
+
 /// The folder holds keys and compiled code: no other user may read or write it, whatever it was before.
 pub(crate) fn make_private_folder(path: &Path) -> Result<()> {
     use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -175,4 +186,18 @@ fn config_of(settings: &Settings, url: &str) -> platform::Config {
     shares.request_bytes = budget.within(shares.request_bytes, "requests");
     shares.deploys = budget.deploys(shares.deploys);
     platform::Config { limits, shares, audit, default_quotas: settings.quotas(), ..platform::Config::new(url) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_store;
+
+    #[test]
+    fn a_store_that_fails_is_not_blamed_on_the_key() {
+        let key = of_store(platform::vault::VaultError::Damaged.into());
+        let other = of_store(platform::Error::Changed);
+
+        assert!(key.to_string().contains("encryption key"), "{key:#}");
+        assert!(!format!("{other:#}").contains("key"), "{other:#}");
+    }
 }

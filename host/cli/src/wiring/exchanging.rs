@@ -23,8 +23,8 @@ use tokio::time::{Instant, timeout_at};
 const PATIENCE: Duration = Duration::from_millis(150);
 /// How long a host is waited for that builds the image: one that is gone by then says nothing.
 const PATIENCE_WITH_BUILDER: Duration = Duration::from_secs(10);
-/// Long enough for every host that waits for it.
-const LENT_FOR_MS: u64 = 20_000;
+/// Hosts that wait for it take it at once. Until it is gone it takes memory of Redis.
+const LENT_FOR_MS: u64 = 2000;
 /// Of hosts that have an image, the first lends it: each waits for another time below this.
 const SPREAD_MS: u64 = 8;
 /// Images that are lent at once; what is wanted beyond that is built.

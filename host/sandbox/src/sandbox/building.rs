@@ -127,6 +127,7 @@ impl Sandbox {
             if let Some(found) = inner.unpack(key).await? {
                 return Ok(Ok(found));
             }
+            let _place = inner.builds.enter(building.tenant).await.map_err(Error::Overloaded)?;
             let asked = match inner.peers.get() {
                 Some(peers) => Some(peers.ask(&hex::encode(key)).await),
                 None => None,
@@ -136,7 +137,6 @@ impl Sandbox {
             {
                 return Ok(Ok(found));
             }
-            let _place = inner.builds.enter(building.tenant).await.map_err(Error::Overloaded)?;
             let program = sources.read().await.map_err(Error::Service)?;
             let program = program.ok_or(Error::Shim("its program cannot be read"))?;
             match self.build_image(key, program, building).await {
@@ -288,7 +288,7 @@ impl Inner {
     }
 }
 
-/// Images that are made again because their file is gone wait here: no deploy admitted that work.
+/// Images whose file is gone are asked for and made again here: no deploy admitted that work.
 pub(super) fn builds() -> Gate {
     Gate::new("builds", Bounds { places: Share::new(4, 1), waiting: Share::new(1024, 256) })
 }
