@@ -15,8 +15,8 @@ mkdir -p "$(dirname "$tools")"
   if [ ! -d "$tools" ]; then
     fresh=$(mktemp -d "$tools.XXXXXX")
     cp "$here/package.json" "$fresh/"
-    # No script of a package runs but the one that compiles the database. With the peers of n8n's newest packages npm does not come to an end.
-    (cd "$fresh" && npm install --legacy-peer-deps --ignore-scripts --no-audit --no-fund --loglevel=error >&2 && npm rebuild sqlite3 --build-from-source >&2)
+    # No script of a package runs but the one that compiles the database.
+    (cd "$fresh" && npm install --ignore-scripts --no-audit --no-fund --loglevel=error >&2 && npm rebuild sqlite3 --build-from-source >&2)
     mv "$fresh" "$tools"
   fi
 ) 9> "$tools.lock"
