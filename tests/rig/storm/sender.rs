@@ -92,7 +92,11 @@ impl Sending {
             };
             let is_in_roll = roll % 2 == 1 && roll == self.rolls.load(Ordering::SeqCst);
             sent.push(Sent { lane: self.lane, sender: self.name.clone(), number, status, is_in_roll, why });
-            tokio::time::sleep(Duration::from_millis(self.random.u64(0..10))).await;
+            // Slow runs take one value in turn, for 40 ms each. Where they are answered before, more come than can run: a long storm would
+            // end in a queue of hours.
+            let is_ahead = self.lane == Lane::Slow && life == Life::Up { is_patient: false };
+            let pause_ms = if is_ahead { 150..450 } else { 0..10 };
+            tokio::time::sleep(Duration::from_millis(self.random.u64(pause_ms))).await;
         }
         sent
     }
