@@ -32,6 +32,11 @@ async fn redis() -> Redis {
 async fn host(redis: &Redis, options: &[&str]) -> World {
     let mut place = DataFolder::in_store(Some(redis.url()));
     place.options.extend(options.iter().map(|option| (*option).to_owned()));
+    host_at(place).await
+}
+
+/// The same in a folder that is there, at a port that stays its own.
+async fn host_at(mut place: DataFolder) -> World {
     place.listen = format!("127.0.0.1:{}", lasting_port());
     let served = place.start().await;
     let client = served.client();

@@ -1,12 +1,11 @@
 //! Images are built once for all hosts.
 
 use futures_util::future::join_all;
-use rig::port::lasting_port;
 use rig::redis::Redis;
 use rig::served::DataFolder;
 use serde_json::json;
 
-use super::redis;
+use super::{host_at, redis};
 use crate::flow::World;
 
 /// Loading it takes a moment, and leaves something that cannot be told from what another loading leaves.
@@ -16,11 +15,7 @@ const HEAVY: &str = "
 
 /// One whose disk no other host sees.
 async fn host(redis: &Redis) -> World {
-    let mut place = DataFolder::in_store(Some(redis.url())).with_own_cache();
-    place.listen = format!("127.0.0.1:{}", lasting_port());
-    let served = place.start().await;
-    let client = served.client();
-    World { place, served, client }
+    host_at(DataFolder::in_store(Some(redis.url())).with_own_cache()).await
 }
 
 /// How many images a host made in this way.

@@ -70,9 +70,11 @@ impl Cache {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use admission::Share;
 
-    use super::super::{Cache, Owner};
+    use super::super::{Cache, Owner, TRAILER_BYTES, persist};
     use super::LENT_MAXIMUM;
     use crate::snapshot::Snapshot;
 
@@ -127,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_damaged_or_too_large_is_not_lent() {
+    fn what_is_missing_or_damaged_is_not_lent() {
         let (_folder, lender) = cache(1);
         assert_eq!(lender.lend(&KEY, &base(3)), None);
         keep(&lender, &[9; 64 << 10]);
@@ -140,11 +142,20 @@ mod tests {
         assert_eq!(lender.lend(&KEY, &base(3)), None);
         std::fs::write(&path, whole).unwrap();
         assert!(lender.lend(&KEY, &base(3)).is_some());
+    }
 
-        let mut large = vec![0; 12 << 20];
-        blake3::Hasher::new().finalize_xof().fill(&mut large);
-        keep(&lender, &large);
-        assert!(std::fs::metadata(&path).unwrap().len() > LENT_MAXIMUM);
-        assert_eq!(lender.lend(&KEY, &base(3)), None);
+    #[test]
+    fn the_largest_image_that_is_lent_has_eight_megabytes() {
+        let (_folder, lender) = cache(1);
+        let path = lender.path("images", &KEY).unwrap();
+        let is_lent = |file_bytes: u64| {
+            let content = vec![7; file_bytes as usize - TRAILER_BYTES];
+            let hash = lender.hash_packed(&content, &base(3));
+            let file = lender.write(&path, Owner::default(), &hash, |file| file.write_all(&content)).unwrap();
+            persist(file, &path).unwrap();
+            lender.lend(&KEY, &base(3)).is_some()
+        };
+
+        assert!(is_lent(LENT_MAXIMUM) && !is_lent(LENT_MAXIMUM + 1));
     }
 }

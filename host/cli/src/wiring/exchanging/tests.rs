@@ -206,3 +206,17 @@ async fn a_builder_that_is_gone_is_not_waited_for_forever() {
     assert!(asked.lent.is_none());
     assert_eq!(begun.elapsed(), PATIENCE_WITH_BUILDER);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_host_lends_four_images_at_once() {
+    let hub = Hub::new();
+    let lender = hub.host("a");
+    for image in 0..LENT_AT_ONCE + 1 {
+        lender.disk.keep(&image.to_string());
+        let _ = hub.channel.send(Said { host: "b".to_owned(), text: format!("want {image}") });
+    }
+
+    tokio::time::sleep(Duration::from_secs(1)).await;
+
+    assert_eq!(hub.uploads.load(Ordering::Relaxed), LENT_AT_ONCE);
+}
