@@ -104,7 +104,7 @@ pub(crate) async fn settle(
                     return Err(Error::Contended);
                 }
                 executed = execute(platform, invocation, transaction).await?;
-                executed.outcome.usage = executed.outcome.usage.plus(outcome.usage);
+                executed.earlier = outcome.usage;
             }
         }
     }
@@ -122,7 +122,8 @@ async fn commit_outcome(
     let keeping = recording::keep(platform, invocation, executed, &recorder)?;
     let expired = expire_records(platform, tenant, target.id, target.retention(), EXPIRED_AT_ONCE).await?;
     let keeping = Keeping { expired, ..keeping };
-    let Executed { transaction, outcome, .. } = executed;
+    let Executed { transaction, outcome, earlier, .. } = executed;
+    outcome.usage = outcome.usage.plus(std::mem::take(earlier));
     let mut waited = Waited::default();
     loop {
         match commit(platform, invocation, (transaction, &keeping), outcome, frame).await {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use domain::json::Json;
 use domain::limits::Limits;
+use domain::outcome::Usage;
 use serde_json::{Map, Value};
 use store::MAX_OPERATIONS;
 
@@ -27,6 +28,8 @@ pub(crate) struct Executed {
     pub(crate) outcome: Outcome,
     /// What the guest was called with, when the run was recorded.
     pub(crate) call: Option<String>,
+    /// Of attempts before this one, which left nothing: it is charged, and not part of the recording.
+    pub(crate) earlier: Usage,
 }
 
 /// What every attempt needs.
@@ -66,7 +69,7 @@ pub(crate) async fn execute(
             slot.take();
         }
     }
-    Ok(Executed { transaction, outcome, call })
+    Ok(Executed { transaction, outcome, call, earlier: Usage::default() })
 }
 
 fn emit_unchanged(event: &Json) -> Outcome {
