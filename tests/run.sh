@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Sets up what the tests need and runs all of them. Arguments go to `cargo test`.
 #
-# Needs Rust; on Debian it installs the rest (redis-server, node, nginx, haproxy, faketime, chromium, tmux, zsh, fish), and asks first where it can. With
+# Needs Rust; on Debian it installs the rest (redis-server, postgresql, node, nginx, haproxy, faketime, chromium, tmux, zsh, fish), and asks first where it can. With
 # CI=true it also lints, checks dependencies, rebuilds the committed shim, its machine code and the console to compare them byte for byte, and fuzzes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -9,6 +9,7 @@ say() { printf '\n== %s\n' "$*" >&2; }
 
 missing=()
 command -v redis-server >/dev/null || missing+=(redis-server)
+ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || missing+=(postgresql)
 # Debian keeps programs of the system where other users do not look.
 PATH=$PATH:/usr/sbin
 command -v nginx >/dev/null || missing+=(nginx-light)

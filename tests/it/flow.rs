@@ -1,6 +1,6 @@
-//! Events flow through the served binary, over real HTTP, on both stores.
+//! Events flow through the served binary, over real HTTP, on every store.
 //!
-//! A check is written once, takes a [`World`], and is listed in `on_both_stores!`.
+//! A check is written once, takes a [`World`], and is listed in `on_every_store!`.
 
 mod answers;
 mod data_stores;
@@ -24,13 +24,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rig::client::Client;
+use rig::postgres::Postgres;
 use rig::receiver::{Answer, Inbox, Receiver};
 use rig::redis::Redis;
 use rig::served::{DataFolder, Served};
 use serde_json::{Value, json};
 
-/// A test of each check on SQLite, and one on Redis.
-macro_rules! on_both_stores {
+/// A test of each check on SQLite, one on Redis and one on PostgreSQL.
+macro_rules! on_every_store {
     ($($check:ident),+ $(,)?) => {
         mod on_sqlite {
             $(#[tokio::test(flavor = "multi_thread")]
@@ -44,9 +45,15 @@ macro_rules! on_both_stores {
                 super::$check(crate::flow::World::on_redis().await).await;
             })+
         }
+        mod on_postgres {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $check() {
+                super::$check(crate::flow::World::on_postgres().await).await;
+            })+
+        }
     };
 }
-pub(crate) use on_both_stores;
+pub(crate) use on_every_store;
 
 /// A server, and a client of it.
 pub(crate) struct World {
@@ -75,6 +82,17 @@ impl World {
         let redis = tokio::task::spawn_blocking(|| REDIS.get_or_init(Redis::start)).await.unwrap();
         let database = DATABASES.fetch_add(1, Ordering::Relaxed);
         Self::at(DataFolder::in_store(Some(format!("{}/{database}", redis.url())))).await
+    }
+
+    /// In a schema of its own, on a server that all tests share.
+    pub(crate) async fn on_postgres() -> Self {
+        static POSTGRES: OnceLock<Postgres> = OnceLock::new();
+        static SCHEMAS: AtomicU32 = AtomicU32::new(0);
+        let postgres = tokio::task::spawn_blocking(|| POSTGRES.get_or_init(Postgres::start)).await.unwrap();
+        let mut place = DataFolder::in_store(Some(postgres.url()));
+        let schema = format!("test{}", SCHEMAS.fetch_add(1, Ordering::Relaxed));
+        place.options.extend(["--store-prefix".to_owned(), schema]);
+        Self::at(place).await
     }
 
     /// With further options on its command line.

@@ -1,4 +1,4 @@
-//! Several servers on one Redis: what they cost, what happens when one or the store fails, and restarts behind a balancer.
+//! Several servers on one store: what they cost on Redis, what happens when one or the store fails, and restarts behind a balancer.
 
 mod bounds;
 mod images;
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use rig::balancer::Balancer;
 use rig::client::Client;
 use rig::port::lasting_port;
+use rig::postgres::Postgres;
 use rig::receiver::{Answer, Receiver};
 use rig::redis::Redis;
 use rig::served::{DataFolder, Served};
@@ -24,13 +25,71 @@ use crate::flow::{EMIT_BODY, World};
 const TAKEN_OVER_WITHIN: Duration = Duration::from_secs(5 + 3);
 const TOLD_WITHIN: Duration = Duration::from_millis(2000 + 1000);
 
+/// What hosts share.
+trait Keeper {
+    fn url(&self) -> String;
+
+    /// `STOP` lets it hang, `CONT` lets it go on.
+    fn signal(&self, signal: &str);
+}
+
+impl Keeper for Redis {
+    fn url(&self) -> String {
+        Self::url(self)
+    }
+
+    fn signal(&self, signal: &str) {
+        Self::signal(self, signal);
+    }
+}
+
+impl Keeper for Postgres {
+    fn url(&self) -> String {
+        Self::url(self)
+    }
+
+    fn signal(&self, signal: &str) {
+        Self::signal(self, signal);
+    }
+}
+
+/// A test of each check on Redis, and one on PostgreSQL.
+macro_rules! on_shared_stores {
+    ($($check:ident),+ $(,)?) => {
+        mod on_redis {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $check() {
+                super::$check(super::redis().await).await;
+            })+
+        }
+        mod on_postgres {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $check() {
+                super::$check(super::postgres().await).await;
+            })+
+        }
+    };
+}
+
+on_shared_stores!(
+    hosts_that_start_at_once_on_an_empty_store_all_start,
+    work_of_a_host_that_died_is_taken_over_within_seconds,
+    a_store_that_hangs_is_told_and_found_again,
+    hosts_say_in_which_settings_they_differ,
+    a_rolling_restart_behind_a_balancer_refuses_nothing,
+);
+
+async fn postgres() -> Postgres {
+    tokio::task::spawn_blocking(Postgres::start).await.unwrap()
+}
+
 async fn redis() -> Redis {
     tokio::task::spawn_blocking(Redis::start).await.unwrap()
 }
 
 /// A server on the store, and a client of it.
-async fn host(redis: &Redis, options: &[&str]) -> World {
-    let mut place = DataFolder::in_store(Some(redis.url()));
+async fn host(keeper: &impl Keeper, options: &[&str]) -> World {
+    let mut place = DataFolder::in_store(Some(keeper.url()));
     place.options.extend(options.iter().map(|option| (*option).to_owned()));
     host_at(place).await
 }
@@ -104,10 +163,8 @@ async fn an_event_costs_the_same_however_many_hosts_there_are() {
 }
 
 /// As a new deployment starts its replicas.
-#[tokio::test(flavor = "multi_thread")]
-async fn hosts_that_start_at_once_on_an_empty_store_all_start() {
-    let redis = redis().await;
-    let hosts = <[World; 3]>::from(tokio::join!(host(&redis, &[]), host(&redis, &[]), host(&redis, &[])));
+async fn hosts_that_start_at_once_on_an_empty_store_all_start(keeper: impl Keeper) {
+    let hosts = <[World; 3]>::from(tokio::join!(host(&keeper, &[]), host(&keeper, &[]), host(&keeper, &[])));
 
     for host in &hosts {
         let keys = host.client.get("/v1/users/me/keys").await.unwrap().data();
@@ -139,10 +196,8 @@ async fn an_idle_host_sends_one_command_a_second() {
     assert!(a_second <= 1.1 + 4.0 / LOOKED_AT.as_secs_f64(), "{a_second}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn work_of_a_host_that_died_is_taken_over_within_seconds() {
-    let redis = redis().await;
-    let (first, second) = (host(&redis, &[]).await, host(&redis, &[]).await);
+async fn work_of_a_host_that_died_is_taken_over_within_seconds(keeper: impl Keeper) {
+    let (first, second) = (host(&keeper, &[]).await, host(&keeper, &[]).await);
     let (receiver, mut inbox) = Receiver::with_inbox(|_| Answer::status(200)).await;
     let run = |name: &str| {
         let url = receiver.url(name);
@@ -183,19 +238,17 @@ async fn work_of_a_host_that_died_is_taken_over_within_seconds() {
     assert_eq!(hosts[0]["is_this_one"], json!(true));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_hangs_is_told_and_found_again() {
-    let redis = redis().await;
-    let world = host(&redis, &[]).await;
+async fn a_store_that_hangs_is_told_and_found_again(keeper: impl Keeper) {
+    let world = host(&keeper, &[]).await;
     let source = world.endpoint(EMIT_BODY).await;
     world.trigger(&source, &json!(1)).await;
 
-    redis.signal("STOP");
+    keeper.signal("STOP");
     let begun = Instant::now();
     let refused = world.client.trigger(&source.endpoint, &json!(2)).await.unwrap();
     let took = begun.elapsed();
     let ready = world.client.get("/readyz").await.unwrap();
-    redis.signal("CONT");
+    keeper.signal("CONT");
 
     assert_eq!(refused.status, 503, "{}", refused.text());
     assert!(took < TOLD_WITHIN, "{took:?}");
@@ -204,10 +257,8 @@ async fn a_redis_that_hangs_is_told_and_found_again() {
     world.trigger(&source, &json!(3)).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn hosts_say_in_which_settings_they_differ() {
-    let redis = redis().await;
-    let (_first, second) = (host(&redis, &[]).await, host(&redis, &["--keep-events", "7"]).await);
+async fn hosts_say_in_which_settings_they_differ(keeper: impl Keeper) {
+    let (_first, second) = (host(&keeper, &[]).await, host(&keeper, &["--keep-events", "7"]).await);
 
     let hosts = second.client.get("/v1/admin/hosts").await.unwrap().data();
 
@@ -216,11 +267,9 @@ async fn hosts_say_in_which_settings_they_differ() {
     until(async || second.served.said().contains("is set differently")).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_rolling_restart_behind_a_balancer_refuses_nothing() {
-    let redis = redis().await;
+async fn a_rolling_restart_behind_a_balancer_refuses_nothing(keeper: impl Keeper) {
     let options = ["--drain-seconds", "3"];
-    let mut hosts = vec![host(&redis, &options).await, host(&redis, &options).await];
+    let mut hosts = vec![host(&keeper, &options).await, host(&keeper, &options).await];
     let backends = hosts.iter().map(|host| host.served.url.trim_start_matches("http://").to_owned()).collect();
     let balancer = Balancer::of(backends).start().await;
     let source = hosts[0].endpoint(EMIT_BODY).await;

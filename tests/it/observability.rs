@@ -36,7 +36,7 @@ fn value(scrape: &str, series: &str) -> f64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_its_commit_and_its_delivery_are_counted_on_both_stores() {
+async fn a_run_its_commit_and_its_delivery_are_counted_on_every_store() {
     for (world, is_redis) in [(World::on_sqlite().await, false), (World::on_redis().await, true)] {
         let scrape = scrape_after_some_activity(&world).await;
 

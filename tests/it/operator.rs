@@ -105,15 +105,25 @@ async fn a_store_that_is_damaged_says_so_and_is_restored_from_a_backup() {
 
 #[tokio::test]
 async fn everything_moves_to_redis_and_back_while_no_server_runs() {
+    let redis = tokio::task::spawn_blocking(rig::redis::Redis::start).await.unwrap();
+    moves_there_and_back(redis.url()).await;
+}
+
+#[tokio::test]
+async fn everything_moves_to_postgres_and_back_while_no_server_runs() {
+    let postgres = tokio::task::spawn_blocking(rig::postgres::Postgres::start).await.unwrap();
+    moves_there_and_back(postgres.url()).await;
+}
+
+async fn moves_there_and_back(url: String) {
     let mut place = DataFolder::new();
     let served = place.start().await;
     let source = deploy(&served.client()).await;
     let path = format!("/v1/sources/{}", source["id"].as_str().unwrap());
     served.stop().await;
-    let redis = tokio::task::spawn_blocking(rig::redis::Redis::start).await.unwrap();
-    let (data, url) = (place.data().display().to_string(), redis.url());
+    let data = place.data().display().to_string();
 
-    // Redis is empty and the folder is not: that is said, instead of starting with nothing.
+    // The store is empty and the folder is not: that is said, instead of starting with nothing.
     let early = wellspring(&["serve", "--listen", "127.0.0.1:0", "--data", &data, "--store", &url]);
     refused(&early, 1, &["wellspring migrate"]);
     let there = wellspring(&["migrate", "--from", &data, "--to", &url, "--json"]);
@@ -131,7 +141,7 @@ async fn everything_moves_to_redis_and_back_while_no_server_runs() {
     let copied = wellspring(&["backup", &copy, "--data", &data, "--store", &url]);
     assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
     let again = wellspring(&["restore", &copy, "--data", &data, "--store", &url]);
-    refused(&again, 1, &["Redis has data already"]);
+    refused(&again, 1, &["the store has data already"]);
     let back = wellspring(&["migrate", "--from", &url, "--to", &data]);
     assert!(back.status.success(), "{}", String::from_utf8_lossy(&back.stderr));
     place.store = None;
@@ -182,6 +192,21 @@ fn a_doctor_tells_whether_redis_keeps_what_it_is_given() {
 
     assert_eq!(durable, ["ok", "ok"]);
     assert_eq!(careless, ["warn", "fail"]);
+}
+
+#[test]
+fn a_doctor_tells_whether_postgres_keeps_what_it_is_given() {
+    let postgres = rig::postgres::Postgres::start();
+    let folder = tempfile::tempdir().unwrap();
+    let examine = |options: &str| {
+        let store = format!("{}{options}", postgres.url());
+        let output = wellspring(&["doctor", "--offline", "--json", "--data", text(folder.path()), "--store", &store]);
+        let findings: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+        findings.iter().find(|finding| finding["about"] == "postgres disk").unwrap()["level"].clone()
+    };
+
+    assert_eq!(examine(""), "ok");
+    assert_eq!(examine("?options=-c%20synchronous_commit%3Doff"), "warn");
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! What tests of the real binary stand on: the server as a process, a client, a receiver of webhooks, a Redis of one's
-//! own, and the storm that kills the server while all of them are at work.
+//! What tests of the real binary stand on: the server as a process, a client, a receiver of webhooks, a Redis and a
+//! PostgreSQL of one's own, and the storm that kills the server while all of them are at work.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,6 +15,7 @@ pub mod balancer;
 pub mod client;
 pub mod network;
 pub mod port;
+pub mod postgres;
 pub mod receiver;
 pub mod redis;
 pub mod relays;

@@ -26,6 +26,7 @@ use tokio::sync::watch;
 
 use crate::client::Client;
 use crate::port::lasting_port;
+use crate::postgres::Postgres;
 use crate::redis::Redis;
 use crate::served::{DataFolder, Served};
 use check::Promise;
@@ -38,8 +39,8 @@ pub struct Options {
     pub engine: Engine,
     pub kills: u32,
     pub seed: u64,
-    /// Redis itself is killed as well, at one kill in ten.
-    pub kills_redis: bool,
+    /// The server of the store is killed as well, at one kill in ten.
+    pub kills_store: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -47,6 +48,13 @@ pub struct Options {
 pub enum Engine {
     Sqlite,
     Redis,
+    Postgres,
+}
+
+/// What has the data of a server that shares its store.
+enum Keeper {
+    Redis(Redis),
+    Postgres(Postgres),
 }
 
 /// What happened, and everything that should not have.
@@ -56,7 +64,7 @@ pub struct Report {
     pub seed: u64,
     pub kills: u32,
     pub kills_during_start: u32,
-    pub kills_of_redis: u32,
+    pub kills_of_store: u32,
     pub seconds: u64,
     pub requests: usize,
     pub answered: usize,
@@ -92,14 +100,14 @@ enum Life {
 struct Kills {
     all: u32,
     during_start: u32,
-    of_redis: u32,
+    of_store: u32,
 }
 
 /// The world outside of the server while it lives and dies.
 struct Storm {
     options: Options,
     place: DataFolder,
-    redis: Option<Redis>,
+    keeper: Option<Keeper>,
     random: Rng,
     lives: watch::Sender<Life>,
     manager: Manager,
@@ -109,15 +117,15 @@ struct Storm {
 /// Runs a storm to its end.
 pub async fn run(options: Options) -> Report {
     let started = Instant::now();
-    let redis = (options.engine == Engine::Redis).then(Redis::start);
-    let mut place = DataFolder::in_store(redis.as_ref().map(Redis::url));
+    let keeper = Keeper::start(options.engine);
+    let mut place = DataFolder::in_store(keeper.as_ref().map(Keeper::url));
     place.listen = format!("127.0.0.1:{}", lasting_port());
     // Everything is kept for the reckoning; a request whose run was lost is run again soon.
     place.options.extend(["--keep-events", "1000000", "--http-deadline-ms", "5000"].map(str::to_owned));
     let random = Rng::with_seed(options.seed);
     let lives = watch::Sender::new(Life::Down);
     let mut storm =
-        Storm { options, place, redis, manager: Manager::new(random.clone()), random, lives, kills: Kills::default() };
+        Storm { options, place, keeper, manager: Manager::new(random.clone()), random, lives, kills: Kills::default() };
     let stage = storm.set_up().await;
     let sending = storm.start_senders(&stage);
     storm.rage().await;
@@ -132,6 +140,32 @@ pub async fn run(options: Options) -> Report {
 /// Uses the management API for a while, and is cut off in the middle of a call, as a client that gives up does.
 async fn manage_for(manager: &mut Manager, client: &Client, ms: u64) {
     let _ = tokio::time::timeout(Duration::from_millis(ms), manager.manage(client)).await;
+}
+
+// === impl Keeper ===
+
+impl Keeper {
+    fn start(engine: Engine) -> Option<Self> {
+        match engine {
+            Engine::Sqlite => None,
+            Engine::Redis => Some(Self::Redis(Redis::start())),
+            Engine::Postgres => Some(Self::Postgres(Postgres::start())),
+        }
+    }
+
+    fn url(&self) -> String {
+        match self {
+            Self::Redis(redis) => redis.url(),
+            Self::Postgres(postgres) => postgres.url(),
+        }
+    }
+
+    fn kill_and_restart(&mut self) {
+        match self {
+            Self::Redis(redis) => redis.kill_and_restart(),
+            Self::Postgres(postgres) => postgres.kill_and_restart(),
+        }
+    }
 }
 
 // === impl Storm ===
@@ -159,8 +193,8 @@ impl Storm {
                 let name = format!("{}-{number}", lane.name());
                 let endpoint = stage.endpoint(lane).to_owned();
                 let (lives, random) = (self.lives.subscribe(), Rng::with_seed(self.options.seed ^ (number + 1)));
-                let (client, rolls) = (stage.client.clone(), Arc::default());
-                let sending = Sending { lane, name, endpoint, client, lives, random, rolls };
+                let (client, rolls, sink) = (stage.client.clone(), Arc::default(), stage.sink.clone());
+                let sending = Sending { lane, name, endpoint, client, lives, random, rolls, sink };
                 senders.push(tokio::spawn(sending.run()));
             }
         }
@@ -184,8 +218,8 @@ impl Storm {
             manage_for(&mut self.manager, &client, until_ms).await;
             self.lives.send_replace(Life::Down);
             served.kill().await;
-            if self.options.kills_redis && self.random.u8(..) < 25 {
-                self.kill_redis().await;
+            if self.options.kills_store && self.random.u8(..) < 25 {
+                self.kill_store().await;
             }
             if self.kills.all.is_multiple_of(20) {
                 eprintln!("  {} of {} kills", self.kills.all, self.options.kills);
@@ -200,16 +234,16 @@ impl Storm {
         self.kills.during_start += 1;
     }
 
-    async fn kill_redis(&mut self) {
-        let Some(mut redis) = self.redis.take() else {
+    async fn kill_store(&mut self) {
+        let Some(mut keeper) = self.keeper.take() else {
             return;
         };
         let restarted = tokio::task::spawn_blocking(move || {
-            redis.kill_and_restart();
-            redis
+            keeper.kill_and_restart();
+            keeper
         });
-        self.redis = Some(restarted.await.unwrap());
-        self.kills.of_redis += 1;
+        self.keeper = Some(restarted.await.unwrap());
+        self.kills.of_store += 1;
     }
 
     async fn reckon(mut self, stage: Stage, log: Log, started: Instant) -> Report {
@@ -230,7 +264,7 @@ impl Storm {
             seed: self.options.seed,
             kills: self.kills.all,
             kills_during_start: self.kills.during_start,
-            kills_of_redis: self.kills.of_redis,
+            kills_of_store: self.kills.of_store,
             seconds: started.elapsed().as_secs(),
             requests: log.all().count(),
             answered: log.count(|sent| sent.is_answered()),

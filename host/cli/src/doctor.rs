@@ -4,9 +4,11 @@
 //! exits 1 when something fails.
 
 mod finding;
+pub(crate) mod keeping;
 mod machine;
 mod network;
-pub(crate) mod redis;
+mod postgres;
+mod redis;
 mod sandboxed;
 mod stored;
 

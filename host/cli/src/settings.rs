@@ -43,8 +43,9 @@ pub(crate) struct DataSettings {
     /// The folder everything is kept in [default: .wellspring]
     #[arg(long, value_name = "FOLDER", env = "WELLSPRING_DATA", global = true)]
     data: Option<PathBuf>,
-    /// Keep what tenants own in Redis instead: `redis://host:port/db`, `redis+sentinel://host:port,host:port/service` or
-    /// `redis+cluster://host:port,host:port`; `rediss` in place of `redis` is with TLS
+    /// Keep what tenants own in Redis or PostgreSQL instead: `redis://host:port/db`, `redis+sentinel://host:port,host:port/service`
+    /// or `redis+cluster://host:port,host:port`; `rediss` in place of `redis` is with TLS. Or `postgres://user@host:port/database`,
+    /// with `?sslmode=require` for TLS
     #[arg(long, value_name = "URL", env = "WELLSPRING_STORE", hide_env_values = true, global = true)]
     store: Option<String>,
     #[command(flatten)]

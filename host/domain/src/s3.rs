@@ -2,7 +2,7 @@
 //!
 //! Pure: what is signed and when is passed in. Buckets are named in the path, which works with every store and every host.
 
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
 use crate::plan::iso_8601;

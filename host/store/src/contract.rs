@@ -3,6 +3,7 @@
 //! Each theme is a file of plain functions over a [`World`]; the macro makes one test of each per
 //! engine. Each world has a store of its own: a new file, or a new namespace of one shared server.
 
+pub(crate) mod certificates;
 mod jobs;
 mod model;
 mod records;
@@ -189,4 +190,5 @@ contract! {
     embedded => crate::contract::servers::embedded,
     redis => crate::contract::servers::redis,
     cluster => crate::contract::servers::cluster,
+    postgres => crate::contract::servers::postgres,
 }

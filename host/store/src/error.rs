@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::Invalid;
 
@@ -62,11 +63,13 @@ pub enum Error {
          redis+cluster://host:port,host:port; with TLS they begin with rediss"
     )]
     Address(#[source] Option<redis::RedisError>),
-    #[error("certificates are given, and the address is one without TLS: it must begin with rediss")]
+    #[error(
+        "certificates are given, and the address is one without TLS: it must begin with rediss, or have ?sslmode=require"
+    )]
     PlainAddress,
-    #[error("a key prefix has 1 to 64 letters, digits, dots, dashes or underscores")]
+    #[error("a prefix has 1 to 64 letters, digits, dots, dashes or underscores")]
     Prefix,
-    #[error("Redis has data already: a move goes into an empty one, or one with another prefix")]
+    #[error("the store has data already: a move goes into an empty one, or one with another prefix")]
     NotEmpty,
     #[error("{what} are not the same on both sides: did a host run meanwhile? Stop all, and begin anew")]
     MovedOtherwise { what: &'static str },
@@ -76,6 +79,22 @@ pub enum Error {
     Redis(#[from] redis::RedisError),
     #[error("Redis answered something this version does not understand")]
     Answer(#[from] redis::ParsingError),
+    #[error("not an address of PostgreSQL: postgres://user:password@host:port/database, with ?sslmode=require for TLS")]
+    PostgresAddress,
+    #[error("a prefix is the name of a schema in PostgreSQL, which has at most 63 bytes")]
+    PostgresPrefix,
+    #[error(
+        "PostgreSQL decides itself which commits wait for a standby: set synchronous_standby_names there, and leave --durability"
+    )]
+    PostgresReplica,
+    #[error("PostgreSQL does not answer")]
+    PostgresSilent,
+    #[error("PostgreSQL answered something this version does not understand")]
+    PostgresAnswer,
+    #[error("PostgreSQL failed")]
+    Postgres(#[source] Arc<tokio_postgres::Error>),
+    #[error("a certificate or its key cannot be read: both are in PEM")]
+    Certificate,
     #[error("the system's random number generator failed")]
     Entropy(#[from] getrandom::Error),
     #[error("a worker of the store ended unexpectedly")]
@@ -89,8 +108,32 @@ impl Error {
             Self::Redis(error) => Self::Redis(error.clone()),
             Self::Answer(error) => Self::Answer(error.clone()),
             Self::NotAnswering => Self::NotAnswering,
+            Self::Postgres(error) => Self::Postgres(error.clone()),
+            Self::PostgresSilent => Self::PostgresSilent,
+            Self::PostgresAnswer => Self::PostgresAnswer,
             _ => Self::Closed,
         }
+    }
+
+    /// The connection to PostgreSQL ended, and with it what it had begun and not committed.
+    pub(crate) fn is_broken_connection(&self) -> bool {
+        use tokio_postgres::error::SqlState;
+        let Self::Postgres(error) = self else { return false };
+        let ends = [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT];
+        error.is_closed() || error.code().is_none_or(|code| ends.contains(code))
+    }
+
+    /// Another try may end better: PostgreSQL was not there, or let others go first.
+    pub(crate) fn is_passing(&self) -> bool {
+        use tokio_postgres::error::SqlState;
+        let Self::Postgres(error) = self else { return false };
+        let passing = [
+            SqlState::T_R_DEADLOCK_DETECTED,
+            SqlState::T_R_SERIALIZATION_FAILURE,
+            SqlState::CANNOT_CONNECT_NOW,
+            SqlState::TOO_MANY_CONNECTIONS,
+        ];
+        self.is_broken_connection() || error.code().is_some_and(|code| passing.contains(code))
     }
 }
 
@@ -108,5 +151,11 @@ impl From<rusqlite::Error> for Error {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(error),
             _ => Self::Sqlite(error),
         }
+    }
+}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Postgres(Arc::new(error))
     }
 }

@@ -11,6 +11,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 
 mod batch;
+mod breaker;
 mod directory;
 mod entry_id;
 mod error;
@@ -20,8 +21,10 @@ mod lock_file;
 mod members;
 mod neighbours;
 mod numbers;
+mod options;
 mod pulse;
 mod reads;
+mod remembered;
 mod store;
 mod tenant;
 mod work;
@@ -33,6 +36,7 @@ pub mod embedded;
 /// For tests of the crates above; not in the shipped binary.
 #[cfg(any(test, feature = "testing"))]
 pub mod fake;
+pub mod postgres;
 pub mod redis;
 pub mod transfer;
 
@@ -52,6 +56,7 @@ pub use crate::lock_file::lock_file;
 pub use crate::members::{Beat, Heartbeat, Member};
 pub use crate::neighbours::{Neighbours, Said};
 pub use crate::numbers::Load;
+pub use crate::options::{Durability, Options, Tls};
 pub use crate::pulse::{Origin, Pulse, Wake, Wakes};
 pub use crate::reads::{
     Entry, EntryQuery, KeyInfo, Keys, Lookup, MAX_PAGE, Order, Page, Reads, Record, Records, StreamInfo, Values,

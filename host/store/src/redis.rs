@@ -45,7 +45,6 @@
 //! FLUSH` costs one round trip, `FUNCTION FLUSH` two.
 
 mod address;
-mod breaker;
 mod cluster;
 mod decode;
 mod encode;
@@ -57,9 +56,7 @@ mod live;
 mod members;
 mod neighbours;
 mod node;
-mod options;
 mod reading;
-mod remembered;
 mod scripts;
 mod sentinel;
 pub(crate) mod transfer;
@@ -68,7 +65,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use ::redis::{PushInfo, PushKind, cmd, from_redis_value};
+use ::redis::{PushInfo, PushKind, Value, cmd, from_redis_value};
 use async_trait::async_trait;
 use bytes::Bytes;
 use metrics::Family;
@@ -81,18 +78,13 @@ use self::leases::{Extensions, Held, Wanted};
 use self::link::Link;
 use self::live::Lives;
 use self::neighbours::{Hearing, Talk};
-use self::remembered::Remembered;
 use crate::numbers::Numbers;
+use crate::remembered::Remembered;
 use crate::{
     Batch, Beat, CommitError, Committed, Directory, DirectoryWrite, Error, Head, Heartbeat, Job, JobId, Keeping, Lease,
-    LeaseRequest, Leased, LeasedWork, Live, Load, MAX_LEASES, Neighbours, Op, Origin, PARTITIONS, Partition, Pulse,
-    Records, Shares, Sharing, Store, Tenant, Tick, Work, readable,
+    LeaseRequest, Leased, LeasedWork, Live, Load, MAX_LEASES, Neighbours, Op, Options, Origin, PARTITIONS, Partition,
+    Pulse, Records, Shares, Sharing, Store, Tenant, Tick, Work, readable,
 };
-
-pub use self::options::{Durability, Options, Tls};
-
-/// The namespace of an installation that has the server to itself.
-pub const NAMESPACE: &str = "ws";
 
 /// Tenants of a partition with jobs that one look at the load visits; jobs of further ones are not counted.
 const TENANTS_LOOKED_AT: usize = 1000;
@@ -128,7 +120,7 @@ impl Redis {
         let hearing = Hearing::new(&namespace, &client);
         let ears = (pulse.clone(), client.clone(), remembered.clone(), hearing.clone());
         let hear = move |message: PushInfo| {
-            ears.2.hear(&message);
+            hear_changes(&ears.2, &message);
             if !ears.3.hear(&message) {
                 hear(&ears.0, &ears.1, message);
             }
@@ -364,6 +356,21 @@ fn prefix(namespace: &str, partition: Partition) -> String {
 
 /// A message of another host: wakes the workers of this one. This client's own commits have done so already. Messages may
 /// have been missed while there was no connection, so then there may be work anywhere.
+/// Reads that are remembered are sent with `CLIENT CACHING YES`: the server says on the same connection when such a key changes, whichever
+/// host changed it.
+fn hear_changes(remembered: &Remembered, message: &PushInfo) {
+    match (&message.kind, message.data.first()) {
+        (PushKind::Invalidate, Some(Value::Array(keys))) => {
+            let keys: Vec<String> =
+                keys.iter().filter_map(|key| from_redis_value::<String>(key.clone()).ok()).collect();
+            remembered.forget(keys.iter().map(String::as_str));
+        }
+        // Everything was flushed, or messages may have been missed.
+        (PushKind::Invalidate | PushKind::Disconnection, _) => remembered.forget_all(),
+        _ => {}
+    }
+}
+
 fn hear(pulse: &Pulse, client: &str, message: PushInfo) {
     match message.kind {
         PushKind::Disconnection => return pulse.work_is_there(),

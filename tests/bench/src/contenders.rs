@@ -2,6 +2,7 @@
 //!
 //! All do what `contenders/component.js` does. A contender whose program is not on this machine is left out, with a notice.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -200,6 +201,22 @@ pub(crate) async fn redis(folder: &Path) -> Result<Process> {
     // The log is not rewritten in the middle of a measurement: on whose side that falls is chance.
     command.args(["--auto-aof-rewrite-percentage", "0"]);
     Process::start(&mut command, port, &data.join("redis.log")).await
+}
+
+/// A PostgreSQL that has what it acknowledged on disk. It does not run as root, and Debian keeps it out of the path.
+pub(crate) async fn postgres(folder: &Path) -> Result<Process> {
+    const START: &str = r#"
+        PATH="$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1):$PATH"
+        as=; [ "$(id -u)" != 0 ] || { as='setpriv --reuid postgres --regid postgres --init-groups'; chown postgres "$1"; }
+        cd "$1" && $as initdb -D "$1/data" -A trust -U bench >/dev/null &&
+        exec $as postgres -D "$1/data" -p "$2" -k "$1" -h 127.0.0.1 -c max_wal_size=4GB -c checkpoint_timeout=30min"#;
+    // Apart from the folder of the bench, which its user alone can enter.
+    let data = tempfile::Builder::new().prefix("postgres").permissions(PermissionsExt::from_mode(0o755)).tempdir()?;
+    let port = free_port()?;
+    let mut command = Command::new("sh");
+    command.args(["-c", START, "sh"]).arg(data.path()).arg(port.to_string());
+    let process = Process::start(&mut command, port, &folder.join("postgres.log")).await?;
+    Ok(process.with_folder(data))
 }
 
 /// A warm isolate of workerd that stores nothing.

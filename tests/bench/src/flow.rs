@@ -17,6 +17,7 @@ use super::process::Process;
 
 const SQLITE: &str = "Wellspring, SQLite";
 const REDIS: &str = "Wellspring, Redis";
+const POSTGRES: &str = "Wellspring, PostgreSQL";
 const OTHER: &str = "the other version";
 const DB_APART: &str = "db, a key each";
 const DB_SHARED: &str = "db, one key for all";
@@ -71,6 +72,7 @@ struct Report {
     against_workerd: Option<Ratio>,
     /// This server on Redis against itself on SQLite.
     redis_against_sqlite: Option<Ratio>,
+    postgres_against_redis: Option<Ratio>,
     /// On SQLite against another version of this server.
     against_other_version: Option<Ratio>,
     /// Against the same server without records of runs.
@@ -152,6 +154,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     }
     let against_workerd = ratio(&field.contenders, &turns, SQLITE, "workerd");
     let redis_against_sqlite = ratio(&field.contenders, &turns, REDIS, SQLITE);
+    let postgres_against_redis = ratio(&field.contenders, &turns, POSTGRES, REDIS);
     let against_other_version = ratio(&field.contenders, &turns, SQLITE, OTHER);
     let with_records = ratio(&field.contenders, &turns, RECORDS, NO_RECORDS);
     let with_recordings = ratio(&field.contenders, &turns, RECORDINGS, NO_RECORDS);
@@ -172,6 +175,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         contenders,
         against_workerd,
         redis_against_sqlite,
+        postgres_against_redis,
         against_other_version,
         with_records,
         with_recordings,
@@ -239,6 +243,14 @@ impl Field {
                 self.helpers.push(redis);
             }
             Err(error) => self.leave_out("Redis", &error),
+        }
+        match contenders::postgres(folder).await {
+            Ok(postgres) => {
+                let url = format!("postgres://bench@127.0.0.1:{}/postgres", postgres.port);
+                self.enter(POSTGRES, contenders::wellspring(POSTGRES, folder, Some(&url)).await);
+                self.helpers.push(postgres);
+            }
+            Err(error) => self.leave_out("PostgreSQL", &error),
         }
     }
 
@@ -388,6 +400,9 @@ fn print_table(report: &Report) {
     }
     if let Some(ratio) = report.redis_against_sqlite {
         println!("{REDIS} / {SQLITE}: {ratio}");
+    }
+    if let Some(ratio) = report.postgres_against_redis {
+        println!("{POSTGRES} / {REDIS}: {ratio}");
     }
     if let Some(ratio) = report.against_other_version {
         println!("{SQLITE} / {OTHER}: {ratio}");

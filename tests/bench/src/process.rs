@@ -7,12 +7,15 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 /// A server of ours; it ends with this.
 pub(crate) struct Process {
     child: Child,
+    /// Removed after it.
+    _folder: Option<TempDir>,
     pub(crate) port: u16,
 }
 
@@ -39,7 +42,7 @@ impl Process {
         let mut child = command.spawn().with_context(|| format!("cannot start {program}"))?;
         for _ in 0..tries {
             if TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
-                return Ok(Self { child, port });
+                return Ok(Self { child, _folder: None, port });
             }
             if let Some(status) = child.try_wait()? {
                 bail!("{program} ended with {status}: {}", std::fs::read_to_string(log).unwrap_or_default().trim());
@@ -47,6 +50,10 @@ impl Process {
             tokio::time::sleep(PAUSE).await;
         }
         bail!("{program} does not answer at port {port}")
+    }
+
+    pub(crate) fn with_folder(self, folder: TempDir) -> Self {
+        Self { _folder: Some(folder), ..self }
     }
 
     /// Memory of the process that is in use; only Linux tells.

@@ -4,9 +4,9 @@ use futures_util::StreamExt;
 use rig::receiver::{Answer, Receiver};
 use serde_json::{Value, json};
 
-use super::{Deployed, World, on_both_stores, text};
+use super::{Deployed, World, on_every_store, text};
 
-on_both_stores! {
+on_every_store! {
     a_source_and_a_workflow_share_a_data_store,
     everything_that_can_be_asked_of_a_data_store,
     concurrent_runs_lose_no_update_of_a_data_store,

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use crate::cli::Developer;
 
-use super::{EMIT_BODY, World, on_both_stores, text};
+use super::{EMIT_BODY, World, on_every_store, text};
 
-on_both_stores! {
+on_every_store! {
     an_event_is_delivered_signed_and_in_order,
     a_receiver_that_asks_for_patience_gets_it,
     a_receiver_that_is_gone_gets_nothing_more_until_a_replay_succeeds,

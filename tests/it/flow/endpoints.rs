@@ -3,9 +3,9 @@
 use rig::client::Client;
 use serde_json::json;
 
-use super::{EMIT_BODY, World, on_both_stores, text};
+use super::{EMIT_BODY, World, on_every_store, text};
 
-on_both_stores! {
+on_every_store! {
     a_request_becomes_an_event_that_can_be_read,
     a_body_that_is_not_the_json_it_claims_to_be_arrives_as_text_and_the_log_says_why,
     a_component_answers_itself,

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{EMIT_BODY, World, on_both_stores};
+use super::{EMIT_BODY, World, on_every_store};
 
-on_both_stores! {
+on_every_store! {
     a_source_runs_with_what_another_emitted,
     a_loop_of_sources_is_cut_and_says_so,
 }

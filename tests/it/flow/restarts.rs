@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use rig::receiver::{Answer, Receiver};
 use serde_json::json;
 
-use super::{EMIT_BODY, World, on_both_stores};
+use super::{EMIT_BODY, World, on_every_store};
 
-on_both_stores! {
+on_every_store! {
     a_second_start_finds_everything,
     a_shutdown_finishes_what_is_under_way,
 }

@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 
 use crate::cli::Developer;
 
-use super::{Deployed, World, on_both_stores, text};
+use super::{Deployed, World, on_every_store, text};
 
-on_both_stores! {
+on_every_store! {
     a_run_is_found_from_its_answer_and_tells_what_it_did,
     a_recorded_run_is_replayed_without_effects_and_on_other_code,
+    a_run_that_was_executed_again_is_replayed_as_the_attempt_that_counts,
     a_regression_is_found_before_anything_changes,
     a_recording_holds_no_secret_that_is_shown,
     a_replay_is_gone_through_call_by_call,
@@ -88,6 +89,27 @@ async fn a_recorded_run_is_replayed_without_effects_and_on_other_code(world: Wor
     let retried = world.client.post(&format!("/v1/runs/{first}/retry"), &json!({})).await.unwrap().data();
     assert_eq!(retried["emitted"][0]["event"], json!({"n": 4}));
     assert_eq!(find(&world, retried["run_id"].as_str().unwrap()).await["trigger"]["kind"], "retry");
+}
+
+async fn a_run_that_was_executed_again_is_replayed_as_the_attempt_that_counts(world: World) {
+    let waits = "await new Promise((resolve) => setTimeout(resolve, 200));";
+    let source = world.endpoint(&COUNTS.replace("this.db.set(", &format!("{waits} this.db.set("))).await;
+    record(&world, &source, "all").await;
+
+    // Both read before either has written, so that one of them is executed again.
+    let by = json!({"by": 1});
+    let runs = <[String; 2]>::from(tokio::join!(trigger(&world, &source, &by), trigger(&world, &source, &by)));
+    world.wait_for_events(&source, "default", 2).await;
+
+    let mut has_another_attempt = Vec::new();
+    for run in &runs {
+        let same = replay(&world, run, &json!({})).await;
+        assert_eq!(same["verdict"], "identical", "{same}");
+        let (charged, replayed) = (find(&world, run).await["fuel"].as_u64(), same["replayed"]["fuel"].as_u64());
+        has_another_attempt.push(charged.unwrap() > replayed.unwrap() * 3 / 2);
+    }
+    has_another_attempt.sort_unstable();
+    assert_eq!(has_another_attempt, [false, true], "both attempts are charged");
 }
 
 async fn a_regression_is_found_before_anything_changes(world: World) {

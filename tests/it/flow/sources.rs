@@ -3,9 +3,9 @@
 use rig::receiver::{Answer, Receiver};
 use serde_json::json;
 
-use super::{Deployed, World, on_both_stores, text};
+use super::{Deployed, World, on_every_store, text};
 
-on_both_stores! {
+on_every_store! {
     hooks_run_in_their_order_and_emit,
     a_hook_that_throws_leaves_nothing_behind,
     a_timer_ticks_and_the_next_tick_remembers_the_last,

@@ -6,9 +6,9 @@ use rig::client::Client;
 use rig::receiver::{Answer, Receiver};
 use serde_json::{Value, json};
 
-use super::{Deployed, World, on_both_stores};
+use super::{Deployed, World, on_every_store};
 
-on_both_stores! {
+on_every_store! {
     concurrent_runs_lose_no_update,
     nor_do_they_with_a_request_in_between,
     nor_when_the_value_is_read_after_the_request,

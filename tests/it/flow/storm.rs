@@ -4,7 +4,7 @@ use rig::redis::Arrangement;
 use rig::storm::{Engine, Options, run};
 
 async fn check(engine: Engine) {
-    let report = run(Options { engine, kills: 5, seed: 5, kills_redis: false }).await;
+    let report = run(Options { engine, kills: 5, seed: 5, kills_store: false }).await;
 
     assert_eq!(report.violations, Vec::<String>::new());
     assert_eq!(report.kills, 5);
@@ -19,6 +19,11 @@ async fn nothing_is_lost_when_the_server_on_sqlite_is_killed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_lost_when_the_server_on_redis_is_killed() {
     check(Engine::Redis).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_when_the_server_on_postgres_is_killed() {
+    check(Engine::Postgres).await;
 }
 
 /// One fault of each kind.

@@ -6,9 +6,9 @@ use rig::client::{Client, Sse};
 use rig::served::DataFolder;
 use serde_json::{Value, json};
 
-use super::{EMIT_BODY, World, on_both_stores, text};
+use super::{EMIT_BODY, World, on_every_store, text};
 
-on_both_stores! {
+on_every_store! {
     a_stream_is_resumed_where_its_reader_left_off,
     a_reader_gets_every_event_of_a_run_however_few_are_kept,
     a_reader_gets_every_event_of_runs_that_end_together,

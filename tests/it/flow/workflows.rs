@@ -3,9 +3,9 @@
 use rig::receiver::{Answer, Receiver};
 use serde_json::{Value, json};
 
-use super::{EMIT_BODY, World, on_both_stores, text};
+use super::{EMIT_BODY, World, on_every_store, text};
 
-on_both_stores! {
+on_every_store! {
     every_kind_of_step_runs_with_its_expressions,
     a_source_starts_a_workflow_that_answers_to_a_webhook,
     a_suspended_run_goes_on_when_its_url_is_called_also_after_a_restart,

@@ -172,8 +172,8 @@ impl Storm {
                 let name = format!("{}-{number}", lane.name());
                 let endpoint = stage.endpoint(lane).to_owned();
                 let (lives, random) = (self.lives.subscribe(), Rng::with_seed(self.options.seed ^ (number + 1)));
-                let (client, rolls) = (stage.client.clone(), self.rolls.clone());
-                senders.push(tokio::spawn(Sending { lane, name, endpoint, client, lives, random, rolls }.run()));
+                let (client, rolls, sink) = (stage.client.clone(), self.rolls.clone(), stage.sink.clone());
+                senders.push(tokio::spawn(Sending { lane, name, endpoint, client, lives, random, rolls, sink }.run()));
             }
         }
         senders

@@ -10,6 +10,7 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use super::Life;
+use super::sink::Sink;
 use crate::client::Client;
 
 /// Which source is sent to.
@@ -32,7 +33,12 @@ pub(super) struct Sending {
     pub(super) random: Rng,
     /// Odd while hosts are restarted one after the other.
     pub(super) rolls: Arc<AtomicU64>,
+    pub(super) sink: Sink,
 }
+
+/// Answered requests of a sender whose events have not been delivered: more are not sent. Events of a source are delivered one after the
+/// other, and values are written one after the other: without this a long storm would end in a queue of hours.
+const AHEAD: usize = 100;
 
 /// One request, and how it ended.
 pub(super) struct Sent {
@@ -76,8 +82,9 @@ impl Lane {
 impl Sending {
     /// Until the storm is over.
     pub(super) async fn run(mut self) -> Vec<Sent> {
-        let mut sent = Vec::new();
+        let (mut sent, mut answered) = (Vec::new(), 0);
         for number in 1.. {
+            self.wait_until_heard(answered).await;
             let life = *self.lives.wait_for(|life| self.lane.may_send(*life)).await.unwrap();
             if life == Life::Over {
                 break;
@@ -90,15 +97,24 @@ impl Sending {
                 Ok(reply) => (Some(reply.status), reply.text()),
                 Err(error) => (None, format!("{error:#}")),
             };
+            answered += usize::from(status == Some(200));
             let is_in_roll = roll % 2 == 1 && roll == self.rolls.load(Ordering::SeqCst);
             sent.push(Sent { lane: self.lane, sender: self.name.clone(), number, status, is_in_roll, why });
-            // Slow runs take one value in turn, for 40 ms each. Where they are answered before, more come than can run: a long storm would
-            // end in a queue of hours.
-            let is_ahead = self.lane == Lane::Slow && life == Life::Up { is_patient: false };
-            let pause_ms = if is_ahead { 150..450 } else { 0..10 };
-            tokio::time::sleep(Duration::from_millis(self.random.u64(pause_ms))).await;
+            tokio::time::sleep(Duration::from_millis(self.random.u64(0..10))).await;
         }
         sent
+    }
+
+    /// Until few enough of those that were answered are under way, or the storm is over.
+    async fn wait_until_heard(&mut self, answered: usize) {
+        let mut arrivals = self.sink.watch();
+        while answered >= self.sink.lock().heard_of(&self.name) + AHEAD {
+            // Either is enough; both are cancel-safe.
+            tokio::select! {
+                _ = arrivals.changed() => {}
+                _ = self.lives.wait_for(|life| *life == Life::Over) => return,
+            }
+        }
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) struct Arrivals {
     pub(super) unsigned: usize,
     /// The signing secret of each webhook, by path.
     pub(super) secrets: HashMap<&'static str, String>,
+    /// How many events of each sender's requests came, by emitter.
+    heard: HashMap<String, HashMap<String, usize>>,
     steady: BTreeMap<String, Vec<Arrival>>,
     flaky: BTreeMap<String, Vec<Arrival>>,
     seen: HashMap<String, u32>,
@@ -93,9 +95,19 @@ impl Arrivals {
             self.repeated += 1;
             return Answer::status(200);
         }
+        let event = received.json();
+        let sender = event["event"]["sender"].as_str().or(event["sender"].as_str());
+        if let Some(sender) = sender.filter(|_| !is_flaky) {
+            *self.heard.entry(sender.to_owned()).or_default().entry(emitter.clone()).or_default() += 1;
+        }
         let arrivals = if is_flaky { &mut self.flaky } else { &mut self.steady };
-        arrivals.entry(emitter).or_default().push(Arrival { emit_id, event: received.json() });
+        arrivals.entry(emitter).or_default().push(Arrival { emit_id, event });
         Answer::status(200)
+    }
+
+    /// How many requests of a sender have been delivered, with all that they cause.
+    pub(super) fn heard_of(&self, sender: &str) -> usize {
+        self.heard.get(sender).and_then(|emitters| emitters.values().min()).copied().unwrap_or_default()
     }
 
     /// What came from an emitter, each event once, in the order it came.

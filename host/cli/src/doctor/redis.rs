@@ -1,36 +1,10 @@
 //! Checks the settings of Redis: durability on disk, and that nothing is evicted when memory runs short.
 
-use platform::Platform;
-use platform::manage::health;
 use store::Keeping;
 
-use super::{Finding, Level};
-use crate::settings::Settings;
+use super::Finding;
 
-/// Of every server that holds data.
-pub(crate) async fn check(platform: &Platform, settings: &Settings) -> Vec<Finding> {
-    let mut findings = match health::keeping(platform).await {
-        Ok(servers) => {
-            let needs_replica = settings.needs_replica();
-            servers.iter().flat_map(|(_, keeping)| judge(keeping, needs_replica)).collect()
-        }
-        Err(error) => {
-            let says = format!("Redis does not tell how it keeps data: {error}");
-            vec![Finding::warn("redis", says, "let its user run INFO")]
-        }
-    };
-    // The nodes of a cluster are mostly set up alike.
-    findings.dedup();
-    findings
-}
-
-/// What is wrong, for people.
-pub(crate) fn problems(findings: &[Finding]) -> Vec<String> {
-    let bad = findings.iter().filter(|finding| finding.level != Level::Ok);
-    bad.map(|finding| format!("{}; {}", finding.says, finding.advice.as_deref().unwrap_or_default())).collect()
-}
-
-fn judge(keeping: &Keeping, needs_replica: bool) -> Vec<Finding> {
+pub(super) fn judge(keeping: &Keeping, needs_replica: bool) -> Vec<Finding> {
     let mut findings = vec![judge_disk(keeping), judge_memory(keeping)];
     if needs_replica {
         findings.push(judge_replicas(keeping));

@@ -7,7 +7,7 @@ use std::time::Instant;
 use platform::manage::first_start;
 use store::embedded::Inspection;
 
-use super::{Finding, redis};
+use super::{Finding, keeping};
 use crate::serve::socket_of;
 use crate::settings::{Settings, without_password};
 use crate::wiring::assembly::{Secrets, open_idle_platform, store_file};
@@ -48,23 +48,23 @@ fn space_left(bytes: u64) -> Finding {
 
 pub(super) async fn check(settings: &Settings, secrets: &Secrets) -> Vec<Finding> {
     match &settings.store {
-        Some(url) => check_redis(settings, secrets, url).await,
+        Some(url) => check_shared(settings, secrets, url).await,
         None => check_embedded(settings, secrets).await,
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "measures the machine")]
-async fn check_redis(settings: &Settings, secrets: &Secrets, url: &str) -> Vec<Finding> {
+async fn check_shared(settings: &Settings, secrets: &Secrets, url: &str) -> Vec<Finding> {
     let begun = Instant::now();
     match open_idle_platform(settings, secrets).await {
         Ok(platform) => {
             let says = format!("{} answers within {} ms", without_password(url), begun.elapsed().as_millis());
             let mut findings = vec![Finding::ok("store", says), check_key(&platform).await];
-            findings.extend(redis::check(&platform, settings).await);
+            findings.extend(keeping::check(&platform, settings).await);
             findings
         }
         Err(error) => {
-            let advice = "see that Redis runs, that the address and its password are right, and that it is reachable";
+            let advice = "see that it runs, that the address and its password are right, and that it is reachable";
             vec![Finding::fail("store", format!("{error:#}"), advice)]
         }
     }

@@ -1,5 +1,5 @@
-//! `wellspring backup`: a copy of the store as of one moment; of a data folder while the server goes on, of Redis while no
-//! server runs. Either way it is a file like that of a data folder.
+//! `wellspring backup`: a copy of the store as of one moment; of a data folder while the server goes on, of a shared store
+//! while no server runs. Either way it is a file like that of a data folder.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! `wellspring migrate`: everything from a data folder to Redis, or back.
+//! `wellspring migrate`: everything from a data folder to Redis or PostgreSQL, or back.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -6,21 +6,20 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::json;
-use store::redis::{Options, Redis};
-use store::transfer::{self, Moved};
-use store::{Error, Store};
+use store::transfer::{self, Moved, Server};
+use store::{Error, Options};
 
 use super::Common;
 use crate::failure::Misuse;
 use crate::settings::{Settings, without_password};
-use crate::wiring::assembly::{lock_folder, make_private_folder, store_file};
+use crate::wiring::assembly::{lock_folder, make_private_folder, open_server, store_file};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The data folder or the Redis that has everything now
+    /// The data folder, Redis or PostgreSQL that has everything now
     #[arg(long, value_name = "FOLDER or URL")]
     from: String,
-    /// The data folder or the Redis that shall have it: without data, or with what an earlier try left unfinished
+    /// The data folder, Redis or PostgreSQL that shall have it: without data, or with what an earlier try left unfinished
     #[arg(long, value_name = "FOLDER or URL")]
     to: String,
     #[command(flatten)]
@@ -30,9 +29,14 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(Arguments { from, to, common }: Arguments) -> Result<ExitCode> {
     let (settings, output) = (common.settings()?, common.output());
     let moved = match (is_url(&from), is_url(&to)) {
-        (false, true) => to_redis(&settings, Path::new(&from), &to).await?,
+        (false, true) => to_server(&settings, Path::new(&from), &to).await?,
         (true, false) => to_folder(&settings, &from, Path::new(&to)).await?,
-        _ => return Err(Misuse::of(anyhow!("one of --from and --to is a folder, the other the URL of Redis")).into()),
+        _ => {
+            return Err(Misuse::of(anyhow!(
+                "one of --from and --to is a folder, the other a URL: from one server to another by way of a folder"
+            ))
+            .into());
+        }
     };
     if output.is_json {
         output.json(&shown(&moved))?;
@@ -43,15 +47,15 @@ pub(crate) async fn run(Arguments { from, to, common }: Arguments) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-async fn to_redis(settings: &Settings, folder: &Path, url: &str) -> Result<Moved> {
+async fn to_server(settings: &Settings, folder: &Path, url: &str) -> Result<Moved> {
     let settings = settings.at(folder);
     let file = store_file(&settings);
     if !file.is_file() {
         bail!("there is no store {}", file.display());
     }
     let _lock = lock_folder(folder)?;
-    let redis = open_quiet(&settings, url).await?;
-    let moved = transfer::to_redis(&file, &redis).await.map_err(explained)?;
+    let server = open_quiet(&settings, url).await?;
+    let moved = transfer::to_server(&file, &server).await.map_err(explained)?;
     // Left where it was, it would look like the store that counts.
     let aside = file.with_added_extension("moved");
     std::fs::rename(&file, &aside)
@@ -66,19 +70,19 @@ async fn to_folder(settings: &Settings, url: &str, folder: &Path) -> Result<Move
     copy_to_file(settings, url, &file).await
 }
 
-/// Everything in Redis as a file like that of a data folder.
+/// Everything on a server as a file like that of a data folder.
 pub(super) async fn copy_to_file(settings: &Settings, url: &str, file: &Path) -> Result<Moved> {
     if file.exists() {
         bail!("{} exists already", file.display());
     }
-    let redis = open_quiet(settings, url).await?;
-    transfer::to_file(&redis, file).await.map_err(explained)
+    let server = open_quiet(settings, url).await?;
+    transfer::to_file(&server, file).await.map_err(explained)
 }
 
-/// The other way round, into an empty Redis.
+/// The other way round, into an empty server.
 pub(super) async fn copy_from_file(settings: &Settings, file: &Path, url: &str) -> Result<Moved> {
-    let redis = open_quiet(settings, url).await?;
-    transfer::to_redis(file, &redis).await.map_err(explained)
+    let server = open_quiet(settings, url).await?;
+    transfer::to_server(file, &server).await.map_err(explained)
 }
 
 pub(super) fn summary(moved: &Moved) -> String {
@@ -91,21 +95,25 @@ pub(super) fn shown(moved: &Moved) -> serde_json::Value {
     moved.tallies.iter().map(|(what, tally)| ((*what).to_owned(), json!(tally.rows))).collect()
 }
 
-/// A Redis that no server uses: a copy of what changes meanwhile would be of no moment at all.
-async fn open_quiet(settings: &Settings, url: &str) -> Result<Redis> {
+/// One that no host uses: a copy of what changes meanwhile would be of no moment at all.
+async fn open_quiet(settings: &Settings, url: &str) -> Result<Server> {
     let at = || format!("cannot use the store at {}", without_password(url));
     // Large rows on a slow disk are not a server that hangs.
     let options = Options { patience: Duration::from_secs(30), ..settings.store_options()? };
-    let redis = Redis::open(url, options).await.with_context(at)?;
-    let hosts = redis.members(platform::hosts::GONE_AFTER_MS).await.with_context(at)?;
+    let server = open_server(url, options).await?;
+    let hosts = server.store().members(platform::hosts::GONE_AFTER_MS).await.with_context(at)?;
     if !hosts.is_empty() {
+        let copy = match &server {
+            Server::Redis(_) => "redis-cli --rdb copy.rdb",
+            Server::Postgres(_) => "pg_dump --schema",
+        };
         bail!(
             "{} servers use this store: stop them first (one that was killed is forgotten within seconds). \
-             While servers run, `redis-cli --rdb copy.rdb` makes a copy as of one moment",
+             While servers run, `{copy}` makes a copy as of one moment",
             hosts.len()
         );
     }
-    Ok(redis)
+    Ok(server)
 }
 
 fn explained(error: Error) -> anyhow::Error {

@@ -29,7 +29,7 @@ pub(crate) async fn run(Arguments { file, yes, common }: Arguments) -> Result<Ex
     store::embedded::verify(&file).with_context(|| format!("{} cannot be put back", file.display()))?;
     if let Some(url) = &settings.store {
         let moved = copy_from_file(&settings, &file, url).await?;
-        output.say(&format!("{} is in Redis now: {}", file.display(), summary(&moved)));
+        output.say(&format!("{} is in the store now: {}", file.display(), summary(&moved)));
         return warn_of_keys(&settings, &common, &output).await;
     }
     make_private_folder(&settings.data)?;

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
     /// Forget the old keys, after everything is wrapped under the current one. No server may run
     #[arg(long, conflicts_with = "resume")]
     retire: bool,
-    /// Do not ask: with Redis, no other server uses the store
+    /// Do not ask: with `--store`, no other server uses it
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
 }
 
 /// Each server has its own file of keys, and one that lacks the new key opens nothing.
-const OTHERS: &str = "Other servers on this Redis need the new key before they can open anything; better give keys to all of them \
+const OTHERS: &str = "Other servers on this store need the new key before they can open anything; better give keys to all of them \
     with WELLSPRING_ENCRYPTION_KEYS. Is this the only one?";
 
 pub(crate) async fn run(Arguments { resume, retire, yes, common }: Arguments) -> Result<ExitCode> {

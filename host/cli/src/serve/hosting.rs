@@ -85,7 +85,7 @@ pub(super) async fn join(platform: &Platform, settings: &Settings, url: &str) ->
     Ok(())
 }
 
-/// Data of this folder would seem lost in a store that is new: that is not what an operator wants who moves to Redis.
+/// Data of this folder would seem lost in a store that is new: that is not what an operator wants who moves to a shared one.
 pub(super) async fn check_not_left_behind(platform: &Platform, settings: &Settings) -> Result<()> {
     let left = store_file(settings);
     if settings.store.is_none() || !left.is_file() || !first_start::is_empty(platform).await? {
@@ -93,7 +93,7 @@ pub(super) async fn check_not_left_behind(platform: &Platform, settings: &Settin
     }
     let (data, left) = (settings.data.display(), left.display());
     bail!(
-        "the store in Redis is empty, and {left} has data, which would be left behind: move it with \
+        "the shared store is empty, and {left} has data, which would be left behind: move it with \
          `wellspring migrate --from {data} --to URL`, or take the file away to begin anew"
     );
 }
@@ -103,12 +103,12 @@ pub(super) async fn check_durability(platform: &Platform, settings: &Settings) -
     if settings.store.is_none() {
         return Ok(());
     }
-    let problems = doctor::redis::problems(&doctor::redis::check(platform, settings).await);
+    let problems = doctor::keeping::problems(&doctor::keeping::check(platform, settings).await);
     for problem in &problems {
         logging::warn(problem);
     }
     if settings.require_durable && !problems.is_empty() {
-        bail!("Redis does not keep what it is given, and --require-durable says that it must");
+        bail!("the store does not keep what it is given, and --require-durable says that it must");
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use platform::records::LAYOUT;
 use serde::{Deserialize, Serialize};
-use store::redis::{Options, Tls};
+use store::{Options, Tls};
 
 use super::Settings;
 use crate::failure::Misuse;
@@ -15,7 +15,8 @@ use crate::failure::Misuse;
 /// How the store is reached: what the operator's commands need as well.
 #[derive(clap::Args, Serialize, Clone, Debug, Default)]
 pub(crate) struct StoreFlags {
-    /// What every key in Redis begins with; installations that share a server need different ones [default: wellspring]
+    /// What every key in Redis begins with, and the name of the schema in PostgreSQL; installations that share a server need
+    /// different ones [default: wellspring]
     #[arg(long, value_name = "PREFIX", env = "WELLSPRING_STORE_PREFIX", global = true)]
     store_prefix: Option<String>,
     /// Trust the certificates in this file, and not those of the system, when the store is reached with TLS
@@ -39,10 +40,10 @@ pub(crate) struct HostFlags {
     /// well [default: disk]
     #[arg(long, value_name = "WHERE", env = "WELLSPRING_DURABILITY", value_enum, hide_possible_values = true)]
     durability: Option<Durability>,
-    /// End instead of warning when Redis is not configured to keep what it is given
+    /// End instead of warning when the store is not configured to keep what it is given
     #[arg(long, value_name = "YES", env = "WELLSPRING_REQUIRE_DURABLE", num_args = 0..=1, default_missing_value = "true")]
     require_durable: Option<bool>,
-    /// How long Redis may take to answer before a request is refused: 100 to 60000 [default: 1800]
+    /// How long Redis or PostgreSQL may take to answer before a request is refused: 100 to 60000 [default: 1800]
     #[arg(long, value_name = "MS", env = "WELLSPRING_STORE_TIMEOUT_MS")]
     store_timeout_ms: Option<u64>,
     /// How long a server goes on accepting connections after SIGTERM, while `/readyz` says that it stops
@@ -85,8 +86,8 @@ impl Settings {
             prefix: self.store_prefix.clone(),
             tls: Tls { ca, client },
             durability: match self.durability {
-                Durability::Disk => store::redis::Durability::Disk,
-                Durability::Replica => store::redis::Durability::Replica,
+                Durability::Disk => store::Durability::Disk,
+                Durability::Replica => store::Durability::Replica,
             },
             patience: Duration::from_millis(self.store_timeout_ms),
         })

@@ -8,7 +8,10 @@ use platform::ports::{Clock, Entropy, NoRelays, StoreClock, SystemClock, SystemE
 use platform::vault::{KeyRing, Vault};
 use platform::{Platform, Programs};
 use sandbox::{Elsewhere, Sandbox};
-use store::{Sharing, Store};
+use store::postgres::{Postgres, is_address as is_postgres};
+use store::redis::Redis;
+use store::transfer::Server;
+use store::{Options, Sharing, Store};
 
 use super::exchanging;
 use super::idle::NoSandbox;
@@ -107,12 +110,14 @@ pub(crate) async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>> {
 
 async fn open_engine(settings: &Settings) -> Result<Arc<dyn Store>> {
     if let Some(url) = &settings.store {
-        let redis = store::redis::Redis::open(url, settings.store_options()?).await;
-        let redis = redis.with_context(|| format!("cannot use the store at {}", without_password(url)))?;
-        if redis.is_moving().await? {
+        let server = open_server(url, settings.store_options()?).await?;
+        if server.is_moving().await? {
             bail!("a move into this store is unfinished: run `wellspring migrate` or `restore` again first");
         }
-        return Ok(Arc::new(redis));
+        return Ok(match server {
+            Server::Redis(redis) => Arc::from(redis as Box<dyn Store>),
+            Server::Postgres(postgres) => Arc::from(postgres as Box<dyn Store>),
+        });
     }
     let path = store_file(settings);
     // It reads and perhaps recovers a log, which may take its time. Not on a thread of the runtime: the store's threads would
@@ -121,6 +126,18 @@ async fn open_engine(settings: &Settings) -> Result<Arc<dyn Store>> {
         store::embedded::Embedded::open(&path).with_context(|| format!("cannot use the store {}", path.display()))
     });
     Ok(Arc::new(opening.await??))
+}
+
+/// What hosts share: the address says which engine it is.
+pub(crate) async fn open_server(url: &str, options: Options) -> Result<Server> {
+    let opened = async {
+        Ok::<_, store::Error>(if is_postgres(url) {
+            Server::Postgres(Box::new(Postgres::open(url, options).await?))
+        } else {
+            Server::Redis(Box::new(Redis::open(url, options).await?))
+        })
+    };
+    opened.await.with_context(|| format!("cannot use the store at {}", without_password(url)))
 }
 
 /// Hosts that share a store share its clock; the first heartbeat sets it.

@@ -13,8 +13,10 @@ use std::sync::{Arc, OnceLock};
 use tempfile::TempDir;
 
 use super::World;
+use crate::Options;
 use crate::embedded::Embedded;
 use crate::fake::Memory;
+use crate::postgres::Postgres;
 use crate::redis::Redis;
 
 const MISSING: &str = "redis-server and redis-cli are needed: `just test` installs them and runs the tests";
@@ -37,6 +39,15 @@ pub(crate) async fn cluster() -> World {
     World::new(Arc::new(connect(&cluster_address(), &namespace()).await), ())
 }
 
+pub(crate) async fn postgres() -> World {
+    World::new(Arc::new(connect_postgres(&namespace()).await), ())
+}
+
+pub(crate) async fn connect_postgres(schema: &str) -> Postgres {
+    let options = Options { prefix: schema.to_owned(), ..Options::default() };
+    Postgres::open(&postgres_server().address(), options).await.unwrap()
+}
+
 pub(crate) async fn connect(address: &str, namespace: &str) -> Redis {
     Redis::connect(address, namespace).await.unwrap()
 }
@@ -51,6 +62,12 @@ pub(crate) fn namespace() -> String {
 pub(crate) fn server() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(|| Server::start(free_port(), &[]))
+}
+
+/// The PostgreSQL that all tests share.
+pub(crate) fn postgres_server() -> &'static PostgresServer {
+    static SERVER: OnceLock<PostgresServer> = OnceLock::new();
+    SERVER.get_or_init(PostgresServer::start)
 }
 
 pub(crate) fn cluster_address() -> String {
@@ -79,6 +96,67 @@ pub(crate) fn start_cluster() -> [Server; 3] {
     assert!(create.status.success(), "{}", String::from_utf8_lossy(&create.stdout));
     nodes.iter().for_each(Server::wait_for_cluster);
     nodes
+}
+
+/// A PostgreSQL of its own, which waits for no disk. It does not run as root, and is not in the path of Debian.
+pub(crate) struct PostgresServer {
+    port: u16,
+    shell: Child,
+    folder: TempDir,
+}
+
+impl PostgresServer {
+    pub(crate) fn start() -> Self {
+        Self::start_with(&[], |_| {})
+    }
+
+    /// With further settings, and files that are put into its folder before.
+    pub(crate) fn start_with(settings: &[&str], prepare: impl FnOnce(&std::path::Path)) -> Self {
+        const START: &str = r#"
+            bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
+            as=; [ "$(id -u)" != 0 ] || { as='setpriv --reuid postgres --regid postgres --init-groups'; chown -R postgres "$1"; }
+            PATH="$bin:$PATH"; cd /
+            $as initdb -D "$1/data" -A trust -U test --no-sync >/dev/null || exit 1
+            folder=$1 port=$2; shift 2
+            $as postgres -D "$folder/data" -p "$port" -k "$folder" -h 127.0.0.1 -c fsync=off -c max_connections=1000 "$@" 2>&1 &
+            read _; kill -INT $!; wait"#;
+        let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
+        std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        prepare(folder.path());
+        let mut shell = Command::new("sh")
+            .args(["-c", START, "sh"])
+            .arg(folder.path())
+            .arg(port.to_string())
+            .args(settings.iter().flat_map(|setting| ["-c", setting]))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines();
+        let is_ready = lines.any(|line| line.is_ok_and(|line| line.contains("ready to accept connections")));
+        assert!(is_ready, "PostgreSQL is needed: `just test` installs it and runs the tests");
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { port, shell, folder }
+    }
+
+    /// Sends all its processes a signal: `STOP` lets it hang, `CONT` lets it go on.
+    pub(crate) fn signal(&self, signal: &str) {
+        let pids = std::fs::read_to_string(self.folder.path().join("data/postmaster.pid")).unwrap();
+        let first = pids.lines().next().unwrap();
+        let kill = format!("kill -{signal} {first}; pkill -{signal} -P {first}");
+        assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success(), "{kill}");
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("postgres://test@127.0.0.1:{}/postgres", self.port)
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        let _ = self.shell.wait();
+    }
 }
 
 pub(crate) struct Server {

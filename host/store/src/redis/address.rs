@@ -9,10 +9,11 @@
 //! `valkey` may stand for `redis`. `rediss` is TLS. User and password are those of the servers that hold the data.
 
 use ::redis::io::tcp::TcpSettings;
-use ::redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion};
+use ::redis::{
+    Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, TlsCertificates,
+};
 
-use super::Tls;
-use crate::Error;
+use crate::{Error, Tls};
 
 const SENTINEL_PORT: u16 = 26379;
 const PORT: u16 = 6379;
@@ -83,7 +84,7 @@ impl Address {
     }
 
     pub(super) fn client(&self, info: ConnectionInfo) -> Result<Client, Error> {
-        let Some(certificates) = self.tls.certificates() else { return Ok(Client::open(info)?) };
+        let Some(certificates) = certificates(&self.tls) else { return Ok(Client::open(info)?) };
         Ok(Client::build_with_tls(info, certificates)?)
     }
 
@@ -91,7 +92,7 @@ impl Address {
     fn check(&self) -> Result<(), Error> {
         let (Kind::Single(first) | Kind::Sentinel { server: first, .. }) = &self.kind else { return Ok(()) };
         let is_plain = !matches!(first.addr(), ConnectionAddr::TcpTls { .. });
-        if is_plain && self.tls.certificates().is_some() {
+        if is_plain && certificates(&self.tls).is_some() {
             return Err(Error::PlainAddress);
         }
         Ok(())
@@ -130,6 +131,14 @@ fn info(url: &str) -> Result<ConnectionInfo, Error> {
     let info = url.into_connection_info().map_err(|source| Error::Address(Some(source)))?;
     let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
     Ok(info.set_redis_settings(settings).set_tcp_settings(TcpSettings::default().set_nodelay(true)))
+}
+
+fn certificates(tls: &Tls) -> Option<TlsCertificates> {
+    if tls.ca.is_none() && tls.client.is_none() {
+        return None;
+    }
+    let client_tls = tls.client.clone().map(|(client_cert, client_key)| ClientTlsConfig { client_cert, client_key });
+    Some(TlsCertificates { client_tls, root_cert: tls.ca.clone() })
 }
 
 #[cfg(test)]

@@ -12,15 +12,14 @@ use ::redis::{
 use metrics::Family;
 
 use super::address::{Address, Kind};
-use super::breaker::{Breaker, Pass, jittered};
 use super::cluster::{self, Cluster};
 use super::encode::Arguments;
 use super::node::{Ears, How, Node};
 use super::scripts::{Library, Source};
 use super::sentinel::Sentinel;
-use super::{Durability, Options};
-use crate::Error;
+use crate::breaker::{Breaker, Pass, jittered};
 use crate::numbers::RoundTrips;
+use crate::{Durability, Error, Options};
 
 /// Between attempts; each wait is twice the one before, as long as the caller waits.
 const FIRST_WAIT: Duration = Duration::from_millis(50);

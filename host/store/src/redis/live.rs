@@ -19,13 +19,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::MissedTickBehavior;
 
 use self::chain::{Chain, Heard, Piece};
-use super::Options;
 use super::address::Address;
 use super::decode;
 use super::encode::escape;
 use super::link::Link;
 use crate::feed::{Appended, Bounds, Feed};
-use crate::{EntryId, Error, Live, Tenant};
+use crate::{EntryId, Error, Live, Options, Tenant};
 
 /// The expiry of a host's subscription, after which commits no longer publish to it, and the interval of its heartbeat.
 const LIVES_MS: u64 = 20_000;

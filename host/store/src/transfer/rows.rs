@@ -77,7 +77,7 @@ pub(super) struct Tallies(BTreeMap<&'static str, Tally>);
 
 impl Row {
     /// None of what is outside of any tenant.
-    pub(super) fn tenant(&self) -> Option<&Tenant> {
+    pub(crate) fn tenant(&self) -> Option<&Tenant> {
         match self {
             Self::Record { tenant, .. }
             | Self::Stream { tenant, .. }

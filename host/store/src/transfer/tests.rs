@@ -1,11 +1,11 @@
-//! A store that goes to Redis and back is the same; a move that is cut off goes on; what differs is found.
+//! A store that goes to a server and back is the same; a move that is cut off goes on; what differs is found.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::rows::{Row, Tallies};
-use super::{to_file, to_redis};
-use crate::contract::servers::{Server, connect, free_port, namespace, server};
+use super::{Server, to_file, to_server};
+use crate::contract::servers::{self, connect, connect_postgres, free_port, namespace, server};
 use crate::contract::{World, job, payloads};
 use crate::embedded::Embedded;
 use crate::{Batch, DirectoryWrite, EntryQuery, Error, LeaseRequest, Lookup, Op, Page, Shares, Store, Tenant};
@@ -71,24 +71,46 @@ fn file(folder: &Path, name: &str) -> PathBuf {
     folder.join(name)
 }
 
+async fn redis() -> Server {
+    Server::Redis(Box::new(connect(&server().address(), &namespace()).await))
+}
+
+async fn postgres() -> Server {
+    Server::Postgres(Box::new(connect_postgres(&namespace()).await))
+}
+
+fn into_store(server: Server) -> Arc<dyn Store> {
+    match server {
+        Server::Redis(redis) => Arc::new(*redis),
+        Server::Postgres(postgres) => Arc::new(*postgres),
+    }
+}
+
 #[tokio::test]
 async fn a_store_goes_to_redis_and_back_and_is_the_same() {
+    there_and_back(redis().await).await;
+}
+
+#[tokio::test]
+async fn a_store_goes_to_postgres_and_back_and_is_the_same() {
+    there_and_back(postgres().await).await;
+}
+
+async fn there_and_back(server: Server) {
     let folder = tempfile::tempdir().unwrap();
     let (first, second) = (file(folder.path(), "first.db"), file(folder.path(), "second.db"));
     let store = Embedded::open(&first).unwrap();
     fill(&store).await;
     store.settle_layout(7).await.unwrap();
     drop(store);
-    let namespace = namespace();
-    let redis = connect(&server().address(), &namespace).await;
 
-    let there = to_redis(&first, &redis).await.unwrap();
-    let back = to_file(&redis, &second).await.unwrap();
+    let there = to_server(&first, &server).await.unwrap();
+    let back = to_file(&server, &second).await.unwrap();
 
     assert_eq!(there, back);
     assert_eq!(there.tallies.iter().map(|(_, tally)| tally.rows).sum::<u64>(), 2 * 13 + 1);
-    assert!(!redis.is_moving().await.unwrap());
-    let there: [Arc<dyn Store>; 2] = [Arc::new(redis), Arc::new(Embedded::open(&second).unwrap())];
+    assert!(!server.is_moving().await.unwrap());
+    let there: [Arc<dyn Store>; 2] = [into_store(server), Arc::new(Embedded::open(&second).unwrap())];
     for store in there {
         let refused = store.settle_layout(6).await;
         assert!(matches!(refused, Err(Error::NewerLayout { written: 7, reads: 6 })), "{refused:?}");
@@ -97,16 +119,17 @@ async fn a_store_goes_to_redis_and_back_and_is_the_same() {
 }
 
 #[tokio::test]
-async fn a_move_goes_into_an_empty_redis_alone() {
+async fn a_move_goes_into_an_empty_server_alone() {
     let folder = tempfile::tempdir().unwrap();
     let first = file(folder.path(), "first.db");
     fill(&Embedded::open(&first).unwrap()).await;
-    let redis = connect(&server().address(), &namespace()).await;
-    fill(&redis).await;
+    for server in [redis().await, postgres().await] {
+        fill(server.store()).await;
 
-    let refused = to_redis(&first, &redis).await;
+        let refused = to_server(&first, &server).await;
 
-    assert!(matches!(refused, Err(Error::NotEmpty)), "{refused:?}");
+        assert!(matches!(refused, Err(Error::NotEmpty)), "{refused:?}");
+    }
 }
 
 #[tokio::test]
@@ -114,21 +137,23 @@ async fn a_move_that_was_cut_off_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let first = file(folder.path(), "first.db");
     fill(&Embedded::open(&first).unwrap()).await;
-    let own = Server::start(free_port(), &[]);
-    let redis = connect(&own.address(), "ws").await;
-    // The first rows of the file, as a move writes them that ends after its first chunk.
-    let (mut chunks, reading) = super::file::read(first.clone());
-    let mut rows = chunks.recv().await.unwrap();
-    rows.truncate(5);
-    super::server::Target::open(&redis).await.unwrap().apply(rows).await.unwrap();
-    drop(chunks);
-    reading.await.unwrap().unwrap();
-    assert!(redis.is_moving().await.unwrap(), "no host may use it");
+    let own = servers::Server::start(free_port(), &[]);
+    let alone = Server::Redis(Box::new(connect(&own.address(), "ws").await));
+    for server in [alone, postgres().await] {
+        // The first rows of the file, as a move writes them that ends after its first chunk.
+        let (mut chunks, reading) = super::file::read(first.clone());
+        let mut rows = chunks.recv().await.unwrap();
+        rows.truncate(5);
+        server.target().await.unwrap().apply(rows).await.unwrap();
+        drop(chunks);
+        reading.await.unwrap().unwrap();
+        assert!(server.is_moving().await.unwrap(), "no host may use it");
 
-    to_redis(&first, &redis).await.unwrap();
+        to_server(&first, &server).await.unwrap();
 
-    assert!(!redis.is_moving().await.unwrap());
-    check(Arc::new(redis)).await;
+        assert!(!server.is_moving().await.unwrap());
+        check(into_store(server)).await;
+    }
 }
 
 #[tokio::test]

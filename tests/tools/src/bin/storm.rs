@@ -16,14 +16,14 @@ struct Arguments {
     /// How often the server is killed, on each store
     #[arg(long, default_value_t = 200)]
     kills: u32,
-    #[arg(long, value_enum, default_value_t = Store::Both)]
+    #[arg(long, value_enum, default_value_t = Store::All)]
     store: Store,
     /// Decides when the server is killed and what is asked of it
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Kill Redis as well, at one kill in ten
+    /// Kill Redis or PostgreSQL as well, at one kill in ten
     #[arg(long)]
-    kill_redis: bool,
+    kill_store: bool,
     /// So many hosts on one Redis behind HAProxy instead: they are killed, paused, cut off, skewed and restarted, and so is Redis
     #[arg(long)]
     hosts: Option<usize>,
@@ -49,7 +49,8 @@ enum Redis {
 enum Store {
     Sqlite,
     Redis,
-    Both,
+    Postgres,
+    All,
 }
 
 #[tokio::main]
@@ -70,13 +71,14 @@ async fn main() -> ExitCode {
     let engines: &[Engine] = match arguments.store {
         Store::Sqlite => &[Engine::Sqlite],
         Store::Redis => &[Engine::Redis],
-        Store::Both => &[Engine::Sqlite, Engine::Redis],
+        Store::Postgres => &[Engine::Postgres],
+        Store::All => &[Engine::Sqlite, Engine::Redis, Engine::Postgres],
     };
     let mut reports = Vec::new();
     for engine in engines {
         eprintln!("{engine:?}: {} kills, seed {}", arguments.kills, arguments.seed);
-        let (kills, seed, kills_redis) = (arguments.kills, arguments.seed, arguments.kill_redis);
-        reports.push(storm::run(Options { engine: *engine, kills, seed, kills_redis }).await);
+        let (kills, seed, kills_store) = (arguments.kills, arguments.seed, arguments.kill_store);
+        reports.push(storm::run(Options { engine: *engine, kills, seed, kills_store }).await);
     }
     print(&reports, |report| &report.violations)
 }

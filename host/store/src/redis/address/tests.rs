@@ -1,7 +1,7 @@
 //! Addresses that are understood, and those that are refused.
 
 use super::{Address, Kind, place};
-use crate::redis::Tls;
+use crate::Tls;
 
 fn parse(text: &str) -> Option<Kind> {
     Address::parse(text, &Tls::default()).ok().map(|address| address.kind)

@@ -3,12 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-
 use super::{count, tenant};
+use crate::contract::certificates::certificates;
 use crate::contract::servers::{Server, connect, free_port};
-use crate::redis::{Durability, Options, Redis, Tls};
-use crate::{Batch, CommitError, Error, Reads, Store};
+use crate::redis::Redis;
+use crate::{Batch, CommitError, Durability, Error, Options, Reads, Store, Tls};
 
 async fn counted(store: &Redis) -> Result<i64, CommitError> {
     let committed = store.commit(Batch::new(&tenant(), 1).then(count())).await?;
@@ -137,19 +136,9 @@ fn write(folder: &Path, name: &str, certificate: &str, key: &str) -> (String, St
 #[tokio::test]
 async fn tls_needs_the_right_authority_and_the_certificate_of_a_client() {
     let folder = tempfile::tempdir().unwrap();
-    let mut authority = CertificateParams::new(Vec::new()).unwrap();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    // With the name of what it signs, each would seem to be signed by itself.
-    authority.distinguished_name.push(DnType::CommonName, "authority");
-    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
-    let signed = |name: &str| {
-        let key = KeyPair::generate().unwrap();
-        let certificate = CertificateParams::new(vec![name.to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
-        (certificate.pem(), key.serialize_pem())
-    };
-    let (of_server, of_client) = (signed("localhost"), signed("client"));
-    let (certificate, key) = write(folder.path(), "server", &of_server.0, &of_server.1);
-    let (ca, _) = write(folder.path(), "ca", &authority.pem(), "");
+    let made = certificates();
+    let (certificate, key) = write(folder.path(), "server", &made.server.0, &made.server.1);
+    let (ca, _) = write(folder.path(), "ca", &made.authority, "");
     let tls_port = free_port();
     let port = tls_port.to_string();
     let files = ["--tls-cert-file", &certificate, "--tls-key-file", &key, "--tls-ca-cert-file", &ca];
@@ -157,8 +146,8 @@ async fn tls_needs_the_right_authority_and_the_certificate_of_a_client() {
     let with = async |tls: Tls| {
         Redis::open(&format!("rediss://localhost:{tls_port}"), Options { tls, ..Options::default() }).await
     };
-    let client = Some((of_client.0.into_bytes(), of_client.1.into_bytes()));
-    let ca = Some(authority.pem().into_bytes());
+    let client = Some((made.client.0.into_bytes(), made.client.1.into_bytes()));
+    let ca = Some(made.authority.into_bytes());
 
     let store = with(Tls { ca: ca.clone(), client: client.clone() }).await.unwrap();
 

@@ -14,7 +14,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_millis(500);
 
 #[derive(Default)]
-pub(super) struct Breaker {
+pub(crate) struct Breaker {
     /// Read by every call; what it guards is looked at only while it is set.
     is_open: AtomicBool,
     open: Mutex<Option<Open>>,
@@ -27,7 +27,7 @@ struct Open {
 
 /// Whether a call may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pass {
+pub(crate) enum Pass {
     Yes,
     /// To find out whether the server is back: one attempt.
     Probe,
@@ -37,7 +37,7 @@ pub(super) enum Pass {
 // === impl Breaker ===
 
 impl Breaker {
-    pub(super) fn enter(&self, now: impl FnOnce() -> Instant) -> Pass {
+    pub(crate) fn enter(&self, now: impl FnOnce() -> Instant) -> Pass {
         if !self.is_open.load(Ordering::Acquire) {
             return Pass::Yes;
         }
@@ -53,7 +53,7 @@ impl Breaker {
     }
 
     /// The server answered, whatever it said. Tells whether it had not before.
-    pub(super) fn answered(&self) -> bool {
+    pub(crate) fn answered(&self) -> bool {
         if !self.is_open.load(Ordering::Acquire) {
             return false;
         }
@@ -62,7 +62,7 @@ impl Breaker {
     }
 
     /// It did not answer for as long as the call waited. `random` is any number: it spreads the next attempt.
-    pub(super) fn gave_up(&self, now: Instant, random: u64) {
+    pub(crate) fn gave_up(&self, now: Instant, random: u64) {
         let mut open = self.lock();
         let wait = open.as_ref().map_or(FIRST_WAIT, |before| (before.wait * 2).min(LONGEST_WAIT));
         *open = Some(Open { wait, next_at: now + jittered(wait, random) });
@@ -75,7 +75,7 @@ impl Breaker {
 }
 
 /// From half of it to all of it.
-pub(super) fn jittered(wait: Duration, random: u64) -> Duration {
+pub(crate) fn jittered(wait: Duration, random: u64) -> Duration {
     let half_us = u64::try_from(wait.as_micros() / 2).unwrap_or(u64::MAX);
     Duration::from_micros(half_us + random % half_us.max(1))
 }

@@ -1,18 +1,19 @@
-//! What the operator decides about the store beside its address.
+//! What the operator decides about a shared store beside its address.
 
 use std::fmt;
 use std::time::Duration;
 
-use ::redis::{ClientTlsConfig, TlsCertificates};
-
 use crate::Error;
+
+/// Of an installation that has the server to itself.
+pub(crate) const PREFIX: &str = "ws";
 
 /// A caller is told within two seconds that the store does not answer.
 const PATIENCE: Duration = Duration::from_millis(1800);
 
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What every key begins with.
+    /// What every key in Redis begins with, and the name of the schema in PostgreSQL.
     pub prefix: String,
     pub tls: Tls,
     pub durability: Durability,
@@ -43,7 +44,7 @@ pub struct Tls {
 
 impl Options {
     /// A brace would decide where keys of a cluster lie.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         let is_good = (1..=64).contains(&self.prefix.len()) && self.prefix.bytes().all(allowed);
         if is_good { Ok(()) } else { Err(Error::Prefix) }
@@ -53,22 +54,11 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         let (tls, durability) = (Tls::default(), Durability::default());
-        Self { prefix: super::NAMESPACE.to_owned(), tls, durability, patience: PATIENCE }
+        Self { prefix: PREFIX.to_owned(), tls, durability, patience: PATIENCE }
     }
 }
 
 // === impl Tls ===
-
-impl Tls {
-    pub(super) fn certificates(&self) -> Option<TlsCertificates> {
-        if self.ca.is_none() && self.client.is_none() {
-            return None;
-        }
-        let client_tls =
-            self.client.clone().map(|(client_cert, client_key)| ClientTlsConfig { client_cert, client_key });
-        Some(TlsCertificates { client_tls, root_cert: self.ca.clone() })
-    }
-}
 
 impl fmt::Debug for Tls {
     /// Without the key.

@@ -1,13 +1,10 @@
-//! Records that the server is asked for again and again, held here as long as it has not said that they changed.
+//! Records that a shared server is asked for again and again, held here as long as it has not said that they changed.
 //!
-//! A read is sent with `CLIENT CACHING YES`: the server remembers that this connection has read the key, and says on the same
-//! connection when it changes, whichever host changed it. A connection that broke may have missed that, so then everything is read
-//! again; and whatever happens, nothing is held for longer than a second.
+//! A connection that broke may have missed that, so then everything is forgotten; and whatever happens, nothing is held for longer than a
+//! second.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-use ::redis::{PushInfo, PushKind, Value, from_redis_value};
 
 use crate::{HashMap, Record};
 
@@ -19,7 +16,7 @@ const HELD_BYTES: usize = 16 << 20;
 const ENTRY_BYTES: usize = 128;
 
 #[derive(Default)]
-pub(super) struct Remembered {
+pub(crate) struct Remembered {
     state: Mutex<State>,
 }
 
@@ -43,7 +40,7 @@ enum Held {
 
 impl Remembered {
     /// What is known of the record at a key: that it is not there, too.
-    pub(super) fn get(&self, key: &str, now: Instant) -> Option<Option<Record>> {
+    pub(crate) fn get(&self, key: &str, now: Instant) -> Option<Option<Record>> {
         match self.lock().held.get(key)? {
             Held::Known { read, record } if now.saturating_duration_since(*read) < HELD_FOR => Some(record.clone()),
             _ => None,
@@ -51,7 +48,7 @@ impl Remembered {
     }
 
     /// Before a read is sent: its number, for [`Self::keep`].
-    pub(super) fn begin(&self, key: &str) -> u64 {
+    pub(crate) fn begin(&self, key: &str) -> u64 {
         let mut state = self.lock();
         state.reads += 1;
         let read = state.reads;
@@ -60,30 +57,21 @@ impl Remembered {
     }
 
     /// After it was answered. `read` is when it was sent: not kept when the key changed since, or is being read again.
-    pub(super) fn keep(&self, key: &str, number: u64, (read, record): (Instant, &Option<Record>)) {
+    pub(crate) fn keep(&self, key: &str, number: u64, (read, record): (Instant, &Option<Record>)) {
         let mut state = self.lock();
         if matches!(state.held.get(key), Some(Held::Reading(reading)) if *reading == number) {
             state.hold(key, Held::Known { read, record: record.clone() });
         }
     }
 
-    pub(super) fn forget<'key>(&self, keys: impl Iterator<Item = &'key str>) {
+    pub(crate) fn forget<'key>(&self, keys: impl Iterator<Item = &'key str>) {
         let mut state = self.lock();
         keys.for_each(|key| state.remove(key));
     }
 
-    /// Takes in what the server says.
-    pub(super) fn hear(&self, message: &PushInfo) {
-        match (&message.kind, message.data.first()) {
-            (PushKind::Invalidate, Some(Value::Array(keys))) => {
-                let keys: Vec<String> =
-                    keys.iter().filter_map(|key| from_redis_value::<String>(key.clone()).ok()).collect();
-                self.forget(keys.iter().map(String::as_str));
-            }
-            // Everything was flushed, or messages may have been missed.
-            (PushKind::Invalidate | PushKind::Disconnection, _) => self.lock().drop_all(),
-            _ => {}
-        }
+    /// Something may have changed of which nothing was heard.
+    pub(crate) fn forget_all(&self) {
+        self.lock().drop_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -129,15 +117,13 @@ fn bytes_of(key: &str, held: &Held) -> usize {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use ::redis::{PushInfo, PushKind, Value};
     use bytes::Bytes;
 
     use super::{ENTRY_BYTES, HELD_BYTES, HELD_FOR, Remembered};
     use crate::Record;
 
-    fn changed(key: &str) -> PushInfo {
-        let keys = Value::Array(vec![Value::BulkString(key.as_bytes().to_vec())]);
-        PushInfo { kind: PushKind::Invalidate, data: vec![keys] }
+    fn forget(remembered: &Remembered, key: &str) {
+        remembered.forget(std::iter::once(key));
     }
 
     #[test]
@@ -149,12 +135,12 @@ mod tests {
         assert_eq!(remembered.get("k", now), Some(None));
         assert_eq!(remembered.get("k", now + HELD_FOR - Duration::from_millis(1)), Some(None));
         assert_eq!(remembered.get("k", now + HELD_FOR), None);
-        for message in [changed("k"), PushInfo { kind: PushKind::Disconnection, data: vec![] }] {
+        for happens in [|remembered: &Remembered| forget(remembered, "k"), Remembered::forget_all] {
             read();
-            remembered.hear(&changed("other"));
+            forget(&remembered, "other");
             assert_eq!(remembered.get("k", now), Some(None));
-            remembered.hear(&message);
-            assert_eq!(remembered.get("k", now), None, "{message:?}");
+            happens(&remembered);
+            assert_eq!(remembered.get("k", now), None);
         }
     }
 
@@ -163,7 +149,7 @@ mod tests {
         let (remembered, now) = (Remembered::default(), Instant::now());
 
         let read = remembered.begin("k");
-        remembered.hear(&changed("k"));
+        forget(&remembered, "k");
         remembered.keep("k", read, (now, &None));
         assert_eq!(remembered.get("k", now), None);
         let (first, second) = (remembered.begin("k"), remembered.begin("k"));
@@ -191,7 +177,7 @@ mod tests {
         assert_eq!(size(), (16, HELD_BYTES), "in its own place");
         read(16);
         assert_eq!(size(), (1, each), "one more drops the others");
-        remembered.hear(&changed(&key(16)));
+        forget(&remembered, &key(16));
         assert_eq!(size(), (0, 0));
     }
 }
