@@ -2,8 +2,8 @@
 //!
 //! Everything is in one schema (`schema.sql`), so that installations can share a database. The database keeps and locks; what is allowed and
 //! what is next is decided here, in memory, on rows that are locked: a commit on those of its tenants (`commit.rs`), a lease on those of its
-//! partition and the tenants it looks at (`leases.rs`). That makes a group of commits a few statements over arrays, which is several times as
-//! fast as a procedure that goes through it row by row (`docs/decisions/0023-postgres-measured.md`).
+//! partition and the tenants it looks at (`leases.rs`). That makes a group of commits a few statements over arrays, which for groups of
+//! many is several times as fast as a procedure that goes through it row by row (`docs/decisions/0023-postgres-measured.md`).
 //!
 //! Hosts hear of each other through `LISTEN` (`hearing.rs`), so a pooler between must give each client a session of its own.
 //!

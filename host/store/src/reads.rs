@@ -16,13 +16,13 @@ pub const MAX_PAGE: u32 = 1000;
 pub trait Reads: Send + Sync {
     async fn record(&self, tenant: &Tenant, kind: &str, lookup: Lookup<'_>) -> Result<Option<Record>, Error>;
 
-    /// Newest first, by creation; replacing a record does not move it.
     /// The same of a record that may be a moment old: what this process commits counts at once, what another host commits within
     /// milliseconds, and within a second at the latest. For what is asked with every request.
     async fn recent_record(&self, tenant: &Tenant, kind: &str, id: &str) -> Result<Option<Record>, Error> {
         self.record(tenant, kind, Lookup::Id(id)).await
     }
 
+    /// Newest first, by creation; replacing a record does not move it.
     async fn records(&self, tenant: &Tenant, kind: &str, page: Page) -> Result<Records, Error>;
 
     /// The streams of an emitter that were ever written, by name.

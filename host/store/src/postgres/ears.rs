@@ -42,7 +42,7 @@ impl Ears {
     pub(super) async fn run(self, ready: tokio::sync::oneshot::Sender<()>) {
         let (mut ready, cleaning) = (Some(ready), Line::new(self.place.clone()));
         loop {
-            // What broke the connection was told to whoever asked something meanwhile.
+            // What broke the connection was told to the calls that were under way.
             let _ = self.listen(&mut ready, &cleaning).await;
             self.lives.was_deaf();
             self.remembered.forget_all();

@@ -1,6 +1,6 @@
 //! Leases: due ticks, and due jobs in the order that `queue.rs` says.
 //!
-//! Whoever leases from a partition has its row, and the rows of the tenants it looks at; which job is next is then decided here, step for
+//! A lease call locks the row of its partition, and the rows of the tenants it looks at; which job is next is then decided here, step for
 //! step as in memory (`turns.rs`). Leases need not be on disk before they are given: what a crash takes back is leased again, under a token
 //! that no other lease has.
 
@@ -266,7 +266,7 @@ impl Locked {
     }
 }
 
-/// Partitions as one asks again: those that were given nothing because all was leased are not asked.
+/// When each partition has work again, of either kind.
 pub(super) fn looked(partitions: &[Partition], ticks: &NextDue, jobs: &NextDue) -> Vec<Looked> {
     let due = |partition: &Partition| {
         let earliest = [ticks, jobs].into_iter().filter_map(|next| next.get(partition).copied().flatten()).min();

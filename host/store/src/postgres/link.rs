@@ -85,7 +85,7 @@ impl Place {
             let mut driver = JoinSet::new();
             driver.spawn(async move {
                 while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
-                    // Whoever listens is gone, or so far behind that it begins anew.
+                    // The listener is gone, or so far behind that it begins anew.
                     if let (AsyncMessage::Notification(message), Some(told)) = (message, &told)
                         && told.try_send(message.payload().to_owned()).is_err()
                     {

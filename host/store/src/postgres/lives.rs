@@ -76,7 +76,7 @@ impl Lives {
     /// Something may have been told that this host did not hear.
     pub(super) fn was_deaf(&self) {
         self.is_listening.store(false, Ordering::SeqCst);
-        // The server may have forgotten that they are followed: who follows them again enters them again.
+        // The server may have forgotten that they are followed: the next reader enters them again.
         for (tenant, emitter) in std::mem::take(&mut *self.topics()).into_values() {
             self.feed.lose(&tenant, &emitter);
         }

@@ -29,7 +29,7 @@ CREATE TABLE tenants (
 CREATE INDEX ON tenants (part, earliest_ms);
 CREATE INDEX ON tenants (part, turn) WHERE turn IS NOT NULL;
 
--- Whoever leases from a partition takes its row.
+-- A lease call takes the rows of its partitions.
 CREATE TABLE parts (part integer PRIMARY KEY, turns bigint NOT NULL DEFAULT 0) WITH (fillfactor = 20);
 
 CREATE TABLE records (
