@@ -28,6 +28,7 @@ mod isolated;
 mod isolation;
 mod limits;
 mod loading;
+mod moving;
 mod observability;
 mod operator;
 mod oracle;

@@ -104,52 +104,6 @@ async fn a_store_that_is_damaged_says_so_and_is_restored_from_a_backup() {
 }
 
 #[tokio::test]
-async fn everything_moves_to_redis_and_back_while_no_server_runs() {
-    let redis = tokio::task::spawn_blocking(rig::redis::Redis::start).await.unwrap();
-    moves_there_and_back(redis.url()).await;
-}
-
-#[tokio::test]
-async fn everything_moves_to_postgres_and_back_while_no_server_runs() {
-    let postgres = tokio::task::spawn_blocking(rig::postgres::Postgres::start).await.unwrap();
-    moves_there_and_back(postgres.url()).await;
-}
-
-async fn moves_there_and_back(url: String) {
-    let mut place = DataFolder::new();
-    let served = place.start().await;
-    let source = deploy(&served.client()).await;
-    let path = format!("/v1/sources/{}", source["id"].as_str().unwrap());
-    served.stop().await;
-    let data = place.data().display().to_string();
-
-    // The store is empty and the folder is not: that is said, instead of starting with nothing.
-    let early = wellspring(&["serve", "--listen", "127.0.0.1:0", "--data", &data, "--store", &url]);
-    refused(&early, 1, &["wellspring migrate"]);
-    let there = wellspring(&["migrate", "--from", &data, "--to", &url, "--json"]);
-    assert!(there.status.success(), "{}", String::from_utf8_lossy(&there.stderr));
-
-    place.store = Some(url.clone());
-    let served = place.start().await;
-    assert_eq!(served.client().get(&path).await.unwrap().status, 200);
-    let busy = wellspring(&["migrate", "--from", &url, "--to", &data]);
-    refused(&busy, 1, &["another server uses the folder"]);
-    let copy = place.data().join("copy.db").display().to_string();
-    refused(&wellspring(&["backup", &copy, "--data", &data, "--store", &url]), 1, &["servers use this store"]);
-    served.stop().await;
-
-    let copied = wellspring(&["backup", &copy, "--data", &data, "--store", &url]);
-    assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
-    let again = wellspring(&["restore", &copy, "--data", &data, "--store", &url]);
-    refused(&again, 1, &["the store has data already"]);
-    let back = wellspring(&["migrate", "--from", &url, "--to", &data]);
-    assert!(back.status.success(), "{}", String::from_utf8_lossy(&back.stderr));
-    place.store = None;
-    let served = place.start().await;
-    assert_eq!(served.client().get(&path).await.unwrap().status, 200);
-}
-
-#[tokio::test]
 async fn a_doctor_says_what_is_fine_and_fails_where_something_is_not() {
     let place = DataFolder::new();
     let served = place.start().await;

@@ -34,7 +34,9 @@ use self::memory::MemoryWatch;
 use crate::failure::Misuse;
 use crate::logging;
 use crate::settings::{DataSettings, Settings, Tuning};
-use crate::wiring::assembly::{Secrets, lock_folder, make_private_folder, of_store, open_platform};
+use crate::wiring::assembly::{
+    Secrets, lock_folder, lock_folder_to_read, make_private_folder, of_store, open_platform,
+};
 use crate::wiring::exporting::{self, Exporter};
 use crate::wiring::network::NetworkArguments;
 
@@ -100,7 +102,8 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let proxies = settings.trusted_proxy.iter().map(|proxy| proxy.parse::<TrustedProxy>());
     let trusted_proxies = proxies.collect::<Result<Vec<_>, _>>().map_err(Misuse::of)?;
     make_private_folder(&settings.data)?;
-    let folder_lock = lock_folder(&settings.data)?;
+    let is_looked_at = settings.read_only && settings.store.is_none();
+    let folder_lock = if is_looked_at { lock_folder_to_read(&settings.data) } else { lock_folder(&settings.data) }?;
     let listener = listen(settings).await?;
     let address = listener.local_addr()?;
     let url = settings.public_url.clone().unwrap_or(format!("http://{address}"));
@@ -116,6 +119,7 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     // Before the others are told of this host: a start that is refused here leaves nothing behind.
     hosting::check_durability(&platform, settings).await?;
     hosting::check_not_left_behind(&platform, settings).await?;
+    hosting::check_there_is_something_to_read(&platform).await?;
     hosting::join(&platform, settings, &url).await?;
     let chosen_key = options.api_key.clone().map(Secret::new);
     let started = first_start::start(&platform, chosen_key.as_ref()).await;
@@ -157,6 +161,9 @@ pub(crate) async fn open(options: &Options, settings: &Settings, shows_example: 
     let socket = socket::open(&settings.data).await;
     let link = sign_in_link(&platform, &started, &url).await;
     let (listener, drain) = (starting.end().await?, settings.drain());
+    if platform.is_read_only() {
+        logging::say("read-only: what would change something is refused, and timers and deliveries wait");
+    }
     // From here on what connects waits to be served: nothing is told to try again that the banner has invited.
     banner::print(&url, &started, options.api_key.is_some(), shows_example, &link);
     let hosting = Hosting { handle: hosting, drain, settings: settings.clone(), stop: stop.clone() };
@@ -196,6 +203,9 @@ async fn listen(settings: &Settings) -> Result<TcpListener> {
 
 /// Stores programs of an older form by package. Whatever happens, they are read as they are.
 async fn convert(platform: Platform, stop: CancellationToken) {
+    if platform.is_read_only() {
+        return;
+    }
     if let Err(error) = platform::convert_programs(&platform, &stop).await {
         tracing::warn!(error = &error as &dyn std::error::Error, "stored programs were not converted");
     }

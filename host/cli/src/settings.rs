@@ -66,6 +66,7 @@ pub(crate) struct Settings {
     store_layout: Option<u32>,
     durability: Durability,
     pub(crate) require_durable: bool,
+    pub(crate) read_only: bool,
     store_timeout_ms: u64,
     drain_seconds: Option<u64>,
     takeover_seconds: u64,

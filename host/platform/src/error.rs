@@ -101,6 +101,8 @@ pub enum Error {
     Contended,
     #[error("the server's disk is full: nothing can be changed until there is room")]
     DiskFull(#[source] store::Error),
+    #[error("this server only reads for now: its store is being copied, and nothing can be changed")]
+    ReadOnly,
     #[error("the store is unavailable")]
     Store(#[source] store::Error),
     #[error("the store refused a batch")]
@@ -213,6 +215,7 @@ impl From<store::Error> for Error {
     fn from(error: store::Error) -> Self {
         match error {
             error @ store::Error::DiskFull(_) => Self::DiskFull(error),
+            store::Error::WritesRefused => Self::ReadOnly,
             error => Self::Store(error),
         }
     }

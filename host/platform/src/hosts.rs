@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use store::{Beat, FIRST_LAYOUT, Heartbeat, Member, Partition, Sharing};
+use store::{Beat, FIRST_LAYOUT, Heartbeat, Member, Partition, Sharing, Store};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +23,7 @@ const RETRY_MS: u64 = 500;
 /// Beyond it a host says that its clock is off.
 const CLOCK_OFF_MS: i64 = 2000;
 /// A host that was not heard of for two heartbeats and a bit is gone: with the heartbeat that finds it, within five seconds.
-pub const GONE_AFTER_MS: u64 = 3300;
+pub(crate) const GONE_AFTER_MS: u64 = 3300;
 
 /// What a host tells of itself that stays the same while it runs.
 #[derive(Debug, Clone)]
@@ -35,6 +35,8 @@ pub struct HostConfig {
     pub version: String,
     /// What must be the same on all hosts, by name; secrets as hashes.
     pub settings: BTreeMap<String, String>,
+    /// Whether it changes nothing.
+    pub read_only: bool,
     /// The newest layout that it reads: [`LAYOUT`], unless a test lets it be an older version.
     pub reads: u32,
 }
@@ -57,6 +59,8 @@ pub struct Host {
     pub seen_at_ms: u64,
     /// Requests and jobs that it works on.
     pub in_flight: u64,
+    /// Whether it changes nothing.
+    pub read_only: bool,
     /// How much its own clock is ahead of the store's.
     pub clock_offset_ms: i64,
     /// Whether it is the one that was asked.
@@ -102,7 +106,7 @@ struct Told {
 impl Default for HostConfig {
     fn default() -> Self {
         let (name, address, version) = Default::default();
-        Self { name, address, version, settings: BTreeMap::new(), reads: LAYOUT }
+        Self { name, address, version, settings: BTreeMap::new(), read_only: false, reads: LAYOUT }
     }
 }
 
@@ -122,6 +126,7 @@ impl Default for Host {
             started_at_ms: 0,
             seen_at_ms: 0,
             in_flight: 0,
+            read_only: false,
             clock_offset_ms: 0,
             is_this_one: false,
             differs_in: Vec::new(),
@@ -193,12 +198,12 @@ impl Hosts {
     }
 
     fn about(&self, clock_offset_ms: i64) -> About {
-        let HostConfig { name, address, version, settings, reads } = lock(&self.config).clone();
+        let HostConfig { name, address, version, settings, read_only, reads } = lock(&self.config).clone();
         let writes = self.writes();
         let (id, started_at_ms) = (self.id.clone(), self.started_at_ms);
         let in_flight = lock(&self.count).as_ref().map_or(0, |count| count());
         let described = Host { id, name, address, version, reads, writes, started_at_ms, ..Host::default() };
-        About { host: Host { in_flight, clock_offset_ms, ..described }, settings }
+        About { host: Host { in_flight, read_only, clock_offset_ms, ..described }, settings }
     }
 
     /// The names of the settings that are not as here.
@@ -272,6 +277,12 @@ fn weight(host: &str, partition: Partition) -> u64 {
 fn read(member: &Member) -> Option<About> {
     let About { host, settings } = serde_json::from_slice(&member.about).ok()?;
     Some(About { host: Host { id: member.host.clone(), seen_at_ms: member.seen_ms, ..host }, settings })
+}
+
+/// How many of the hosts that use a store may change it. One that cannot be read is newer, and may.
+pub async fn count_writers(store: &dyn Store) -> Result<usize, Error> {
+    let members = store.members(GONE_AFTER_MS).await?;
+    Ok(members.iter().filter(|member| !read(member).is_some_and(|about| about.host.read_only)).count())
 }
 
 /// The hosts that are there, for the operator. A process that has its store to itself is the only one.

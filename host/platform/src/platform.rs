@@ -134,6 +134,11 @@ impl Platform {
         self.0.programs.set_limit(most_bytes);
     }
 
+    /// Whether nothing may be changed, because the store is being copied.
+    pub fn is_read_only(&self) -> bool {
+        self.0.store.is_read_only()
+    }
+
     pub fn clock(&self) -> &dyn Clock {
         &*self.0.clock
     }

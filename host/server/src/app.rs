@@ -154,6 +154,9 @@ impl App {
         let (head, body) = request.into_parts();
         if let Some((plugin, access)) = self.plugin_for(&head) {
             note_route(plugin.route());
+            if self.platform().is_read_only() && plugin.changes(&head) {
+                return ("plugin", self.refuse_error(Error::ReadOnly));
+            }
             let answered = match self.admit(access, &head, plugin.route()).await {
                 Ok(caller) => {
                     watch(Doing::Route("plugin"), plugin.handle(Request::from_parts(head, body), caller)).await
@@ -211,6 +214,9 @@ impl App {
         body: Body,
     ) -> Result<Response<Body>, Response<Body>> {
         let caller = self.admit(route.access, &head, route.path).await?;
+        if self.platform().is_read_only() && !head.method.is_safe() {
+            return Err(self.refuse_error(Error::ReadOnly));
+        }
         let query = parse_query(head.uri.query().unwrap_or_default()).map_err(|refusal| self.refuse(refusal))?;
         self.check_first(&route, &head, caller.as_ref(), &path).await?;
         let (body, held) = match payer(&route, caller.as_ref(), &path) {

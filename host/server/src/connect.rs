@@ -121,7 +121,9 @@ impl Connecting {
             ConnectProblem::Link | ConnectProblem::State => StatusCode::GONE,
             ConnectProblem::Browser | ConnectProblem::Issuer => StatusCode::FORBIDDEN,
             ConnectProblem::Provider { .. } => StatusCode::BAD_GATEWAY,
-            ConnectProblem::Failed(platform::Error::Store(_)) => StatusCode::SERVICE_UNAVAILABLE,
+            ConnectProblem::Failed(platform::Error::Store(_) | platform::Error::ReadOnly) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
         Page::problem(problem).answer(status)
@@ -183,6 +185,10 @@ impl Plugin for Connecting {
 
     fn route(&self) -> &'static str {
         ROUTE
+    }
+
+    fn changes(&self, head: &request::Parts) -> bool {
+        !head.method.is_safe() || head.uri.path() == CALLBACK
     }
 
     async fn handle(&self, request: Request<Body>, _caller: Option<Caller>) -> Response<Body> {

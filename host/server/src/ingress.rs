@@ -83,6 +83,11 @@ impl Plugin for Ingress {
         ROUTE
     }
 
+    /// Whatever its method, it is an event.
+    fn changes(&self, _head: &request::Parts) -> bool {
+        true
+    }
+
     async fn handle(&self, request: Request<Body>, _caller: Option<Caller>) -> Response<Body> {
         let (head, body) = request.into_parts();
         self.answer(&head, body).await.unwrap_or_else(|refused| refused)

@@ -20,6 +20,11 @@ pub trait Plugin: Send + Sync {
     /// What its requests are called in logs: a template without what a client wrote.
     fn route(&self) -> &'static str;
 
+    /// Whether the request may change something: then it is refused while the server only reads.
+    fn changes(&self, head: &request::Parts) -> bool {
+        !head.method.is_safe()
+    }
+
     /// `caller` is there unless access is public.
     async fn handle(&self, request: Request<Body>, caller: Option<Caller>) -> Response<Body>;
 }

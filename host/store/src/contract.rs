@@ -156,6 +156,8 @@ macro_rules! contract {
             jobs::an_expired_lease_makes_the_job_available_again,
             jobs::late_work_counts_while_it_was_not_repeated,
             jobs::a_lease_can_be_extended_and_given_back,
+            jobs::leases_that_are_extended_at_once_are_each_extended,
+            jobs::of_many_tenants_that_wait_the_earliest_is_when_to_ask_again,
             jobs::a_lane_runs_in_order_of_arrival,
             jobs::a_retry_keeps_or_leaves_its_lane,
             jobs::a_tenant_is_given_no_more_than_its_share,

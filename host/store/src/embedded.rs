@@ -52,7 +52,7 @@ use crate::{
     Store, StreamInfo, Tenant, Tick, TimerLease, Values, Work,
 };
 
-pub use self::copies::{Inspection, back_up, inspect, is_in_use, restore, verify};
+pub use self::copies::{Inspection, back_up, fold, inspect, is_in_use, restore, verify};
 pub use self::priority::{GOES_FIRST_BY, ask_for_slices};
 
 pub struct Embedded {
@@ -67,7 +67,7 @@ pub struct Embedded {
     feed: Feed,
     numbers: Arc<Numbers>,
     /// Held as long as the store lives; the system lets go of it when the process dies.
-    _lock: File,
+    lock: File,
 }
 
 impl Embedded {
@@ -102,8 +102,15 @@ impl Embedded {
             pulse: Pulse::new(),
             feed,
             numbers,
-            _lock: lock,
+            lock,
         })
+    }
+
+    /// From now on other processes may read the file as well: for a store that is behind [`crate::ReadOnly`]. What reads it
+    /// here goes on when the file is given another name.
+    pub fn share(&self) -> Result<(), Error> {
+        self.readers.open_all()?;
+        self.lock.lock_shared().map_err(|source| Error::Folder { path: self.path.clone(), source })
     }
 
     /// Writes a consistent copy while the store goes on working.

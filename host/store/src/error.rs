@@ -69,6 +69,8 @@ pub enum Error {
     PlainAddress,
     #[error("a prefix has 1 to 64 letters, digits, dots, dashes or underscores")]
     Prefix,
+    #[error("this server was started with --read-only: it changes nothing")]
+    WritesRefused,
     #[error("the store has data already: a move goes into an empty one, or one with another prefix")]
     NotEmpty,
     #[error("{what} are not the same on both sides: did a host run meanwhile? Stop all, and begin anew")]

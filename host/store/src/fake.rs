@@ -25,6 +25,7 @@ use crate::{
 pub struct Memory {
     state: Mutex<State>,
     is_full: AtomicBool,
+    is_read_only: AtomicBool,
     pulse: Pulse,
     feed: Feed,
 }
@@ -79,6 +80,7 @@ impl Default for Memory {
         Self {
             state: Mutex::new(state),
             is_full: AtomicBool::new(false),
+            is_read_only: AtomicBool::new(false),
             pulse: Pulse::new(),
             feed: Feed::new(Bounds::default()),
         }
@@ -93,6 +95,11 @@ impl Memory {
     /// From now on it is as a store on a full disk, or no longer.
     pub fn set_full(&self, is_full: bool) {
         self.is_full.store(is_full, Ordering::Relaxed);
+    }
+
+    /// From now on it is as one behind [`crate::ReadOnly`], or no longer.
+    pub fn set_read_only(&self, is_read_only: bool) {
+        self.is_read_only.store(is_read_only, Ordering::Relaxed);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -112,6 +119,9 @@ impl Memory {
 impl Store for Memory {
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.check()?;
+        if self.is_read_only() {
+            return Err(Error::WritesRefused.into());
+        }
         if self.is_full.load(Ordering::Relaxed) {
             let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL);
             return Err(Error::from(rusqlite::Error::SqliteFailure(full, None)).into());
@@ -130,6 +140,10 @@ impl Store for Memory {
     async fn follow(&self, tenant: &Tenant, emitter: &str) -> Result<Live, Error> {
         let _between_commits = self.state();
         Ok(self.feed.join(tenant, emitter))
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.is_read_only.load(Ordering::Relaxed)
     }
 
     fn partitions(&self) -> u16 {

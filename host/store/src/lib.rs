@@ -23,6 +23,7 @@ mod neighbours;
 mod numbers;
 mod options;
 mod pulse;
+mod read_only;
 mod reads;
 mod remembered;
 mod store;
@@ -52,12 +53,13 @@ pub use crate::entry_id::{EntryId, ParseEntryIdError};
 pub use crate::error::{At, CommitError, Error};
 pub use crate::feed::{Live, LiveEntry, Taken};
 pub use crate::keeping::Keeping;
-pub use crate::lock_file::lock_file;
+pub use crate::lock_file::{lock_file, lock_file_with_others};
 pub use crate::members::{Beat, Heartbeat, Member};
 pub use crate::neighbours::{Neighbours, Said};
 pub use crate::numbers::Load;
 pub use crate::options::{Durability, Options, Tls};
 pub use crate::pulse::{Origin, Pulse, Wake, Wakes};
+pub use crate::read_only::ReadOnly;
 pub use crate::reads::{
     Entry, EntryQuery, KeyInfo, Keys, Lookup, MAX_PAGE, Order, Page, Reads, Record, Records, StreamInfo, Values,
 };

@@ -25,6 +25,11 @@ pub trait Store: Reads + Work + Directory {
     /// How many partitions there are, fixed when the store was created.
     fn partitions(&self) -> u16;
 
+    /// Whether every write is refused, because the store is being copied.
+    fn is_read_only(&self) -> bool {
+        false
+    }
+
     /// Whether other hosts use the store as well.
     fn sharing(&self) -> Sharing {
         Sharing::Alone
@@ -38,8 +43,7 @@ pub trait Store: Reads + Work + Directory {
     /// Which layout records are written in from now on; refused when they were written in a newer one than this process
     /// reads. The only process of a store decides by itself; where hosts share one, the next heartbeat may raise it.
     async fn settle_layout(&self, reads: u32) -> Result<u32, Error> {
-        let written = self.look_up(LAYOUT).await?;
-        let written = written.and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok()).unwrap_or(0);
+        let written = noted_layout(self).await?;
         readable(written, reads)?;
         if written < reads {
             let value = reads.to_string().into();
@@ -78,6 +82,12 @@ pub trait Store: Reads + Work + Directory {
 pub const FIRST_LAYOUT: u32 = 1;
 /// Where the directory of a store with one process has its layout.
 pub(crate) const LAYOUT: &str = "layout";
+
+/// Where the directory has it; 0 before there was any.
+pub(crate) async fn noted_layout(directory: &(impl Directory + ?Sized)) -> Result<u32, Error> {
+    let written = directory.look_up(LAYOUT).await?;
+    Ok(written.and_then(|text| std::str::from_utf8(&text).ok()?.parse().ok()).unwrap_or(0))
+}
 
 /// A layout is how the bytes of records are to be understood: the store keeps its number, and does not look at them.
 pub(crate) fn readable(written: u32, reads: u32) -> Result<(), Error> {

@@ -44,12 +44,17 @@ fn layout(writes: i64, reads: i64) -> String {
     if writes == reads { writes.to_string() } else { format!("{writes} (reads {reads})") }
 }
 
+fn name(host: &Value) -> String {
+    let note = if host.get("read_only") == Some(&Value::Bool(true)) { " (read-only)" } else { "" };
+    text_of(host, "name") + note
+}
+
 fn row(host: &Value) -> [String; 8] {
     let whole = |name: &str| host.get(name).and_then(Value::as_i64).unwrap_or_default();
     let differs: Vec<&str> =
         host.get("differs_in").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     [
-        text_of(host, "name"),
+        name(host),
         text_of(host, "address"),
         text_of(host, "version"),
         layout(whole("writes"), whole("reads")),

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
+use platform::hosts;
 use serde_json::json;
 use store::transfer::{self, Moved, Server};
 use store::{Error, Options};
@@ -12,7 +13,7 @@ use store::{Error, Options};
 use super::Common;
 use crate::failure::Misuse;
 use crate::settings::{Settings, without_password};
-use crate::wiring::assembly::{lock_folder, make_private_folder, open_server, store_file};
+use crate::wiring::assembly::{lock_folder, lock_folder_to_read, make_private_folder, open_server, store_file};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -53,14 +54,25 @@ async fn to_server(settings: &Settings, folder: &Path, url: &str) -> Result<Move
     if !file.is_file() {
         bail!("there is no store {}", file.display());
     }
-    let _lock = lock_folder(folder)?;
+    let _lock = lock_folder_to_read(folder)?;
+    let _alone = lock_move(folder)?;
     let server = open_quiet(&settings, url).await?;
     let moved = transfer::to_server(&file, &server).await.map_err(explained)?;
-    // Left where it was, it would look like the store that counts.
-    let aside = file.with_added_extension("moved");
-    std::fs::rename(&file, &aside)
-        .with_context(|| format!("everything is moved, but {} is still there", file.display()))?;
+    put_aside(&file).with_context(|| format!("everything is moved, but {} is still there", file.display()))?;
     Ok(moved)
+}
+
+/// Left where it was, it would look like the store that counts. A server that only reads it goes on with that.
+fn put_aside(file: &Path) -> Result<()> {
+    store::embedded::fold(file)?;
+    std::fs::rename(file, file.with_added_extension("moved"))?;
+    Ok(())
+}
+
+/// Servers that only read a folder share it with a move, and two moves do not.
+fn lock_move(folder: &Path) -> Result<std::fs::File> {
+    let locked = store::lock_file(&folder.join("move.lock")).context("cannot lock the folder for a move")?;
+    locked.with_context(|| format!("another `wellspring migrate` is under way from {}", folder.display()))
 }
 
 async fn to_folder(settings: &Settings, url: &str, folder: &Path) -> Result<Moved> {
@@ -76,7 +88,14 @@ pub(super) async fn copy_to_file(settings: &Settings, url: &str, file: &Path) ->
         bail!("{} exists already", file.display());
     }
     let server = open_quiet(settings, url).await?;
-    transfer::to_file(&server, file).await.map_err(explained)
+    let copied = transfer::to_file(&server, file).await.map_err(explained)?;
+    if hosts::count_writers(server.store()).await? > 0 {
+        let _ = std::fs::remove_file(file);
+        bail!(
+            "a server has begun to write to the store meanwhile, so the copy is of no moment: stop it, and begin anew"
+        );
+    }
+    Ok(copied)
 }
 
 /// The other way round, into an empty server.
@@ -95,22 +114,21 @@ pub(super) fn shown(moved: &Moved) -> serde_json::Value {
     moved.tallies.iter().map(|(what, tally)| ((*what).to_owned(), json!(tally.rows))).collect()
 }
 
-/// One that no host uses: a copy of what changes meanwhile would be of no moment at all.
+/// One that no host changes: a copy of what changes meanwhile would be of no moment at all.
 async fn open_quiet(settings: &Settings, url: &str) -> Result<Server> {
     let at = || format!("cannot use the store at {}", without_password(url));
     // Large rows on a slow disk are not a server that hangs.
     let options = Options { patience: Duration::from_secs(30), ..settings.store_options()? };
     let server = open_server(url, options).await?;
-    let hosts = server.store().members(platform::hosts::GONE_AFTER_MS).await.with_context(at)?;
-    if !hosts.is_empty() {
+    let writers = hosts::count_writers(server.store()).await.with_context(at)?;
+    if writers > 0 {
         let copy = match &server {
             Server::Redis(_) => "redis-cli --rdb copy.rdb",
             Server::Postgres(_) => "pg_dump --schema",
         };
         bail!(
-            "{} servers use this store: stop them first (one that was killed is forgotten within seconds). \
-             While servers run, `{copy}` makes a copy as of one moment",
-            hosts.len()
+            "{writers} servers use this store: stop them, or start them again with --read-only (one that was killed is \
+             forgotten within seconds). While servers write, `{copy}` makes a copy as of one moment"
         );
     }
     Ok(server)

@@ -79,6 +79,7 @@ pub(super) async fn join(platform: &Platform, settings: &Settings, url: &str) ->
         address: url.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         settings: agreed(settings),
+        read_only: platform.is_read_only(),
         reads: settings.reads_layout(),
     });
     hosts::beat(platform).await.context("the store does not take heartbeats of this server")?;
@@ -96,6 +97,14 @@ pub(super) async fn check_not_left_behind(platform: &Platform, settings: &Settin
         "the shared store is empty, and {left} has data, which would be left behind: move it with \
          `wellspring migrate --from {data} --to URL`, or take the file away to begin anew"
     );
+}
+
+/// A server that changes nothing cannot make the first account either.
+pub(super) async fn check_there_is_something_to_read(platform: &Platform) -> Result<()> {
+    if platform.is_read_only() && first_start::is_empty(platform).await? {
+        bail!("there is nothing to read: `--read-only` is for a store that a server has used before");
+    }
+    Ok(())
 }
 
 /// Looks whether the store keeps what it is given: says what is at risk, or ends the start when that is wanted.

@@ -24,6 +24,7 @@ impl Default for Settings {
             store_layout: None,
             durability: Durability::Disk,
             require_durable: false,
+            read_only: false,
             store_timeout_ms: sharing::STORE_TIMEOUT_MS,
             drain_seconds: None,
             takeover_seconds: sharing::TAKEOVER_SECONDS,

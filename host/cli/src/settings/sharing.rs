@@ -43,6 +43,9 @@ pub(crate) struct HostFlags {
     /// End instead of warning when the store is not configured to keep what it is given
     #[arg(long, value_name = "YES", env = "WELLSPRING_REQUIRE_DURABLE", num_args = 0..=1, default_missing_value = "true")]
     require_durable: Option<bool>,
+    /// Answer what reads, and refuse what would change something: so `migrate` and `backup` can copy the store meanwhile
+    #[arg(long, value_name = "YES", env = "WELLSPRING_READ_ONLY", num_args = 0..=1, default_missing_value = "true")]
+    read_only: Option<bool>,
     /// How long Redis or PostgreSQL may take to answer before a request is refused: 100 to 60000 [default: 1800]
     #[arg(long, value_name = "MS", env = "WELLSPRING_STORE_TIMEOUT_MS")]
     store_timeout_ms: Option<u64>,
@@ -111,7 +114,7 @@ impl Settings {
 
     /// Limits and shares of tenants: hosts that share a store must agree on them.
     pub(crate) fn to_agree_on(&self) -> Vec<(String, toml::Value)> {
-        const OWN: [&str; 22] = [
+        const OWN: [&str; 23] = [
             "data",
             "store",
             "store_prefix",
@@ -131,6 +134,7 @@ impl Settings {
             "otlp_endpoint",
             "share",
             "require_durable",
+            "read_only",
             "npm_credentials",
             "egress_allow_self",
             "memory_bytes",

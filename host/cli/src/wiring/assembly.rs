@@ -11,7 +11,7 @@ use sandbox::{Elsewhere, Sandbox};
 use store::postgres::{Postgres, is_address as is_postgres};
 use store::redis::Redis;
 use store::transfer::Server;
-use store::{Options, Sharing, Store};
+use store::{Options, ReadOnly, Sharing, Store};
 
 use super::exchanging;
 use super::idle::NoSandbox;
@@ -103,6 +103,7 @@ pub(crate) async fn open_idle_platform(settings: &Settings, secrets: &Secrets) -
 
 pub(crate) async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>> {
     let store = open_engine(settings).await?;
+    let store = if settings.read_only { Arc::new(ReadOnly::new(store)) } else { store };
     // Before anything is read: what a newer version wrote is neither misread nor overwritten.
     store.settle_layout(settings.reads_layout()).await?;
     Ok(store)
@@ -119,11 +120,17 @@ async fn open_engine(settings: &Settings) -> Result<Arc<dyn Store>> {
             Server::Postgres(postgres) => Arc::from(postgres as Box<dyn Store>),
         });
     }
-    let path = store_file(settings);
+    let (path, read_only) = (store_file(settings), settings.read_only);
     // It reads and perhaps recovers a log, which may take its time. Not on a thread of the runtime: the store's threads would
     // give way as those may.
     let opening = admission::on_own_thread("store-opening", move || {
-        store::embedded::Embedded::open(&path).with_context(|| format!("cannot use the store {}", path.display()))
+        let opened = store::embedded::Embedded::open(&path).and_then(|store| {
+            if read_only {
+                store.share()?;
+            }
+            Ok(store)
+        });
+        opened.with_context(|| format!("cannot use the store {}", path.display()))
     });
     Ok(Arc::new(opening.await??))
 }
@@ -194,6 +201,15 @@ pub(crate) fn lock_folder(path: &Path) -> Result<std::fs::File> {
     let locked = store::lock_file(&file).with_context(|| format!("cannot lock {}", file.display()))?;
     locked.with_context(|| {
         format!("another server uses the folder {}; give this one its own with --data", path.display())
+    })
+}
+
+/// For what only reads the store in the folder: as many as like, while no server writes.
+pub(crate) fn lock_folder_to_read(path: &Path) -> Result<std::fs::File> {
+    let file = path.join("server.lock");
+    let locked = store::lock_file_with_others(&file).with_context(|| format!("cannot lock {}", file.display()))?;
+    locked.with_context(|| {
+        format!("a server uses the folder {}: stop it, or start it again with --read-only", path.display())
     })
 }
 

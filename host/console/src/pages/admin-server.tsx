@@ -229,6 +229,7 @@ function Hosts({ hosts, error }: { hosts: Host[] | undefined; error: ApiError | 
               <span class="cut tiny faint mono">{host.address}</span>
             </span>
             {host.is_this_one && <Badge tone="accent">This one</Badge>}
+            {host.read_only && <Badge tone="warn">read-only</Badge>}
             {host.differs_in.length > 0 && <Badge tone="warn">differs in {host.differs_in.join(", ")}</Badge>}
             {Math.abs(host.clock_offset_ms) >= 1000 && <Badge tone="warn">clock {duration(Math.abs(host.clock_offset_ms))} off</Badge>}
             <span class="tiny faint number">{host.version}</span>

@@ -11,6 +11,9 @@ use serde_json::{Value, json};
 use super::answer::json_response;
 use crate::body::Body;
 
+/// A copy takes as long as it takes; a sender that asks again in half a minute loses little.
+const READ_ONLY_SECONDS: u64 = 30;
+
 /// What is refused before a use case is asked.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Refusal {
@@ -109,7 +112,8 @@ fn refused(refusal: &Refusal) -> Response<Body> {
 
 fn failed(error: &Error, now_ms: u64) -> Response<Body> {
     let told = tell(error, now_ms);
-    if told.status.is_server_error() {
+    // That a server only reads is its operator's wish.
+    if told.status.is_server_error() && !matches!(error, Error::ReadOnly) {
         // Once, here, with its causes; the caller is told only that it is not their fault.
         tracing::error!(error.code = told.code, error = %Causes(error), "a request failed");
     }
@@ -186,6 +190,7 @@ fn tell(error: &Error, now_ms: u64) -> ErrorBody {
         Error::Full(full) | Error::Sandbox(SandboxError::Overloaded(full)) => told_full(*full),
         Error::Sandbox(SandboxError::Failed(_) | SandboxError::Unread(_)) => unavailable("sandbox_unavailable"),
         Error::DiskFull(_) => unavailable("disk_full"),
+        Error::ReadOnly => ErrorBody { retry_after_seconds: Some(READ_ONLY_SECONDS), ..unavailable("read_only") },
         Error::Store(_) => unavailable("store_unavailable"),
         Error::Batch(_) | Error::Record(_) | Error::Vault(_) | Error::KeyFile(_) => unavailable("unavailable"),
         unprocessable => {

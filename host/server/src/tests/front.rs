@@ -58,6 +58,28 @@ async fn a_full_disk_is_named_reads_go_on_and_it_is_over_by_itself() {
 }
 
 #[tokio::test]
+async fn a_server_that_only_reads_is_ready_answers_reads_and_refuses_changes() {
+    let wire = with_plugin().await;
+    let webhook = async || wire.post("/v1/webhooks", json!({"url": "https://example.com"})).await;
+
+    wire.world.store.set_read_only(true);
+
+    assert_eq!(wire.send("GET", "/readyz", "", b"").await.status, 200);
+    assert_eq!(wire.get("/v1/users/me/sources").await.status, 200);
+    assert_eq!(wire.send("GET", "/e/x", "", b"").await.status, 200);
+    assert_eq!(wire.send("GET", "/v1/openapi.json", "", b"").await.status, 200);
+    for refused in [webhook().await, wire.send("POST", "/e/x", "", b"").await, wire.delete("/v1/webhooks/wh_1").await] {
+        assert_eq!(refused.header("retry-after").as_deref(), Some("30"));
+        assert_eq!(refused.refusal(), (503, "read_only".into()));
+    }
+    let unknown = wire.send("POST", "/v1/webhooks", "", b"{}").await;
+    assert_eq!(unknown.status, 401, "what may not be asked at all is told so first");
+
+    wire.world.store.set_read_only(false);
+    assert_eq!(webhook().await.status, 200);
+}
+
+#[tokio::test]
 async fn metrics_have_no_series_that_a_client_can_invent() {
     let wire = wire().await;
     wire.send("BREW", "/coffee/1", "", b"").await;

@@ -178,6 +178,42 @@ pub(crate) async fn a_lease_can_be_extended_and_given_back(world: World) {
     assert!(matches!(lost, Err(CommitError::LeaseLost)), "{lost:?}");
 }
 
+/// More than any engine moves in one step.
+pub(crate) async fn leases_that_are_extended_at_once_are_each_extended(world: World) {
+    const JOBS: u32 = 600;
+    world.commit((0..JOBS).map(|_| job(None, 0, "x")).collect()).await;
+    let leased = leases(&world.lease(10, JOBS).await);
+
+    let extend = |lease: &JobLease| {
+        let (store, tenant, lease) = (world.store.clone(), world.tenant.clone(), Lease::from(*lease));
+        tokio::spawn(async move { store.extend(&tenant, &lease, 5000).await })
+    };
+    let extending: Vec<_> = leased.iter().map(extend).collect();
+    for extended in extending {
+        extended.await.unwrap().unwrap();
+    }
+
+    assert_eq!(leased.len(), 600);
+    assert!(world.lease(4999, JOBS).await.items.is_empty());
+    assert_eq!(world.lease(5000, JOBS).await.items.len(), 600);
+}
+
+pub(crate) async fn of_many_tenants_that_wait_the_earliest_is_when_to_ask_again(world: World) {
+    let of_partition = |tenant: &Tenant| vec![tenant.partition(world.store.partitions())] == world.partition();
+    let names = (0..).map(|number| Tenant::parse(&format!("u_c{number}")).unwrap());
+    let tenants: Vec<Tenant> = names.filter(of_partition).take(20).collect();
+    for (tenant, number) in tenants.iter().zip(0..) {
+        // The last to come is the first that is due.
+        let due_ms = 9000 - 100 * number;
+        world.store.commit(Batch::new(tenant, 1000).then(job(None, due_ms, "x"))).await.unwrap();
+    }
+
+    let early = world.lease(2000, 100).await;
+
+    assert_eq!((early.items.len(), early.next_due_ms), (0, Some(7100)));
+    assert_eq!(world.lease(7200, 100).await.items.len(), 2);
+}
+
 pub(crate) async fn a_lane_runs_in_order_of_arrival(world: World) {
     let lane = Some("wh_1");
     world.commit(vec![job(lane, 50, "1"), job(lane, 0, "2"), job(Some("wh_2"), 0, "x"), job(None, 0, "y")]).await;

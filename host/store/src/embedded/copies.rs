@@ -54,6 +54,14 @@ pub fn restore(from: &Path, store: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Puts everything of the log into the file, which then stands for itself also under another name. Other processes may read
+/// it meanwhile, and none may write.
+pub fn fold(store: &Path) -> Result<(), Error> {
+    let connection = schema::open_plain(store)?;
+    let is_busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if is_busy { Err(Error::InUse { path: store.into() }) } else { Ok(()) }
+}
+
 /// Whether a file can be put back: a sound store of a known version.
 pub fn verify(copy: &Path) -> Result<(), Error> {
     open_sound(copy).map(drop)

@@ -23,6 +23,18 @@ impl Readers {
         Self { path: path.into(), idle: Mutex::default(), free: Arc::new(Semaphore::new(READERS)) }
     }
 
+    /// Opens what is not open yet: the file may get another name.
+    pub(super) fn open_all(&self) -> Result<(), Error> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        while idle.len() < READERS {
+            let connection = schema::open_reader(&self.path)?;
+            // The log beside the file is opened by the first read.
+            read_one_snapshot(&connection, |reader| reader.pragma_query_value(None, "user_version", |_| Ok(())))?;
+            idle.push(connection);
+        }
+        Ok(())
+    }
+
     pub(super) async fn read<Found: Send + 'static>(
         self: &Arc<Self>,
         read: impl FnOnce(&Connection) -> Result<Found, rusqlite::Error> + Send + 'static,

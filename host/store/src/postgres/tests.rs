@@ -70,6 +70,7 @@ async fn what_cannot_be_an_installation_is_refused_with_its_reason() {
     assert!(matches!(open("postgres://[", with("a")).await, Some(Error::PostgresAddress)));
     assert!(matches!(open(&address, with("a\"b")).await, Some(Error::Prefix)));
     assert!(matches!(open(&address, with(&"a".repeat(64))).await, Some(Error::PostgresPrefix)));
+    assert!(open(&address, with(&format!("{}{}", namespace(), "a".repeat(63))[..63])).await.is_none());
     let replica = Options { durability: crate::Durability::Replica, ..with("a") };
     assert!(matches!(open(&address, replica).await, Some(Error::PostgresReplica)));
     let tls = crate::Tls { ca: Some(Vec::new()), client: None };
@@ -136,6 +137,36 @@ async fn other_hosts_are_told_of_work_that_is_due_later_or_has_no_room() {
     world.try_commit(1000, vec![], vec![job(None, 1000, "no room")]).await.unwrap();
     work.changed().await.unwrap();
     assert_eq!(other.pulse().take().partitions, [Wake { partition, due_ms: 1000, origin: Origin::Busy }]);
+}
+
+#[tokio::test]
+async fn a_host_that_is_told_more_than_it_can_hold_hears_what_comes_after() {
+    let (world, other) = two().await;
+    let mut work = other.pulse().work();
+    let (client, connection) =
+        tokio_postgres::connect(&postgres_server().address(), tokio_postgres::NoTls).await.unwrap();
+    let driver = tokio::spawn(connection);
+    // Distinct, because the server tells the same only once in a transaction.
+    let schema = &other.place.schema;
+    let flood =
+        format!("SELECT count(pg_notify('{schema}', 'flood ' || number)) FROM generate_series(1, 20000) number");
+    client.batch_execute(&flood).await.unwrap();
+
+    let mut is_heard = false;
+    for due_ms in 9000..9100 {
+        other.pulse().take();
+        work.mark_unchanged();
+        world.try_commit(1000, vec![], vec![job(None, due_ms, "later")]).await.unwrap();
+        is_heard = tokio::time::timeout(Duration::from_secs(1), work.changed()).await.is_ok()
+            && !other.pulse().take().partitions.is_empty();
+        if is_heard {
+            break;
+        }
+    }
+
+    assert!(is_heard);
+    drop(client);
+    driver.await.unwrap().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

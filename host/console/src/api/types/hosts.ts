@@ -9,6 +9,7 @@ export interface Host {
   started_at_ms: number;
   seen_at_ms: number;
   in_flight: number;
+  read_only: boolean;
   clock_offset_ms: number;
   is_this_one: boolean;
   differs_in: string[];
