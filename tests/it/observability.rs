@@ -37,7 +37,12 @@ fn value(scrape: &str, series: &str) -> f64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_its_commit_and_its_delivery_are_counted_on_every_store() {
-    for (world, is_redis) in [(World::on_sqlite().await, false), (World::on_redis().await, true)] {
+    let worlds = [
+        (World::on_sqlite().await, [false, false]),
+        (World::on_redis().await, [true, false]),
+        (World::on_postgres().await, [false, true]),
+    ];
+    for (world, asks) in worlds {
         let scrape = scrape_after_some_activity(&world).await;
 
         assert_eq!(value(&scrape, "wellspring_runs_total{trigger=\"http\",outcome=\"success\"}"), 1.0);
@@ -55,7 +60,8 @@ async fn a_run_its_commit_and_its_delivery_are_counted_on_every_store() {
         assert!(value(&scrape, "wellspring_link_bytes{bytes=\"limit\"}") > 1e6);
         assert!(value(&scrape, "wellspring_cache_bytes{cache=\"images\"}") > 1e6);
         assert!(value(&scrape, "wellspring_memory_used_bytes") > 1e6);
-        assert_eq!(series(&scrape).contains("wellspring_redis_request_seconds_count"), is_redis);
+        let servers = ["wellspring_redis_request_seconds_count", "wellspring_postgres_request_seconds_count"];
+        assert_eq!(servers.map(|name| series(&scrape).contains(name)), asks);
         assert!(scrape.ends_with("# EOF\n") && scrape.matches("# EOF").count() == 1);
     }
 }

@@ -29,9 +29,11 @@ pub(crate) struct Numbers {
     pub(crate) record_cache: CacheUse,
 }
 
-/// Round trips to Redis.
+/// What a server was asked, and how long it took.
 #[derive(Debug)]
 pub(crate) struct RoundTrips {
+    /// Name and help of its two families.
+    families: [(&'static str, &'static str); 2],
     seconds: Histogram,
     failed: Counter,
 }
@@ -101,13 +103,26 @@ impl Numbers {
 
 // === impl RoundTrips ===
 
-impl Default for RoundTrips {
-    fn default() -> Self {
-        Self { seconds: Histogram::of_seconds(), failed: Counter::new() }
-    }
-}
-
 impl RoundTrips {
+    pub(crate) fn to_redis() -> Self {
+        Self::named([
+            ("wellspring_redis_request_seconds", "Time of a round trip to Redis"),
+            ("wellspring_redis_request_failures", "Round trips to Redis that ended in an error"),
+        ])
+    }
+
+    /// A transaction may be several round trips, and is one request.
+    pub(crate) fn to_postgres() -> Self {
+        Self::named([
+            ("wellspring_postgres_request_seconds", "Time of a question to PostgreSQL, or of a transaction there"),
+            ("wellspring_postgres_request_failures", "Questions and transactions that ended in an error"),
+        ])
+    }
+
+    fn named(families: [(&'static str, &'static str); 2]) -> Self {
+        Self { families, seconds: Histogram::of_seconds(), failed: Counter::new() }
+    }
+
     pub(crate) fn made(&self, took: Duration, is_failure: bool) {
         self.seconds.observe_time(took);
         if is_failure {
@@ -116,11 +131,10 @@ impl RoundTrips {
     }
 
     pub(crate) fn families(&self) -> Vec<Family> {
+        let [seconds, failures] = self.families;
         vec![
-            Family::histogram("wellspring_redis_request_seconds", "Time of a round trip to Redis")
-                .sample(&[], self.seconds.read(MICROSECONDS)),
-            Family::counter("wellspring_redis_request_failures", "Round trips to Redis that ended in an error")
-                .sample(&[], self.failed.read()),
+            Family::histogram(seconds.0, seconds.1).sample(&[], self.seconds.read(MICROSECONDS)),
+            Family::counter(failures.0, failures.1).sample(&[], self.failed.read()),
         ]
     }
 }

@@ -45,7 +45,7 @@ use self::lives::Lives;
 use self::members::Talk;
 use self::rows::{Fields, bytes, count, number, optional_count};
 use self::tls::Connector;
-use crate::numbers::Numbers;
+use crate::numbers::{Numbers, RoundTrips};
 use crate::remembered::Remembered;
 use crate::{
     Batch, Beat, CommitError, Committed, Directory, DirectoryWrite, Durability, Error, Head, Heartbeat, Job, JobId,
@@ -132,6 +132,7 @@ impl Postgres {
             schema: options.prefix,
             patience: options.patience,
             breaker: Arc::default(),
+            round_trips: Arc::new(RoundTrips::to_postgres()),
         });
         let partitions = schema::settle(&place.connect().await?, &place.schema).await?;
         let client = format!("{:016x}", getrandom::u64()?);
@@ -259,7 +260,7 @@ impl Store for Postgres {
     }
 
     fn families(&self) -> Vec<Family> {
-        self.numbers.families()
+        [self.numbers.families(), self.place.round_trips.families()].concat()
     }
 }
 

@@ -54,9 +54,10 @@ async fn dashboard_rules_and_documentation_name_series_that_a_server_has() {
     let collector = Receiver::start(|_| Answer::status(200)).await;
     let (base, isolated) = (collector.url(""), ["--isolate", "process", "--isolate-groups", "1"]);
     let of_sqlite = World::with(&[&isolated[..], &["--otlp-endpoint", &base]].concat()).await;
-    let of_redis = World::on_redis().await;
     let mut known = series(&scrape_after_some_activity(&of_sqlite).await);
-    known.extend(series(&scrape_after_some_activity(&of_redis).await));
+    for world in [World::on_redis().await, World::on_postgres().await] {
+        known.extend(series(&scrape_after_some_activity(&world).await));
+    }
 
     for (file, expressions, at_least) in [("dashboard.json", of_dashboard(), 40), ("alerts.yaml", of_rules(), 10)] {
         assert!(expressions.len() >= at_least, "{file} has {} expressions", expressions.len());

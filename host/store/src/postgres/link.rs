@@ -14,6 +14,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, Row, Statement};
 use super::tls::Connector;
 use crate::Error;
 use crate::breaker::{Breaker, Pass};
+use crate::numbers::RoundTrips;
 
 /// Reads that wait for nothing but each other share connections.
 const READERS: usize = 4;
@@ -35,6 +36,7 @@ pub(super) struct Place {
     pub(super) schema: String,
     pub(super) patience: Duration,
     pub(super) breaker: Arc<Breaker>,
+    pub(super) round_trips: Arc<RoundTrips>,
 }
 
 /// A connection, and the task that moves its bytes, which ends with it.
@@ -180,7 +182,10 @@ impl Line {
         if breaker.enter(Instant::now) == Pass::No {
             return Err(Error::PostgresSilent);
         }
-        match tokio::time::timeout(self.place.patience, asking).await {
+        let begun = Instant::now();
+        let answered = tokio::time::timeout(self.place.patience, asking).await;
+        self.place.round_trips.made(begun.elapsed(), !matches!(answered, Ok(Ok(_))));
+        match answered {
             Ok(answer) => {
                 if answer.as_ref().err().is_none_or(|error| !error.is_broken_connection()) {
                     breaker.answered();

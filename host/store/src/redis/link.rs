@@ -69,7 +69,8 @@ impl Link {
         };
         let breakers = (0..if address.is_cluster() { BREAKERS } else { 1 }).map(|_| Breaker::default()).collect();
         let waits_for_replica = options.durability == Durability::Replica;
-        Ok(Self { wire, breakers, patience: options.patience, waits_for_replica, round_trips: Arc::default() })
+        let round_trips = Arc::new(RoundTrips::to_redis());
+        Ok(Self { wire, breakers, patience: options.patience, waits_for_replica, round_trips })
     }
 
     /// The first connection of a host may find a server that is busy, or still starting.
