@@ -5,7 +5,7 @@
 
 pub(crate) mod certificates;
 mod jobs;
-mod model;
+pub(crate) mod model;
 mod records;
 pub(crate) mod servers;
 mod state;

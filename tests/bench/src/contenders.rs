@@ -191,9 +191,10 @@ async fn of_program(
     Ok(Contender { name, url, process: server.process })
 }
 
-/// A Redis that has what it acknowledged on disk.
+/// A Redis that has what it acknowledged on disk, in a folder of its own.
 pub(crate) async fn redis(folder: &Path) -> Result<Process> {
-    let (port, data) = (free_port()?, folder.join("redis"));
+    let port = free_port()?;
+    let data = folder.join(format!("redis-{port}"));
     std::fs::create_dir_all(&data)?;
     let mut command = Command::new("redis-server");
     command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", ""]);

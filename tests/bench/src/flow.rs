@@ -52,6 +52,9 @@ pub(crate) struct Arguments {
     /// Measure this server on SQLite alone
     #[arg(long)]
     alone: bool,
+    /// Measure this server on each store, with nothing else
+    #[arg(long)]
+    stores: bool,
     /// Measure a source that reads and writes `db` too, without contention and with nothing else
     #[arg(long)]
     db: bool,
@@ -139,6 +142,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         field.enter(OTHER, contenders::other_version(OTHER, program, folder.path()).await);
     }
     if !arguments.alone && !arguments.records {
+        field.enter_stores(folder.path()).await;
+    }
+    if !arguments.alone && !arguments.records && !arguments.stores {
         field.enter_others(folder.path()).await;
     }
     let plain = field.contenders.len();
@@ -237,9 +243,18 @@ impl Field {
         self.enter("workerd", contenders::workerd(folder).await);
         match contenders::redis(folder).await {
             Ok(redis) => {
+                self.enter("Node + Redis", contenders::node(folder, &redis).await);
+                self.helpers.push(redis);
+            }
+            Err(error) => self.leave_out("Node + Redis", &error),
+        }
+    }
+
+    async fn enter_stores(&mut self, folder: &Path) {
+        match contenders::redis(folder).await {
+            Ok(redis) => {
                 let url = format!("redis://127.0.0.1:{}", redis.port);
                 self.enter(REDIS, contenders::wellspring(REDIS, folder, Some(&url)).await);
-                self.enter("Node + Redis", contenders::node(folder, &redis).await);
                 self.helpers.push(redis);
             }
             Err(error) => self.leave_out("Redis", &error),

@@ -50,12 +50,57 @@ struct Leases {
     timers: Vec<TimerLease>,
 }
 
-pub(crate) async fn random_batches_do_what_the_model_does(world: World) {
+/// With the seed that makes it the same again.
+fn seeded() -> (u64, TestRunner) {
     let seed = std::env::var(SEED).ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| getrandom::u64().unwrap());
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    (seed, TestRunner::new_with_rng(Config::default(), rng))
+}
+
+/// Groups of batches that an engine is given at once are answered as if each came after the one before. `send` gives it a
+/// group.
+pub(crate) async fn random_groups_do_what_the_model_does(
+    world: &World,
+    send: impl AsyncFn(Vec<Batch>) -> Vec<Result<Committed, CommitError>>,
+) {
+    const GROUPS: usize = 60;
+    let (seed, mut runner) = seeded();
+    let (model, leases) = (Memory::new(), Leases::default());
+    for number in 0..GROUPS {
+        let group: Vec<Batch> = (0..=number % 12).map(|_| random_batch(world, &leases, &mut runner)).collect();
+        let mut expected = Vec::new();
+        for batch in &group {
+            expected.push(answer(model.commit(batch.clone()).await));
+        }
+        let found: Vec<String> = send(group.clone()).await.into_iter().map(answer).collect();
+        assert_eq!(found, expected, "{SEED}={seed}, group {number}: {group:?}");
+    }
+    for tenant in [&world.tenant, &world.neighbour] {
+        let expected = everything(&model, tenant).await;
+        assert_eq!(everything(world.store.as_ref(), tenant).await, expected, "{SEED}={seed}");
+    }
+}
+
+fn random_batch(world: &World, leases: &Leases, runner: &mut TestRunner) -> Batch {
+    loop {
+        let step = step().new_tree(runner).unwrap().current();
+        if let Step::Commit { second, now_ms, owner, requires, does } = step {
+            let mut batch = Batch::new(if second { &world.neighbour } else { &world.tenant }, now_ms);
+            batch.lock_owner = owner;
+            batch.preconditions = requires.iter().filter_map(|one| precondition(one, leases)).collect();
+            batch.operations = does.iter().filter_map(|one| operation(one, leases)).collect();
+            // What is no batch is refused before there is a group.
+            if batch.check().is_ok() {
+                return batch;
+            }
+        }
+    }
+}
+
+pub(crate) async fn random_batches_do_what_the_model_does(world: World) {
+    let (seed, mut runner) = seeded();
     let model = Memory::new();
     let mut held = (Leases::default(), Leases::default());
     for number in 0..STEPS {

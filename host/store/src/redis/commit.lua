@@ -31,7 +31,8 @@ end
 local function commit_each()
   local answers, work, at = {}, {}, 6
   has_readers, followed = nil, {}
-  told, gone, is_gone, heads_added, heads_removed = {}, {}, {}, {}, {}
+  told, gone, is_gone, heads_added, heads_removed, lists, totals = {}, {}, {}, {}, {}, {}, {}
+  last_ms, last_sequence, is_last_unwritten, kept, has_more, owed = {}, {}, {}, {}, {}, {}
   for index = 1, #KEYS - 1 do
     P = KEYS[index + 1]
     local is_whole, answer, due = pcall(commit, at)

@@ -11,6 +11,10 @@ local told
 -- What is left to do for the whole group: jobs to delete, and by the key of their tenant's heads, heads to add and to
 -- remove. A step for many costs little more than a step for one.
 local gone, heads_added, heads_removed
+-- The same of emitters, streams and counters that the group has written once already: the last id of an emitter, in
+-- parts, and whether it is still to be written; how many entries a stream keeps, and whether it has more by now; what is
+-- still to be added to a counter.
+local last_ms, last_sequence, is_last_unwritten, kept, has_more, owed
 -- Lua hands over only so many arguments at once.
 local PIECE = 1000
 
@@ -30,20 +34,56 @@ local function set_alias(kind, id, before, alias)
   end
 end
 
+local function entry_id(ms, sequence) return digits(ms) .. '-' .. sequence end
+
 -- An id after the emitter's last one, also when the clock has stepped back, and the last one. Mostly the clock has not,
 -- and one step is enough.
 local function next_entry(emitter)
-  local key, id = last_key(emitter), now .. '-0'
-  local last = call('SET', key, id, 'GET')
-  if not last then return id, '' end
-  local split = string.find(last, '-', 1, true)
-  local last_ms = string.sub(last, 1, split - 1)
-  if tonumber(now) > tonumber(last_ms) then return id, last end
-  local sequence = tonumber(string.sub(last, split + 1)) + 1
-  id = last_ms .. '-' .. sequence
-  if sequence > LAST_SEQUENCE then id = digits(tonumber(last_ms) + 1) .. '-0' end
-  call('SET', key, id)
-  return id, last
+  local key = last_key(emitter)
+  local ms, sequence, last = last_ms[key], last_sequence[key], ''
+  local is_first = not ms
+  if is_first then
+    last = call('SET', key, now .. '-0', 'GET') or ''
+    local split = string.find(last, '-', 1, true)
+    ms, sequence = 0, 0
+    if split then ms, sequence = tonumber(string.sub(last, 1, split - 1)), tonumber(string.sub(last, split + 1)) end
+  else
+    last = entry_id(ms, sequence)
+  end
+  local is_ahead = tonumber(now) > ms
+  if is_ahead then
+    ms, sequence = tonumber(now), 0
+  elseif sequence < LAST_SEQUENCE then
+    sequence = sequence + 1
+  else
+    ms, sequence = ms + 1, 0
+  end
+  last_ms[key], last_sequence[key] = ms, sequence
+  if not (is_first and is_ahead) then is_last_unwritten[key] = true end
+  return entry_id(ms, sequence), last
+end
+
+-- The streams have no more entries than they keep.
+local function trim()
+  for key in pairs(has_more) do call('XTRIM', key, 'MAXLEN', '=', kept[key]) end
+  has_more = {}
+end
+
+-- Trimmed with its first entry of the group, and for those after it at the end.
+local function append(key, id, value, keep)
+  if kept[key] == keep then
+    has_more[key] = true
+    return call('XADD', key, 'NOMKSTREAM', id, 'v', value)
+  end
+  if has_more[key] then trim() end
+  kept[key] = keep
+  return call('XADD', key, 'NOMKSTREAM', 'MAXLEN', '=', keep, id, 'v', value)
+end
+
+local function pay(key)
+  local amount = owed[key]
+  owed[key] = nil
+  if amount and amount ~= 0 then call('INCRBY', key, digits(amount)) end
 end
 
 local function delete_oldest(key, first, last, most)
@@ -75,6 +115,9 @@ local function finish_group()
   in_pieces(gone, function(...) call('DEL', ...) end)
   for key, items in pairs(heads_added) do in_pieces(items, function(...) call('ZADD', key, ...) end) end
   for key, items in pairs(heads_removed) do in_pieces(items, function(...) call('ZREM', key, ...) end) end
+  for key in pairs(is_last_unwritten) do call('SET', key, entry_id(last_ms[key], last_sequence[key])) end
+  trim()
+  for key in pairs(owed) do pay(key) end
 end
 
 local function leave_lane(job)
@@ -111,7 +154,8 @@ local applies = {
     if not before[2] then
       local position = call('INCR', P .. ':position')
       call('HSET', key, 'position', position)
-      call('ZADD', P .. ':records:' .. tenant .. ':' .. kind, position, id)
+      call('ZADD', records_key(kind), position, id)
+      lists[records_key(kind)] = nil
       call('SADD', P .. ':kinds:' .. tenant, kind)
     end
     call('HSET', key, 'value', value)
@@ -122,11 +166,12 @@ local applies = {
     local alias = call('HGET', record_key(kind, id), 'alias')
     if alias then call('HDEL', alias_key(kind), alias) end
     call('DEL', record_key(kind, id))
-    call('ZREM', P .. ':records:' .. tenant .. ':' .. kind, id)
+    call('ZREM', records_key(kind), id)
+    lists[records_key(kind)] = nil
   end,
   append = function(emitter, stream, value, keep)
     local key, id, before = stream_key(emitter, stream), next_entry(emitter)
-    if not call('XADD', key, 'NOMKSTREAM', 'MAXLEN', '=', keep, id, 'v', value) then
+    if not append(key, id, value, keep) then
       call('ZADD', streams_key(emitter), '0', stream)
       call('SADD', P .. ':emitters:' .. tenant, emitter)
       call('XADD', key, 'MAXLEN', '=', keep, id, 'v', value)
@@ -135,9 +180,11 @@ local applies = {
     add(entries, id)
   end,
   delete_entries = function(emitter, stream, first, last, most)
+    trim()
     add(removed, delete_oldest(stream_key(emitter, stream), first, last, tonumber(most)))
   end,
   drop_emitter = function(emitter, max)
+    trim()
     local most, count, left, keys = tonumber(max), 0, 0, {streams_key(emitter), last_key(emitter)}
     for _, name in ipairs(call('ZRANGE', keys[1], 0, -1)) do
       local key = stream_key(emitter, name)
@@ -147,6 +194,7 @@ local applies = {
     end
     if left == 0 then
       for _, key in ipairs(keys) do call('DEL', key) end
+      last_ms[keys[2]], is_last_unwritten[keys[2]] = nil, nil
       call('SREM', P .. ':emitters:' .. tenant, emitter)
     end
     add(removed, count)
@@ -183,11 +231,20 @@ local applies = {
   end,
   count = function(counter, amount, lives_ms)
     local key = counter_key(counter)
+    local before = totals[key]
+    if before and before ~= 0 then
+      local clamped = math.max(-COUNTER_END, math.min(COUNTER_END, before + tonumber(amount)))
+      owed[key] = (owed[key] or 0) + clamped - before
+      totals[key] = clamped
+      return add(counters, digits(clamped))
+    end
+    pay(key)
     local total = call('INCRBY', key, amount)
     -- A counter that was not there begins with this amount.
     if lives_ms ~= '' and total == tonumber(amount) then call('PEXPIRE', key, lives_ms) end
     local clamped = math.max(-COUNTER_END, math.min(COUNTER_END, total))
     if clamped ~= total then call('SET', key, digits(clamped), 'KEEPTTL') end
+    totals[key] = clamped
     add(counters, digits(clamped))
   end,
   enqueue = function(lane, due, available, entry, payload)
@@ -251,7 +308,7 @@ local function resize_queue()
   end
 end
 
-local function list(items) return table.concat(items, ',') end
+local function list(items) return #items < 2 and items[1] or table.concat(items, ',') end
 
 -- Answers 'ok', a list each of versions, entries, counters, jobs and how many were removed, and when the earliest of the
 -- work that it made is due, or nothing; and that time as a number.

@@ -4,6 +4,8 @@
 local tenant, now, lock_owner
 -- Keys of jobs that an earlier batch of the group acknowledged: they are deleted at its end.
 local is_gone
+-- What the group knows already, by key: how many records a list has and its newest, what a counter stands at.
+local lists, totals
 
 -- How many arguments each precondition and operation has, its name included.
 local SIZE = {
@@ -14,6 +16,7 @@ local SIZE = {
 }
 
 local function record_key(kind, id) return P .. ':record:' .. tenant .. ':' .. kind .. ':' .. id end
+local function records_key(kind) return P .. ':records:' .. tenant .. ':' .. kind end
 local function alias_key(kind) return P .. ':alias:' .. tenant .. ':' .. kind end
 local function state_key(scope) return P .. ':state:' .. tenant .. ':' .. scope end
 local function locks_key(scope) return P .. ':locks:' .. tenant .. ':' .. scope end
@@ -27,11 +30,21 @@ local holds = {
   absent = function(kind, id) return call('EXISTS', record_key(kind, id)) == 0 end,
   alias = function(kind, alias) return call('HEXISTS', alias_key(kind), alias) == 0 end,
   list = function(kind, newest, total)
-    local list = P .. ':records:' .. tenant .. ':' .. kind
-    if call('ZCARD', list) ~= tonumber(total) then return false end
-    return newest == '' or call('ZRANGE', list, -1, -1, 'WITHSCORES')[2] == newest
+    local key = records_key(kind)
+    local list = lists[key]
+    if not list then
+      list = {total = call('ZCARD', key)}
+      lists[key] = list
+    end
+    if list.total ~= tonumber(total) then return false end
+    if newest == '' then return true end
+    list.newest = list.newest or call('ZRANGE', key, -1, -1, 'WITHSCORES')[2]
+    return list.newest == newest
   end,
-  below = function(counter, limit) return tonumber(call('GET', counter_key(counter)) or '0') < tonumber(limit) end,
+  below = function(counter, limit)
+    local key = counter_key(counter)
+    return (totals[key] or tonumber(call('GET', key) or '0')) < tonumber(limit)
+  end,
   room = function(jobs, bytes)
     local queued = call('HMGET', queued_key(), 'jobs', 'bytes')
     return tonumber(queued[1] or '0') <= tonumber(jobs) and tonumber(queued[2] or '0') <= tonumber(bytes)

@@ -1,9 +1,10 @@
 //! Batches that share a call: each has its own answer, the call has its bounds, and a group sent again changes nothing.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{ARGUMENTS_OF_A_TENANT, GROUP_ARGUMENTS, GROUP_BATCHES, GROUP_BYTES, Member, fitting};
-use crate::contract::servers::{cluster_address, connect, namespace, server};
+use crate::contract::servers::{Server, cluster_address, connect, free_port, namespace, server};
 use crate::contract::{World, job, leases};
 use crate::redis::encode::Arguments;
 use crate::redis::{Redis, decode};
@@ -57,6 +58,35 @@ async fn a_refused_batch_in_the_middle_leaves_its_neighbours_alone() {
     assert_eq!((&first.counters[..], &last.counters[..]), (&[1][..], &[2][..]));
     assert_eq!(last.entries.first().map(ToString::to_string).as_deref(), Some("5-1"));
     assert_eq!(values(&store, &tenant("u_a")).await, ["last", "first"]);
+}
+
+#[tokio::test]
+async fn random_groups_do_what_the_model_does() {
+    let store = Arc::new(connect(&server().address(), &namespace()).await);
+    let world = World::new(store.clone(), ());
+    let number = AtomicU64::new(1);
+    let give = async |group: Vec<Batch>| send(&store, number.fetch_add(1, Ordering::Relaxed), &group).await;
+
+    crate::contract::model::random_groups_do_what_the_model_does(&world, give).await;
+}
+
+#[tokio::test]
+async fn what_several_batches_of_a_group_write_is_written_once() {
+    let server = Server::start(free_port(), &[]);
+    let store = connect(&server.address(), &namespace()).await;
+    let batches: Vec<Batch> =
+        (0..50).map(|number| Batch::new(&tenant("u_a"), 5).then(count()).then(append(&number.to_string()))).collect();
+    let calls = || ["xadd", "xtrim", "incrby"].map(|command| server.calls(command));
+    send(&store, 1, &batches[..1]).await;
+    let before = calls();
+
+    let answers = send(&store, 2, &batches).await;
+
+    let made: Vec<u64> = calls().iter().zip(before).map(|(after, before)| after - before).collect();
+    assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+    assert_eq!(made, [50, 1, 2]);
+    assert_eq!(store.counters(&tenant("u_a"), &["runs".into()]).await.unwrap(), [51]);
+    assert_eq!(values(&store, &tenant("u_a")).await.len(), 9);
 }
 
 async fn check_sent_again(address: &str) {
