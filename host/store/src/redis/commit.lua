@@ -11,7 +11,8 @@
 local LATER_MS = 1000
 
 local function commit(at)
-  tenant, now, lock_owner, news = ARGV[at + 1], ARGV[at + 2], ARGV[at + 6], {}
+  tenant, now, lock_owner, news = ARGV[at + 1], ARGV[at + 2], ARGV[at + 6], nil
+  now_ms = tonumber(now)
   local operations = tonumber(ARGV[at + 4])
   local refusal, first = judge(at + 7, tonumber(ARGV[at + 3]), operations)
   if refusal then return refusal end

@@ -1,7 +1,7 @@
 -- Second half of a commit: from here on everything succeeds.
 local COUNTER_END = 9007199254740991
 local LAST_SEQUENCE = 1048575
-local versions, entries, counters, jobs, removed
+local versions, entries, counters, jobs, removed = {}, {}, {}, {}, {}
 -- When the earliest of the heads that the batch made is due: told once, at the end. The same of its timers.
 local earliest, earliest_timer
 -- What the batch adds to the queue of its tenant, and takes from it.
@@ -34,7 +34,7 @@ local function set_alias(kind, id, before, alias)
   end
 end
 
-local function entry_id(ms, sequence) return digits(ms) .. '-' .. sequence end
+local function entry_id(ms, sequence) return digits(ms) .. '-' .. digits(sequence) end
 
 -- An id after the emitter's last one, also when the clock has stepped back, and the last one. Mostly the clock has not,
 -- and one step is enough.
@@ -50,9 +50,9 @@ local function next_entry(emitter)
   else
     last = entry_id(ms, sequence)
   end
-  local is_ahead = tonumber(now) > ms
+  local is_ahead = now_ms > ms
   if is_ahead then
-    ms, sequence = tonumber(now), 0
+    ms, sequence = now_ms, 0
   elseif sequence < LAST_SEQUENCE then
     sequence = sequence + 1
   else
@@ -217,7 +217,7 @@ local applies = {
   end,
   -- The key goes by itself soon after its last lock has ended; clocks of hosts may differ by as much.
   lock = function(scope, key, until_ms)
-    local lives_ms = math.max(tonumber(until_ms) - tonumber(now), 0) + 60000
+    local lives_ms = math.max(tonumber(until_ms) - now_ms, 0) + 60000
     call('HSET', locks_key(scope), key, until_ms .. ' ' .. lock_owner)
     if call('PTTL', locks_key(scope)) < lives_ms then call('PEXPIRE', locks_key(scope), digits(lives_ms)) end
   end,
@@ -250,7 +250,7 @@ local applies = {
   enqueue = function(lane, due, available, entry, payload)
     if string.byte(entry) == 35 then entry = entries[tonumber(string.sub(entry, 2)) + 1] end
     local number = call('INCR', P .. ':jobs')
-    local job, is_head = string.format('%016.0f', number), true
+    local job, is_head = string.format('%016d', number), true
     local key = job_key(job)
     if lane == '' then
       call('HSET', key, 'tenant', tenant, 'due', due, 'attempt', '0', 'entry', entry, 'payload', payload)
@@ -313,7 +313,8 @@ local function list(items) return #items < 2 and items[1] or table.concat(items,
 -- Answers 'ok', a list each of versions, entries, counters, jobs and how many were removed, and when the earliest of the
 -- work that it made is due, or nothing; and that time as a number.
 local function apply(at, operations)
-  versions, entries, counters, jobs, removed, earliest, earliest_timer = {}, {}, {}, {}, {}, nil, nil
+  versions, entries, counters = emptied(versions), emptied(entries), emptied(counters)
+  jobs, removed, earliest, earliest_timer = emptied(jobs), emptied(removed), nil, nil
   queued_jobs, queued_bytes = 0, 0
   for _ = 1, operations do
     local name = ARGV[at]

@@ -1,7 +1,7 @@
 -- First half of a commit: judges a batch. Nothing is written here, because a script cannot take back what it wrote.
 -- Operations that depend on earlier ones of the same batch are judged against what those will have done.
 -- A refusal is text: what it is, and where.
-local tenant, now, lock_owner
+local tenant, now, now_ms, lock_owner
 -- Keys of jobs that an earlier batch of the group acknowledged: they are deleted at its end.
 local is_gone
 -- What the group knows already, by key: how many records a list has and its newest, what a counter stands at.
@@ -58,7 +58,13 @@ local holds = {
 
 -- What earlier operations will have done: alias of a record, owner of an alias ('' is none), bytes of a value and of
 -- a scope; leases that are settled, with the lane of the job.
-local alias_of, owner_of, value_size, scope_size, settled
+local alias_of, owner_of, value_size, scope_size, settled = {}, {}, {}, {}, {}
+
+-- The table, or a new one where something is in it: most batches leave most of them empty.
+local function emptied(items)
+  if next(items) == nil then return items end
+  return {}
+end
 
 local function current_alias(kind, id)
   local name = kind .. ':' .. id
@@ -118,7 +124,7 @@ local judge_leases = {
 }
 
 -- A lock is kept as '<until> <owner>'. Which scopes have any is asked once in a batch.
-local has_locks
+local has_locks = {}
 
 local function judge_lock(scope, key)
   if has_locks[scope] == nil then has_locks[scope] = call('EXISTS', locks_key(scope)) == 1 end
@@ -126,7 +132,7 @@ local function judge_lock(scope, key)
   local lock = call('HGET', locks_key(scope), key)
   if not lock then return end
   local split = string.find(lock, ' ', 1, true)
-  local is_live = tonumber(string.sub(lock, 1, split - 1)) > tonumber(now)
+  local is_live = tonumber(string.sub(lock, 1, split - 1)) > now_ms
   if is_live and string.sub(lock, split + 1) ~= lock_owner then return 'locked' end
 end
 
@@ -145,6 +151,16 @@ local judge_values = {
   end,
   remove = function(scope, key) resize(scope, key, 0) end,
 }
+
+-- Whether there is anything to judge about one of the operations: mostly a batch only adds to streams and counters.
+local function is_judged(at, count)
+  for _ = 1, count do
+    local name = ARGV[at]
+    if judge_leases[name] or judge_locks[name] or judge_values[name] then return true end
+    at = at + SIZE[name]
+  end
+  return false
+end
 
 local function judge_operations(judges, at, count)
   for index = 0, count - 1 do
@@ -167,7 +183,9 @@ local function judge(at, preconditions, operations)
     end
     at = at + SIZE[name]
   end
-  alias_of, owner_of, value_size, scope_size, settled, has_locks = {}, {}, {}, {}, {}, {}
+  if not is_judged(at, operations) then return nil, at end
+  alias_of, owner_of, value_size = emptied(alias_of), emptied(owner_of), emptied(value_size)
+  scope_size, settled, has_locks = emptied(scope_size), emptied(settled), emptied(has_locks)
   -- Leases first, as in every engine: a lost lease is the error to report, whatever else is wrong.
   local refusal = judge_operations(judge_leases, at, operations) or judge_operations(judge_locks, at, operations)
     or judge_operations(judge_values, at, operations)

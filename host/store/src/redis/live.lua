@@ -19,6 +19,7 @@ end
 
 local function note(emitter, before, id, stream, value)
   local channel = live_of(emitter)
+  news = news or {}
   local found = news[channel]
   if not found then
     found = {before = before, bytes = 0}
@@ -50,5 +51,6 @@ local function publish(channel, found)
 end
 
 local function publish_news()
+  if not news then return end
   for channel, found in pairs(news) do publish(channel, found) end
 end

@@ -5,8 +5,8 @@
 -- that is one step and needs no look at the heads. A lease call checks the heads before it relies on it (earliest_waiting). A tenant
 -- on the ring may wait as well; the ring is what counts.
 
--- Lua would write large numbers as 1e+15.
-local function digits(number) return string.format('%.0f', number) end
+-- Lua would write large numbers as 1e+15. All are whole, and below 2^53.
+local function digits(number) return string.format('%d', number) end
 
 local function job_key(job) return P .. ':job:' .. job end
 local function heads_key(tenant) return P .. ':heads:' .. tenant end

@@ -74,8 +74,7 @@ async fn the_replica_that_sentinels_promote_is_found() {
 #[tokio::test]
 async fn a_commit_waits_for_a_replica_when_it_is_told_to() {
     let primary = Server::start(free_port(), &["--repl-diskless-sync-delay", "0"]);
-    let options =
-        Options { durability: Durability::Replica, patience: Duration::from_millis(900), ..Options::default() };
+    let options = Options { durability: Durability::Replica, patience: Duration::from_secs(2), ..Options::default() };
     let store = Redis::open(&primary.address(), options).await.unwrap();
 
     let alone = counted(&store).await;
