@@ -79,7 +79,7 @@ attack *arguments:
     WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/release/wellspring cargo run --quiet -p tools --bin attack -- {{arguments}}
 
 # Kill the server 200 times on each store while everything is at work, and look for what was lost (`--kills`, `--store`);
-# `--hosts 3` does worse to three hosts on one Redis (`--faults`, `--redis`, `--namespaces`)
+# `--hosts 3` does worse to three hosts on one Redis (`--faults`, `--redis`, `--namespaces`, `--older PROGRAM`)
 storm *arguments:
     cargo build --quiet -p wellspring
     WELLSPRING_BIN=${CARGO_TARGET_DIR:-$PWD/target}/debug/wellspring cargo run --quiet -p tools --bin storm -- {{arguments}}

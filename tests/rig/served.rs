@@ -65,6 +65,13 @@ pub fn write_key(path: &Path) {
     std::io::Write::write_all(&mut file, b"dGhlIHNlY3JldCBvZiBldmVyeSBzZXJ2ZXIgb2YgdGg=\n").unwrap();
 }
 
+/// A rebuild of the program meanwhile does not change what is being tested.
+fn link_program(program: &Path, own: &Path) {
+    if std::fs::hard_link(program, own).is_err() {
+        std::fs::copy(program, own).unwrap();
+    }
+}
+
 // === impl DataFolder ===
 
 impl DataFolder {
@@ -77,11 +84,8 @@ impl DataFolder {
         std::os::unix::fs::symlink(compiled, folder.path().join("data/cache")).unwrap();
         // Files of the cache are trusted by servers with the same secret.
         write_key(&folder.path().join("data/encryption.key"));
-        // A rebuild of the binary meanwhile does not change what is being tested.
         let own = folder.path().join("wellspring");
-        if std::fs::hard_link(binary(), &own).is_err() {
-            std::fs::copy(binary(), &own).unwrap();
-        }
+        link_program(binary(), &own);
         let options = vec!["--dangerous-allow-private-networks".to_owned()];
         Self {
             folder,
@@ -106,6 +110,12 @@ impl DataFolder {
 
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
+    }
+
+    /// From its next start on it is this program.
+    pub fn take_program(&mut self, program: &Path) {
+        std::fs::remove_file(&self.binary).unwrap();
+        link_program(program, &self.binary);
     }
 
     /// A process that may not listen yet.

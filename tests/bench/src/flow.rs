@@ -3,6 +3,8 @@
 //! All contenders are measured in turns by the same load in one run, so ratios hold whatever the machine. This server gives
 //! every request a fresh sandbox and answers when the event is on disk.
 
+mod field;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,9 +13,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
+use self::field::Field;
 use super::contenders::{self, Contender};
 use super::load::{self, Figures, Load};
-use super::process::Process;
 
 const SQLITE: &str = "Wellspring, SQLite";
 const REDIS: &str = "Wellspring, Redis";
@@ -211,67 +213,6 @@ impl fmt::Display for Ratio {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { median, lower_quartile, upper_quartile } = self;
         write!(formatter, "{median:.2} × (half of the rounds {lower_quartile:.2} to {upper_quartile:.2})")
-    }
-}
-
-/// The contenders that take part, and those that could not be started.
-#[derive(Default)]
-struct Field {
-    contenders: Vec<Contender>,
-    missing: Vec<String>,
-    /// They end with the field.
-    helpers: Vec<Process>,
-}
-
-// === impl Field ===
-
-impl Field {
-    fn enter(&mut self, name: &str, contender: Result<Contender>) {
-        match contender {
-            Ok(contender) => self.contenders.push(contender),
-            Err(error) => self.leave_out(name, &error),
-        }
-    }
-
-    async fn enter_records(&mut self, folder: &Path) {
-        self.enter(NO_RECORDS, contenders::with_records(NO_RECORDS, folder, &["--keep-runs=0"], None).await);
-        self.enter(RECORDS, contenders::with_records(RECORDS, folder, &[], None).await);
-        self.enter(RECORDINGS, contenders::with_records(RECORDINGS, folder, &[], Some("all")).await);
-    }
-
-    async fn enter_others(&mut self, folder: &Path) {
-        self.enter("workerd", contenders::workerd(folder).await);
-        match contenders::redis(folder).await {
-            Ok(redis) => {
-                self.enter("Node + Redis", contenders::node(folder, &redis).await);
-                self.helpers.push(redis);
-            }
-            Err(error) => self.leave_out("Node + Redis", &error),
-        }
-    }
-
-    async fn enter_stores(&mut self, folder: &Path) {
-        match contenders::redis(folder).await {
-            Ok(redis) => {
-                let url = format!("redis://127.0.0.1:{}", redis.port);
-                self.enter(REDIS, contenders::wellspring(REDIS, folder, Some(&url)).await);
-                self.helpers.push(redis);
-            }
-            Err(error) => self.leave_out("Redis", &error),
-        }
-        match contenders::postgres(folder).await {
-            Ok(postgres) => {
-                let url = format!("postgres://bench@127.0.0.1:{}/postgres", postgres.port);
-                self.enter(POSTGRES, contenders::wellspring(POSTGRES, folder, Some(&url)).await);
-                self.helpers.push(postgres);
-            }
-            Err(error) => self.leave_out("PostgreSQL", &error),
-        }
-    }
-
-    fn leave_out(&mut self, name: &str, error: &anyhow::Error) {
-        eprintln!("{name} is left out: {error:#}");
-        self.missing.push(name.to_owned());
     }
 }
 

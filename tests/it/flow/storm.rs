@@ -35,6 +35,7 @@ async fn nothing_is_lost_or_refused_when_hosts_are_killed_paused_cut_off_skewed_
         seed: 7,
         redis: Arrangement::Alone,
         is_apart: false,
+        older: None,
     })
     .await;
 

@@ -3,10 +3,13 @@
 //! and in a cluster the loss of one shard. Hosts are cut off by a wire that holds back what is sent to the only server there is, or in namespaces
 //! of the network, where packets to every server of Redis are lost.
 //!
+//! Hosts may begin as an older program: then each rolling restart makes one of them the present one, and both work on one store.
+//!
 //! What must hold is what `storm.rs` says, and that a rolling restart refuses nothing.
 
 mod host;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -36,7 +39,7 @@ const AWAY_MS: std::ops::Range<u64> = 0..7000;
 /// How far a clock is off.
 const SKEWS_SECONDS: [i32; 4] = [-300, -3, 3, 300];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     pub hosts: usize,
     pub faults: u32,
@@ -44,6 +47,8 @@ pub struct Options {
     pub redis: Arrangement,
     /// Hosts have network namespaces of their own.
     pub is_apart: bool,
+    /// The program that hosts begin as, of an earlier version.
+    pub older: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +79,8 @@ pub struct Report {
     pub requests: usize,
     pub answered: usize,
     pub not_answered_200: usize,
+    /// Hosts that were of an older version before.
+    pub upgrades: u32,
     /// Requests that were sent and answered while hosts were restarted one after the other.
     pub requests_in_rolling_restarts: usize,
     /// Not refused by a lack of hosts: so many were for one value at once that some were told to come again.
@@ -127,7 +134,8 @@ pub async fn run(options: Options) -> Report {
 impl Storm {
     async fn set_up(options: Options) -> (Self, Stage) {
         let network = options.is_apart.then(|| Network::lay(options.hosts));
-        let redis = tokio::task::spawn_blocking(move || Deployment::start(options.redis)).await.unwrap();
+        let arrangement = options.redis;
+        let redis = tokio::task::spawn_blocking(move || Deployment::start(arrangement)).await.unwrap();
         let namespaces: Vec<_> =
             (0..options.hosts).map(|it| network.as_ref().map(|network| network.namespace(it))).collect();
         let addresses = namespaces.iter().map(|namespace| namespace.as_ref().map_or(home(), |it| it.address.as_str()));
@@ -135,6 +143,9 @@ impl Storm {
         let mut hosts = Vec::new();
         for (listen, namespace) in balancer.backends.iter().zip(namespaces) {
             let mut host = Host::new(&redis, (listen, namespace), &balancer.url()).await;
+            if let Some(older) = &options.older {
+                host.be_older(older);
+            }
             host.start(true).await;
             hosts.push(host);
         }
@@ -142,6 +153,13 @@ impl Storm {
         let client = Client::new(&balancer.url(), KEY);
         let stage = Stage::set_up(&client).await;
         let random = Rng::with_seed(options.seed);
+        let report = Report {
+            hosts: options.hosts,
+            redis: format!("{:?}", options.redis).to_lowercase(),
+            namespaces: options.is_apart,
+            seed: options.seed,
+            ..Report::default()
+        };
         let storm = Self {
             options,
             redis: Some(redis),
@@ -154,13 +172,7 @@ impl Storm {
             lives: watch::Sender::new(Life::Up { is_patient: true }),
             rolls: Arc::default(),
             is_patient: true,
-            report: Report {
-                hosts: options.hosts,
-                redis: format!("{:?}", options.redis).to_lowercase(),
-                namespaces: options.is_apart,
-                seed: options.seed,
-                ..Report::default()
-            },
+            report,
         };
         (storm, stage)
     }
@@ -260,11 +272,16 @@ impl Storm {
     }
 
     /// One after the other, as an operator who upgrades: the next when the balancer has the one before again. Clocks that were
-    /// wrong are right then.
+    /// wrong are right then, and one of the hosts that are of an older version is of the present one.
     async fn restart_each(&mut self) {
+        let upgraded = self.hosts.iter().position(|host| host.is_older);
         for which in 0..self.hosts.len() {
             self.hosts[which].stop().await;
             self.hosts[which].skew(0);
+            if Some(which) == upgraded {
+                self.hosts[which].upgrade();
+                self.report.upgrades += 1;
+            }
             self.hosts[which].start(self.is_patient).await;
             self.all_are_up().await;
         }

@@ -7,7 +7,7 @@ use super::pass;
 use crate::client::Client;
 use crate::network::Namespace;
 use crate::redis::Deployment;
-use crate::served::{DataFolder, KEY, Served};
+use crate::served::{DataFolder, KEY, Served, binary};
 use crate::wire::Wire;
 
 /// Where Debian's package `faketime` has the library that changes what time a process reads.
@@ -19,6 +19,7 @@ pub(super) struct Host {
     served: Option<Served>,
     between: Between,
     pub(super) client: Client,
+    pub(super) is_older: bool,
 }
 
 /// What is between a host and Redis, and can be cut.
@@ -60,7 +61,19 @@ impl Host {
         place.options.extend(options.map(str::to_owned));
         place.options.extend(["--db-source-bytes", "268435456"].map(str::to_owned));
         let client = Client::new(&format!("http://{listen}"), KEY);
-        Self { place, served: None, between, client }
+        Self { place, served: None, between, client, is_older: false }
+    }
+
+    /// From its first start on it is the program of an earlier version.
+    pub(super) fn be_older(&mut self, program: &Path) {
+        self.place.take_program(program);
+        self.is_older = true;
+    }
+
+    /// From its next start on it is the present program.
+    pub(super) fn upgrade(&mut self) {
+        self.place.take_program(binary());
+        self.is_older = false;
     }
 
     /// Patient: it answers when a run is committed. Otherwise it answers a slow one before, and goes on.

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "a tool that measures and waits for what it watches")]
 #![allow(clippy::expect_used, reason = "a driver of tests, where a panic is how to fail")]
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -36,6 +37,9 @@ struct Arguments {
     /// Give each host a network namespace of its own, where partitions lose packets; this needs the rights of root
     #[arg(long, requires = "hosts")]
     namespaces: bool,
+    /// Let hosts begin as this program, of an earlier version: each rolling restart makes one of them the present one
+    #[arg(long, value_name = "PROGRAM", requires = "hosts")]
+    older: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -64,7 +68,8 @@ async fn main() -> ExitCode {
             Redis::Cluster => Arrangement::Cluster,
         };
         eprintln!("{hosts} hosts: {faults} faults, seed {seed}");
-        let options = storm::hosts::Options { hosts, faults, seed, redis, is_apart: arguments.namespaces };
+        let (is_apart, older) = (arguments.namespaces, arguments.older);
+        let options = storm::hosts::Options { hosts, faults, seed, redis, is_apart, older };
         let report = storm::hosts::run(options).await;
         return print(&[report], |report| &report.violations);
     }
