@@ -76,8 +76,10 @@ impl Deployment {
 
 impl Watched {
     fn start() -> Self {
-        let primary = Redis::start_with(&["--repl-diskless-sync-delay", "0"]);
-        let mut replica = Redis::start_with(&["--repl-diskless-sync-delay", "0"]);
+        // What connects to a primary on a bridge may come from another address of it than the one that is listened at.
+        let options = ["--repl-diskless-sync-delay", "0", "--replica-announce-ip", redis_home()];
+        let primary = Redis::start_with(&options);
+        let mut replica = Redis::start_with(&options);
         replica.follow(&primary);
         let sentinel = Redis::sentinel_of(primary.port);
         let watched = Self { primary, replica, sentinel };
