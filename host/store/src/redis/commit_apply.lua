@@ -69,15 +69,20 @@ local function trim()
   has_more = {}
 end
 
--- Trimmed with its first entry of the group, and for those after it at the end.
+-- Trimmed with its first entry of the group, and for those after it at the end. Noted when it is written: a step that
+-- fails is its batch's alone, and must not be met again at the end of the group.
 local function append(key, id, value, keep)
-  if kept[key] == keep then
+  local is_known = kept[key] == keep
+  if not is_known and has_more[key] then trim() end
+  local added
+  if is_known then
+    added = call('XADD', key, 'NOMKSTREAM', id, 'v', value)
     has_more[key] = true
-    return call('XADD', key, 'NOMKSTREAM', id, 'v', value)
+  else
+    added = call('XADD', key, 'NOMKSTREAM', 'MAXLEN', '=', keep, id, 'v', value)
+    kept[key] = keep
   end
-  if has_more[key] then trim() end
-  kept[key] = keep
-  return call('XADD', key, 'NOMKSTREAM', 'MAXLEN', '=', keep, id, 'v', value)
+  return added
 end
 
 local function pay(key)
