@@ -7,7 +7,11 @@
 //! The end of a turn grants the next one, and the runtime polls first what was woken last: the tasks of a busy tenant would
 //! be polled in a chain, while others are in the runtime's queue or on the wire. So one that had to wait for its turn gives
 //! way once more, to all that is ready by then.
+//!
+//! What is polled within a turn of its own tenant has it too. To wait for one of its own as well would only hold up the outer
+//! one, with all that it holds: a run would have its memory before its turn comes.
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::num::NonZeroUsize;
 use std::pin::{Pin, pin};
@@ -71,6 +75,17 @@ enum Answer {
     Ended,
 }
 
+thread_local! {
+    /// Whose turn it is on this thread.
+    static POLLED: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
+}
+
+/// A poll in a turn, while it lasts.
+struct Polled {
+    /// Whose turn it was around it.
+    outer: Option<Arc<str>>,
+}
+
 // === impl Turns ===
 
 impl Turns {
@@ -111,8 +126,12 @@ impl Turn {
     }
 
     /// Polls when the tenant has a turn, which ends with the poll. `poll` gets a context whose wakes ask for the next.
-    pub fn poll<T>(&mut self, context: &mut Context<'_>, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
-        let Some(_permit) = self.ready.take(context.waker()) else { return Poll::Pending };
+    fn poll<T>(&self, context: &mut Context<'_>, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+        if self.ready.is_polled_within() {
+            return poll(context);
+        }
+        let Some((tenant, _permit)) = self.ready.take(context.waker()) else { return Poll::Pending };
+        let _polled = Polled::for_tenant(tenant);
         poll(&mut Context::from_waker(&self.waker))
     }
 }
@@ -141,11 +160,36 @@ impl TurnOwner {
     }
 }
 
+// === impl Polled ===
+
+impl Polled {
+    fn for_tenant(tenant: Arc<str>) -> Self {
+        Self { outer: POLLED.replace(Some(tenant)) }
+    }
+}
+
+impl Drop for Polled {
+    fn drop(&mut self) {
+        POLLED.set(self.outer.take());
+    }
+}
+
 // === impl Ready ===
 
 impl Ready {
-    /// The turn, if it is granted; if not, `task` is woken when it is.
-    fn take(&self, task: &Waker) -> Option<Permit> {
+    /// Whether this is within a turn of the same tenant. What it asked for itself before it is not needed then.
+    fn is_polled_within(&self) -> bool {
+        let mut asked = self.lock();
+        let is_within = POLLED.with_borrow(|polled| polled.as_ref().is_some_and(|tenant| *tenant == asked.tenant));
+        let unneeded = if is_within { std::mem::take(&mut asked.answer) } else { Answer::NotAsked };
+        drop(asked);
+        // Not under the lock: the end of a turn wakes another.
+        drop(unneeded);
+        is_within
+    }
+
+    /// The turn and whose it is, if it is granted; if not, `task` is woken when it is.
+    fn take(&self, task: &Waker) -> Option<(Arc<str>, Permit)> {
         let mut asked = self.lock();
         match &mut asked.task {
             Some(known) => known.clone_from(task),
@@ -161,7 +205,7 @@ impl Ready {
             waiting => (waiting, None),
         };
         asked.answer = answer;
-        permit
+        permit.map(|permit| (asked.tenant.clone(), permit))
     }
 
     fn lock(&self) -> MutexGuard<'_, Asked> {

@@ -3,8 +3,7 @@
 //! A guest yields every few microseconds. A new run is polled again at once until its first time slice is used up, so that
 //! most runs end in one slice: sharing the processor and its caches among all new runs would make each of them end later.
 //! After the first slice a run is rescheduled at every yield, so one that never ends delays others by one slice at most.
-//!
-//! Slices are given round robin by tenant (`admission/turns.rs`).
+//! Around it, slices are given round robin by tenant (`admission/turns.rs`).
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -12,8 +11,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
-
-use admission::Turn;
 
 /// The first time slice of a run. Most runs of real components end within it.
 const FIRST_TURN: Duration = Duration::from_micros(300);
@@ -24,13 +21,9 @@ const STOOD_STILL: Duration = Duration::from_millis(500);
 /// Runs `future` for at most `limit`; also tells how long it was on a CPU. `None` is a missed deadline. A run does not pay for
 /// a host that stood still: it has its time once more.
 #[expect(clippy::disallowed_methods, reason = "deadlines are measured in real time")]
-pub(crate) async fn run_metered<F: Future>(
-    future: F,
-    limit: Duration,
-    turn: Option<Turn>,
-) -> (Option<F::Output>, Duration) {
+pub(crate) async fn run_metered<F: Future>(future: F, limit: Duration) -> (Option<F::Output>, Duration) {
     let mut spent = Duration::ZERO;
-    let mut metered = Metered { future: pin!(future), spent: &mut spent, turn };
+    let mut metered = Metered { future: pin!(future), spent: &mut spent };
     let started = tokio::time::Instant::now();
     let done = match tokio::time::timeout(limit, &mut metered).await {
         Err(_) if started.elapsed() > limit.saturating_add(STOOD_STILL) => tokio::time::timeout(limit, metered).await,
@@ -42,7 +35,6 @@ pub(crate) async fn run_metered<F: Future>(
 struct Metered<'a, F> {
     future: Pin<&'a mut F>,
     spent: &'a mut Duration,
-    turn: Option<Turn>,
 }
 
 impl<F: Future> Future for Metered<'_, F> {
@@ -50,21 +42,15 @@ impl<F: Future> Future for Metered<'_, F> {
 
     #[expect(clippy::disallowed_methods, reason = "CPU turns are measured in real time")]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let Self { future, spent, turn } = &mut *self;
-        let mut poll = |context: &mut Context<'_>| {
-            let (started, spent_before) = (Instant::now(), **spent);
-            let polled = if spent_before < FIRST_TURN {
-                future.as_mut().poll_while_it_goes_on(context, || spent_before + started.elapsed() < FIRST_TURN)
-            } else {
-                future.as_mut().poll(context)
-            };
-            **spent = spent_before + started.elapsed();
-            polled
+        let Self { future, spent } = &mut *self;
+        let (started, spent_before) = (Instant::now(), **spent);
+        let polled = if spent_before < FIRST_TURN {
+            future.as_mut().poll_while_it_goes_on(context, || spent_before + started.elapsed() < FIRST_TURN)
+        } else {
+            future.as_mut().poll(context)
         };
-        match turn {
-            Some(turn) => turn.poll(context, poll),
-            None => poll(context),
-        }
+        **spent = spent_before + started.elapsed();
+        polled
     }
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::engine::{PAGE_BYTES, STACK_POINTER_EXPORT};
-use admission::Turn;
 use futures_util::FutureExt;
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
@@ -50,8 +49,6 @@ pub(crate) struct Run {
     pub(crate) fetches: Fetches,
     pub(crate) tape: Tape,
     pub(crate) last_words: String,
-    /// Taken with other tenants; none for what is the host's own, or takes its turns elsewhere.
-    pub(crate) turn: Option<Turn>,
     memory_use: MemoryUse,
 }
 
@@ -91,7 +88,6 @@ impl Run {
             fetches: Fetches::default(),
             tape: Tape::recording(limits.recording_bytes),
             last_words: String::new(),
-            turn: None,
             memory_use: MemoryUse { bytes: 0, limit_bytes: limits.memory_bytes, share: None },
             limits,
         }
@@ -146,7 +142,7 @@ impl Started {
     pub(crate) async fn call_plain(&mut self, name: &str) -> Result<Result<(), Fault>, Error> {
         let function = self.instance.get_typed_func::<(), ()>(&mut self.store, name).map_err(Error::Engine)?;
         let limit = self.store.data().limits.wall_clock;
-        let (done, cpu) = run_metered(function.call_async(&mut self.store, ()), limit, None).await;
+        let (done, cpu) = run_metered(function.call_async(&mut self.store, ()), limit).await;
         self.cpu += cpu;
         match done {
             Some(Ok(())) => Ok(Ok(())),
@@ -158,8 +154,7 @@ impl Started {
     /// Calls an export of `wit/component.wit` that takes a text and returns a `result` of texts.
     pub(crate) async fn call(&mut self, name: &str, input: Option<&str>) -> Result<CallResult, Error> {
         let limit = self.store.data().limits.wall_clock;
-        let turn = self.store.data_mut().turn.take();
-        let (done, cpu) = run_metered(self.call_text(name, input), limit, turn).await;
+        let (done, cpu) = run_metered(self.call_text(name, input), limit).await;
         self.cpu += cpu;
         match done {
             Some(Ok(area)) => self.result(area).map(Ok),

@@ -158,20 +158,20 @@ impl Sandbox {
         if let Some(workers) = &self.inner.workers {
             return workers.run(image, &task, services).await;
         }
-        let mut run = Run::new(services, task.limits, Some(image.sources.clone()));
-        if let Some(replay) = task.replay {
-            run.tape = Tape::replaying(replay);
-        }
-        run.turn = Some(self.inner.turns.of(task.tenant));
-        let run_bytes = self.inner.run_bytes.clone();
-        run.share_memory(MemoryShare::new(run_bytes, task.tenant, image.snapshot.length()));
-        let mut started = Started::new(&self.inner.engine, &image.snapshot, run)?;
-        let call = task.call.to_owned();
+        let replay = task.replay.map(Tape::replaying);
+        let memory_share = MemoryShare::new(self.inner.run_bytes.clone(), task.tenant, image.snapshot.length());
+        let (inner, image, call, limits) = (self.inner.clone(), image.clone(), task.call.to_owned(), task.limits);
         let running = async move {
             let _permit = permit;
+            let mut run = Run::new(services, limits, Some(image.sources));
+            run.tape = replay.unwrap_or(run.tape);
+            run.share_memory(memory_share);
+            let mut started = Started::new(&inner.engine, &image.snapshot, run)?;
             let result = started.call(INVOKE, Some(&call)).await?;
             Ok(started.take_outcome(result))
         };
+        // From its first turn on it has memory: what waits for a turn holds none, and those that run have what is warm.
+        let running = self.inner.turns.of(task.tenant).polling(Box::pin(running));
         self.inner.aside.when_long(running).await
     }
 

@@ -15,8 +15,9 @@ mkdir -p "$(dirname "$tools")"
   if [ ! -d "$tools" ]; then
     fresh=$(mktemp -d "$tools.XXXXXX")
     cp "$here/package.json" "$fresh/"
-    # No script of a package runs but the one that compiles the database.
-    (cd "$fresh" && npm install --ignore-scripts --no-audit --no-fund --loglevel=error >&2 && npm rebuild sqlite3 --build-from-source >&2)
+    # With pnpm, because npm does not come to an end with its peers. No script of a package runs but the one that compiles the database.
+    (cd "$fresh" && npx --yes pnpm@9.15.9 install --ignore-scripts --config.node-linker=hoisted --reporter=append-only >&2 &&
+      npm rebuild sqlite3 --build-from-source >&2)
     mv "$fresh" "$tools"
   fi
 ) 9> "$tools.lock"

@@ -1,10 +1,11 @@
 //! Who is polled when many are ready.
 
+use std::cell::RefCell;
 use std::future::poll_fn;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 
 use super::Turns;
 use crate::Share;
@@ -166,4 +167,63 @@ async fn a_waker_that_is_left_of_a_future_takes_no_turn() {
     left.lock().unwrap().as_ref().unwrap().wake_by_ref();
 
     assert!(!is_pending(&mut turns.of("b").polling(Box::pin(async {}))).await);
+}
+
+#[test]
+fn turns_go_round_the_tenants() {
+    let turns = Turns::new(Share::new(1, 1));
+    // Ready, and not polled yet: it has the only turn.
+    let taken = turns.share("other", std::future::pending::<()>());
+    let order = RefCell::new(Vec::new());
+    let mut context = Context::from_waker(Waker::noop());
+    let run = |tenant: &'static str| {
+        let order = &order;
+        turns.of(tenant).polling(Box::pin(async move { order.borrow_mut().push(tenant) }))
+    };
+    let mut runs = [run("busy"), run("busy"), run("busy"), run("quiet")];
+    for run in &mut runs {
+        assert!(Pin::new(run).poll(&mut context).is_pending(), "there is no turn for it yet");
+    }
+
+    drop(taken);
+    // Each grants the next when it has had its turn, whatever order they are polled in.
+    let mut left: Vec<_> = runs.iter_mut().collect();
+    while !left.is_empty() {
+        left.retain_mut(|run| Pin::new(run).poll(&mut context).is_pending());
+    }
+
+    assert_eq!(*order.borrow(), ["busy", "quiet", "busy", "busy"]);
+}
+
+/// Polls once what another tenant's future, or one of the same tenant, does within its turn when no other turn is left.
+fn is_polled_within(outer: &str, inner: &str) -> bool {
+    let turns = Turns::new(Share::new(1, 1));
+    let mut within = turns.of(inner).polling(Box::pin(async {}));
+    let outer = turns.share(outer, poll_fn(|context| Poll::Ready(Pin::new(&mut within).poll(context).is_ready())));
+    let mut context = Context::from_waker(Waker::noop());
+    let Poll::Ready(is_polled) = pin!(outer).poll(&mut context) else { panic!("it has the turn") };
+    is_polled
+}
+
+#[test]
+fn what_is_polled_within_a_turn_of_its_tenant_needs_no_other() {
+    assert!(is_polled_within("a", "a"));
+    assert!(!is_polled_within("a", "b"), "the turn is not its own");
+}
+
+#[test]
+fn a_turn_that_was_asked_for_is_given_up_when_another_is_had() {
+    let turns = Turns::new(Share::new(1, 1));
+    let holder = turns.share("b", std::future::pending::<()>());
+    let mut within = turns.of("a").polling(Box::pin(give_way()));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(Pin::new(&mut within).poll(&mut context).is_pending(), "it waits for the only turn");
+    drop(holder);
+
+    // It was granted meanwhile, and must be free again for what comes next.
+    let other = Turns::new(Share::new(1, 1));
+    let outer = other.share("a", poll_fn(|context| Poll::Ready(Pin::new(&mut within).poll(context).is_pending())));
+    assert_eq!(pin!(outer).poll(&mut context), Poll::Ready(true), "it was polled, and gave way");
+
+    assert!(pin!(turns.share("c", Box::pin(async {}))).poll(&mut context).is_ready());
 }

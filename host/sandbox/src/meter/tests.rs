@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use admission::{Share, Turns};
-
 use super::{FIRST_TURN, Metered, STOOD_STILL, run_metered};
 
 #[derive(Default)]
@@ -24,7 +22,7 @@ impl Wake for Woken {
 fn poll_once(future: impl Future<Output = ()>, mut spent: Duration) -> (bool, usize) {
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(woken.clone());
-    let metered = pin!(Metered { future: pin!(future), spent: &mut spent, turn: None });
+    let metered = pin!(Metered { future: pin!(future), spent: &mut spent });
     let is_ready = metered.poll(&mut Context::from_waker(&waker)).is_ready();
     (is_ready, woken.0.load(Ordering::Relaxed))
 }
@@ -75,43 +73,12 @@ fn a_young_run_that_waits_is_polled_once_and_called_later() {
         Poll::<()>::Pending
     }));
     let mut spent = Duration::ZERO;
-    let metered = pin!(Metered { future: waiting, spent: &mut spent, turn: None });
+    let metered = pin!(Metered { future: waiting, spent: &mut spent });
     assert!(metered.poll(&mut Context::from_waker(&waker)).is_pending());
 
     held.expect("it was polled").wake();
 
     assert_eq!((polls, woken.0.load(Ordering::Relaxed)), (1, 1));
-}
-
-#[test]
-fn turns_go_round_the_tenants() {
-    let turns = Turns::new(Share::new(1, 1));
-    // Ready, and not polled yet: it has the only turn.
-    let taken = turns.share("other", std::future::pending::<()>());
-    let order = std::cell::RefCell::new(Vec::new());
-    let mut context = Context::from_waker(Waker::noop());
-    let run = |tenant: &'static str| {
-        let turn = Some(turns.of(tenant));
-        let order = &order;
-        Box::pin(async move {
-            let mut spent = Duration::ZERO;
-            let future = pin!(async { order.borrow_mut().push(tenant) });
-            Metered { future, spent: &mut spent, turn }.await;
-        })
-    };
-    let mut runs = [run("busy"), run("busy"), run("busy"), run("quiet")];
-    for run in &mut runs {
-        assert!(run.as_mut().poll(&mut context).is_pending(), "there is no turn for it yet");
-    }
-
-    drop(taken);
-    // Each grants the next when it has had its turn, whatever order they are polled in.
-    let mut left: Vec<_> = runs.iter_mut().collect();
-    while !left.is_empty() {
-        left.retain_mut(|run| run.as_mut().poll(&mut context).is_pending());
-    }
-
-    assert_eq!(*order.borrow(), ["busy", "quiet", "busy", "busy"]);
 }
 
 const LIMIT: Duration = Duration::from_secs(2);
@@ -120,7 +87,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 async fn a_run_that_does_not_end_is_stopped_at_its_deadline() {
     let started = tokio::time::Instant::now();
 
-    let (done, _) = run_metered(std::future::pending::<()>(), LIMIT, None).await;
+    let (done, _) = run_metered(std::future::pending::<()>(), LIMIT).await;
 
     assert!(done.is_none() && started.elapsed() < LIMIT + STOOD_STILL, "{:?}", started.elapsed());
 }
@@ -128,7 +95,7 @@ async fn a_run_that_does_not_end_is_stopped_at_its_deadline() {
 #[tokio::test(start_paused = true)]
 async fn a_run_does_not_pay_for_a_host_that_stood_still() {
     let started = tokio::time::Instant::now();
-    let run = tokio::spawn(run_metered(tokio::time::sleep(Duration::from_secs(60)), LIMIT, None));
+    let run = tokio::spawn(run_metered(tokio::time::sleep(Duration::from_secs(60)), LIMIT));
     tokio::task::yield_now().await;
 
     tokio::time::advance(Duration::from_secs(7)).await;
