@@ -24,7 +24,7 @@ pub use document::{
     ActionStep, Body, Branch, CodeStep, ComponentRef, Document, NESTING_MAXIMUM, STEPS_MAXIMUM, Step, TRIGGER, Trigger,
     TriggerKind,
 };
-pub use position::{Ended, Pause, PauseKind, Position, Spot};
+pub use position::{Ended, Pause, PauseKind, Position, Spot, Visible};
 pub use settings::{Retention, Settings, Throttle};
 
 #[cfg(test)]

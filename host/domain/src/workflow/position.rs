@@ -3,6 +3,8 @@
 //! A sequence of steps has a place in it and what its steps exported; a block holds sequences of its own. Exports are visible
 //! in their sequence and in the blocks of it, so that branches that run at the same time do not see each other.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -25,6 +27,9 @@ pub enum Ended {
 /// One of the sequences of a run: which child of which, from the outermost.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Spot(pub(super) Vec<usize>);
+
+/// What a step sees of others, by their names.
+pub struct Visible<'a>(Vec<(&'a str, Cow<'a, Value>)>);
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sequence {
@@ -135,6 +140,34 @@ impl Block {
     }
 }
 
+// === impl Visible ===
+
+impl<'a> From<&'a Map<String, Value>> for Visible<'a> {
+    fn from(exports: &'a Map<String, Value>) -> Self {
+        Self(exports.iter().map(|(name, value)| (name.as_str(), Cow::Borrowed(value))).collect())
+    }
+}
+
+impl<'a> Visible<'a> {
+    fn extend(&mut self, exports: &'a Map<String, Value>) {
+        for (name, value) in exports {
+            self.insert(name, Cow::Borrowed(value));
+        }
+    }
+
+    /// What is inside of a block hides what has the same name around it.
+    fn insert(&mut self, name: &'a str, value: Cow<'a, Value>) {
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = value,
+            None => self.0.push((name, value)),
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&'a str, &Value)> {
+        self.0.iter().map(|(name, value)| (*name, &**value))
+    }
+}
+
 // === impl Position ===
 
 impl Position {
@@ -180,20 +213,20 @@ impl Position {
     }
 
     /// What `steps` is for the step at a spot, without the trigger.
-    pub fn visible(&self, document: &Document, spot: &Spot) -> Map<String, Value> {
+    pub fn visible<'a>(&'a self, document: &'a Document, spot: &Spot) -> Visible<'a> {
         let (mut sequence, mut steps) = (&self.root, document.steps.as_slice());
-        let mut visible = sequence.exports.clone();
+        let mut visible = Visible::from(&sequence.exports);
         for number in &spot.0 {
             let (At::Block(block), Some(step)) = (&sequence.at, steps.get(sequence.next)) else { break };
             if let (Block::Each { items, .. }, Body::ForEach { name, .. }) = (block, &step.body) {
-                let item = items.get(*number).cloned().unwrap_or_default();
-                visible.insert(step.namespace.clone(), json!({"index": number, "item": item.clone()}));
-                visible.insert(name.clone(), item);
+                let item = items.get(*number).unwrap_or(&Value::Null);
+                visible.insert(&step.namespace, Cow::Owned(json!({"index": number, "item": item})));
+                visible.insert(name, Cow::Borrowed(item));
             }
             let Some((_, child, inner)) = block.children(step).into_iter().find(|(index, ..)| index == number) else {
                 break;
             };
-            visible.extend(child.exports.clone());
+            visible.extend(&child.exports);
             (sequence, steps) = (child, inner);
         }
         visible

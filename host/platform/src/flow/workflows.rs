@@ -270,7 +270,7 @@ impl Flow {
     /// The operation that puts a failure without a run into the workflow's `$errors`.
     fn report_of(&self, workflow: &Workflow, failure: &Failure, event: &Json) -> Result<Op, Error> {
         let context = json!({"workflow_id": workflow.id, "deployment_id": workflow.deployment_id(workflow.version)});
-        self.append_error(workflow, &failure_event(&self.platform, workflow, failure, event, &context))
+        self.append_error(workflow, &failure_event(&self.platform, workflow, failure, event, &context.into()))
     }
 
     fn append_error(&self, workflow: &Workflow, event: &Event) -> Result<Op, Error> {

@@ -25,7 +25,7 @@ fn run(document: &Document, position: &mut Position, decide: impl Fn(&str) -> Op
         let Some(spot) = ready.last() else { return ran };
         let namespace = position.step(document, spot).unwrap().namespace.clone();
         let outcome = decide(&namespace).unwrap_or_else(|| {
-            done(position.visible(document, spot).keys().cloned().collect::<Vec<_>>().join(",").into())
+            done(position.visible(document, spot).iter().map(|(name, _)| name).collect::<Vec<_>>().join(",").into())
         });
         ran.push(namespace);
         position.apply(document, spot, outcome);
@@ -86,10 +86,14 @@ fn for_each_runs_so_many_at_once_and_exports_results_in_order() {
 
     let ready = position.ready(&document);
     assert_eq!(ready.len(), 2);
-    assert_eq!(position.visible(&document, &ready[1])["one"], 8);
+    let item_of = |position: &Position, spot: &Spot| {
+        let visible = position.visible(&document, spot);
+        visible.iter().find(|(name, _)| *name == "one").unwrap().1.clone()
+    };
+    assert_eq!(item_of(&position, &ready[1]), 8);
     for _ in 0..3 {
         let spot = position.ready(&document).pop().unwrap();
-        let item = position.visible(&document, &spot)["one"].clone();
+        let item = item_of(&position, &spot);
         position.apply(&document, &spot, done(item));
     }
 

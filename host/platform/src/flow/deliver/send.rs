@@ -78,7 +78,7 @@ impl Flow {
         let message = format!("{} was given up: {reason}", unsent.what);
         let failure = Failure::new(unsent.step, "not_sent", message);
         let context = json!({"workflow_id": kept.record.id, "owner_id": job.tenant.as_str()});
-        let event = failure_event(&self.platform, &kept.record, &failure, &Value::Null.into(), &context);
+        let event = failure_event(&self.platform, &kept.record, &failure, &Value::Null.into(), &context.into());
         let keep = u32::try_from(self.platform.config.limits.events_kept).unwrap_or(u32::MAX);
         let (emitter, stream) = (id.to_owned(), names::ERRORS.to_owned());
         self.acknowledge(job, vec![Op::Append { emitter, stream, value: event.encode()?, keep }]).await

@@ -1,10 +1,12 @@
 //! What is told of a run that failed: an event of `$errors`, in the shape of the specification.
 
-use domain::ids::EmitId;
+use domain::ids::{EmitId, RunId, WorkflowId};
 use domain::json::Json;
 use domain::plan::iso_8601;
 use domain::runs::{RunError, TriggerKind};
-use serde_json::{Value, json};
+use domain::trace::TraceId;
+use serde::Serialize;
+use serde_json::json;
 use store::Tenant;
 
 use crate::Platform;
@@ -36,31 +38,51 @@ impl Failure {
     }
 }
 
-/// `steps.trigger.context`.
-pub(crate) fn context(tenant: &Tenant, workflow: &Workflow, run: &WorkflowRun) -> Value {
+/// `steps.trigger.context`, in the order of the specification.
+#[derive(Serialize)]
+struct TriggerContext<'a> {
+    id: &'a str,
+    ts: String,
+    workflow_id: &'a WorkflowId,
+    workflow_name: &'a str,
+    deployment_id: String,
+    source_type: &'static str,
+    verified: bool,
+    hops: u32,
+    test: bool,
+    replay: bool,
+    trace_id: TraceId,
+    run_id: &'a RunId,
+    owner_id: &'a str,
+    platform_version: &'static str,
+}
+
+/// As text: each run has one, and few steps look at it.
+pub(crate) fn context(tenant: &Tenant, workflow: &Workflow, run: &WorkflowRun) -> Json {
     let source_type = match run.trigger.kind {
         TriggerKind::Http => "HTTP",
         TriggerKind::Timer => "TIMER",
         TriggerKind::Event => "COMPONENT",
         _ => "MANUAL",
     };
-    let queued_at_ms = i64::try_from(run.queued_at_ms).unwrap_or(i64::MAX);
-    json!({
-        "id": run.event_id,
-        "ts": iso_8601(queued_at_ms),
-        "workflow_id": workflow.id,
-        "workflow_name": workflow.name,
-        "deployment_id": workflow.deployment_id(run.version),
-        "source_type": source_type,
-        "verified": true,
-        "hops": run.cause.depth,
-        "test": false,
-        "replay": run.is_replay,
-        "trace_id": run.cause.trace_id,
-        "run_id": run.id,
-        "owner_id": tenant.as_str(),
-        "platform_version": env!("CARGO_PKG_VERSION"),
-    })
+    let context = TriggerContext {
+        id: &run.event_id,
+        ts: iso_8601(i64::try_from(run.queued_at_ms).unwrap_or(i64::MAX)),
+        workflow_id: &workflow.id,
+        workflow_name: &workflow.name,
+        deployment_id: workflow.deployment_id(run.version),
+        source_type,
+        verified: true,
+        hops: run.cause.depth,
+        test: false,
+        replay: run.is_replay,
+        trace_id: run.cause.trace_id,
+        run_id: &run.id,
+        owner_id: tenant.as_str(),
+        platform_version: env!("CARGO_PKG_VERSION"),
+    };
+    // Texts and numbers have a JSON form.
+    serde_json::value::to_raw_value(&context).unwrap_or_default().into()
 }
 
 pub(crate) fn failure_event(
@@ -68,7 +90,7 @@ pub(crate) fn failure_event(
     workflow: &Workflow,
     failure: &Failure,
     original_event: &Json,
-    original_context: &Value,
+    original_context: &Json,
 ) -> Event {
     let ts = iso_8601(platform.clock.instant_ms());
     let metadata = metadata(platform, workflow, names::ERRORS.to_owned());

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use domain::json::Json;
-use domain::workflow::{GIVEN, TRIGGER};
+use domain::workflow::{GIVEN, TRIGGER, Visible};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -57,12 +57,12 @@ struct Marked<T> {
 
 impl Given {
     pub(super) fn new(
-        earlier: Map<String, Value>,
+        earlier: &Visible<'_>,
         (event, context): (Json, Json),
         is_asked_for: bool,
         run: impl FnOnce() -> RunGiven + Send + 'static,
     ) -> Self {
-        let earlier = earlier.into_iter().map(|(name, value)| (name, value.into())).collect();
+        let earlier = earlier.iter().map(|(name, value)| (name.to_owned(), text_of(value))).collect();
         let run = LazyLock::new(Box::new(move || text_of(&Marked { run: run(), is_asked_for })) as Box<_>);
         Self { earlier, event, context, run, is_asked_for }
     }
@@ -162,7 +162,7 @@ mod tests {
     use serde_json::value::RawValue;
     use serde_json::{Map, Value, json};
 
-    use super::{Given, RunGiven, SHORT_BYTES};
+    use super::{Given, RunGiven, SHORT_BYTES, Visible};
 
     fn given(is_asked_for: bool) -> Given {
         let earlier =
@@ -171,7 +171,7 @@ mod tests {
         let (resume_url, cancel_url) = ("http://r".to_owned(), "http://c".to_owned());
         let run = || RunGiven { context: json!({"attempt": 2}), resume_url, cancel_url };
         let event = RawValue::from_string(r#"{"b": 1e2, "a": "\u0041"}"#.to_owned()).unwrap();
-        Given::new(earlier, (event.into(), json!({"verified": true}).into()), is_asked_for, run)
+        Given::new(&Visible::from(&earlier), (event.into(), json!({"verified": true}).into()), is_asked_for, run)
     }
 
     fn call(steps: &str) -> String {
@@ -196,7 +196,8 @@ mod tests {
         let of = |length: usize| {
             let earlier = Map::from_iter([("a".to_owned(), json!("x".repeat(length - 2)))]);
             let run = || RunGiven { context: json!(1), resume_url: String::new(), cancel_url: String::new() };
-            Given::new(earlier, (json!(1).into(), json!(1).into()), true, run).steps().to_value()["a"].is_string()
+            Given::new(&(&earlier).into(), (json!(1).into(), json!(1).into()), true, run).steps().to_value()["a"]
+                .is_string()
         };
 
         assert!(of(SHORT_BYTES) && !of(SHORT_BYTES + 1));

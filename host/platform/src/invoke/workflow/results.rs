@@ -1,5 +1,7 @@
 //! Takes in what came of a step: its results, its effects, its record, and where the run goes from there.
 
+use std::io;
+
 use domain::ids::RunId;
 use domain::limits::NESTING_MAXIMUM;
 use domain::outcome::Effect;
@@ -187,7 +189,7 @@ impl Running<'_> {
         if self.version.document.settings.retention == Retention::None {
             return;
         }
-        result.is_truncated = serde_json::to_vec(&shown).is_ok_and(|text| text.len() > SHOWN_BYTES);
+        result.is_truncated = is_longer(&shown, SHOWN_BYTES);
         if !result.is_truncated {
             result.exports = shown;
         }
@@ -225,8 +227,26 @@ fn inputs(step: &Step, given: &[Effect]) -> Value {
             *place = value.clone();
         }
     }
-    let can_be_kept = inputs.to_string().len() <= SHOWN_BYTES && !is_too_deep(&inputs);
-    if can_be_kept && inputs.as_object().is_some_and(|inputs| !inputs.is_empty()) { inputs } else { Value::Null }
+    let is_empty = inputs.as_object().is_none_or(Map::is_empty);
+    if is_empty || is_longer(&inputs, SHOWN_BYTES) || is_too_deep(&inputs) { Value::Null } else { inputs }
+}
+
+/// Whether the JSON of a value takes more bytes than that, without making it.
+fn is_longer(value: &Value, bytes: usize) -> bool {
+    struct Room(usize);
+
+    impl io::Write for Room {
+        fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(part.len()).ok_or(io::ErrorKind::StorageFull)?;
+            Ok(part.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    serde_json::to_writer(Room(bytes), value).is_err()
 }
 
 /// The last lines, as far as they are short.
@@ -240,4 +260,19 @@ fn shown_logs(logs: &[LogLine]) -> Vec<LogLine> {
     }
     shown.reverse();
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::is_longer;
+
+    #[test]
+    fn what_is_as_long_as_may_be_is_not_longer() {
+        let value = json!({"a": [1, "é"]});
+        let length = value.to_string().len();
+
+        assert!(!is_longer(&value, length) && is_longer(&value, length - 1));
+    }
 }

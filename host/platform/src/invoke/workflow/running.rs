@@ -284,7 +284,7 @@ impl<'a> Running<'a> {
     /// `steps` of the step at a spot.
     fn given(&self, step: &Step, spot: &Spot, key: &str) -> Given {
         let (position, document) = (&self.run.position, &self.version.document);
-        let of_run = || context(self.owner.tenant, self.workflow, &self.run).into();
+        let of_run = || context(self.owner.tenant, self.workflow, &self.run);
         let context = self.context.get_or_init(of_run).clone();
         let (of_step, attempt) = (context.clone(), position.tries(document, spot) + 1);
         let rerun = position.rerun(document, spot);
@@ -299,7 +299,7 @@ impl<'a> Running<'a> {
             let url = |verb: &str| format!("{base}/v1/{verb}/{place}");
             RunGiven { context: of_step, resume_url: url("resume"), cancel_url: url("cancel") }
         };
-        Given::new(position.visible(document, spot), (self.run.event.clone(), context), step.asks, run)
+        Given::new(&position.visible(document, spot), (self.run.event.clone(), context), step.asks, run)
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {
