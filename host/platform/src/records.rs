@@ -3,6 +3,20 @@
 //! The store keeps bytes under names; every name and every shape is decided here, in one place. A record is stored as
 //! `{"v": <version>, "data": …}`: a host that meets a newer version says so instead of guessing.
 
+/// How records are written: as JSON, with their version.
+macro_rules! as_json {
+    () => {
+        fn to_bytes(&self) -> Result<bytes::Bytes, $crate::records::RecordError> {
+            $crate::records::encode_as(Self::KIND, Self::VERSION, self)
+        }
+
+        fn from_bytes(bytes: &[u8]) -> Result<Self, $crate::records::RecordError> {
+            $crate::records::decode_as(Self::KIND, Self::VERSION, bytes)
+        }
+    };
+}
+pub(crate) use as_json;
+
 mod account;
 mod audit;
 mod compact;
@@ -65,11 +79,16 @@ pub use workflow_run::{EndedWorkflowRun, WorkflowRun};
 pub const LAYOUT: u32 = 2;
 
 /// A record of one kind.
-pub trait Stored: Serialize + DeserializeOwned + Send {
+pub trait Stored: Sized + Send {
     /// The store's name for the kind; never changes.
     const KIND: &'static str;
     /// Raised when the shape changes in a way that older hosts cannot read, together with [`LAYOUT`].
     const VERSION: u32 = 1;
+
+    /// [`as_json`] has both. They are written out for each kind, and not for all at once, because what is generic is compiled
+    /// again in every crate that uses it.
+    fn to_bytes(&self) -> Result<Bytes, RecordError>;
+    fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError>;
 
     fn id(&self) -> String;
 
@@ -103,11 +122,11 @@ impl RecordError {
 }
 
 pub fn encode<R: Stored>(record: &R) -> Result<Bytes, RecordError> {
-    encode_as(R::KIND, R::VERSION, record)
+    record.to_bytes()
 }
 
 pub fn decode<R: Stored>(bytes: &[u8]) -> Result<R, RecordError> {
-    decode_as(R::KIND, R::VERSION, bytes)
+    R::from_bytes(bytes)
 }
 
 /// For what is stored beside records: entries of streams, payloads of jobs and timers.

@@ -4,7 +4,7 @@ use domain::dedupe::DedupeState;
 use serde::{Deserialize, Serialize};
 use store::{Lookup, Precondition, Tenant};
 
-use crate::records::{Source, Stored, table};
+use crate::records::{Source, Stored, as_json, table};
 use crate::{Error, Platform};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,6 +36,7 @@ impl Dedupe {
 
 impl Stored for Dedupe {
     const KIND: &'static str = "dedupe";
+    as_json!();
 
     fn id(&self) -> String {
         self.source.clone()

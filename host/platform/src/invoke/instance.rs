@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use domain::apps::{Auth, Provider, names};
 use domain::ids::AccountId;
 use domain::props::PropType;
+use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use store::{Lookup, Tenant};
 
@@ -62,7 +63,7 @@ impl Instance {
                     let Some(connected) = connected(props.get(&prop.name)) else {
                         continue;
                     };
-                    let account = match open_account(platform, tenant, &prop.name, &connected).await? {
+                    let account = match opening(platform, tenant, &prop.name, &connected).await? {
                         Ok(account) => account,
                         Err(fault) => return Ok(Err(fault)),
                     };
@@ -82,6 +83,16 @@ fn connected(value: Option<&Value>) -> Option<Connected> {
     let value = value?;
     let account = AccountId::parse(value.get("authProvisionId")?.as_str()?).ok()?;
     Some(Connected { account, is_proxy: value.get("auth").and_then(Value::as_str) == Some("proxy") })
+}
+
+/// As [`open_account`]. It is boxed here because few runs use an account, and what is boxed elsewhere is compiled there once more.
+fn opening<'a>(
+    platform: &'a Platform,
+    tenant: &'a Tenant,
+    prop: &'a str,
+    connected: &'a Connected,
+) -> BoxFuture<'a, Result<Result<InjectedAccount, Fault>, Error>> {
+    Box::pin(open_account(platform, tenant, prop, connected))
 }
 
 /// The account with a token that has not expired.

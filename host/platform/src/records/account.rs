@@ -172,6 +172,7 @@ impl AuthType {
 
 impl Stored for Account {
     const KIND: &'static str = "account";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.to_string()
@@ -180,6 +181,7 @@ impl Stored for Account {
 
 impl Stored for App {
     const KIND: &'static str = "app";
+    as_json!();
 
     fn id(&self) -> String {
         self.name_slug.clone()
@@ -188,6 +190,7 @@ impl Stored for App {
 
 impl Stored for AppClient {
     const KIND: &'static str = "app_client";
+    as_json!();
 
     fn id(&self) -> String {
         self.app.clone()

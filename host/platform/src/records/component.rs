@@ -39,6 +39,7 @@ pub struct Component {
 
 impl Stored for Component {
     const KIND: &'static str = "component";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.to_string()

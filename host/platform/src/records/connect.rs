@@ -92,6 +92,7 @@ impl Connect {
 
 impl Stored for Connect {
     const KIND: &'static str = "connect";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.clone()

@@ -16,6 +16,7 @@ pub struct DataStore {
 
 impl Stored for DataStore {
     const KIND: &'static str = "data_store";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.to_string()

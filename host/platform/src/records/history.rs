@@ -39,6 +39,7 @@ pub struct SourceVersion {
 
 impl Stored for SourceHistory {
     const KIND: &'static str = "source_history";
+    as_json!();
 
     fn id(&self) -> String {
         self.source.to_string()

@@ -113,6 +113,7 @@ impl Tick {
 
 impl Stored for DeadLetter {
     const KIND: &'static str = "dead_letter";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.clone()

@@ -108,6 +108,7 @@ const DEFLATED: u8 = 1;
 impl Stored for ProgramRecord {
     const KIND: &'static str = "program";
     const VERSION: u32 = 2;
+    as_json!();
 
     fn id(&self) -> String {
         self.digest.clone()
@@ -116,6 +117,7 @@ impl Stored for ProgramRecord {
 
 impl Stored for PackageRecord {
     const KIND: &'static str = "package";
+    as_json!();
 
     fn id(&self) -> String {
         self.digest.clone()
@@ -124,6 +126,7 @@ impl Stored for PackageRecord {
 
 impl Stored for PackageHold {
     const KIND: &'static str = "package_hold";
+    as_json!();
 
     fn id(&self) -> String {
         self.digest.clone()

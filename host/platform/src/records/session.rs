@@ -65,6 +65,7 @@ impl Session {
 
 impl Stored for Session {
     const KIND: &'static str = "session";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.clone()

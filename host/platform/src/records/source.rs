@@ -94,6 +94,7 @@ pub enum Phase {
 
 impl Stored for Source {
     const KIND: &'static str = "source";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.to_string()

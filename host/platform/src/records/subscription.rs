@@ -31,6 +31,7 @@ impl Subscription {
 
 impl Stored for Subscription {
     const KIND: &'static str = "subscription";
+    as_json!();
 
     fn id(&self) -> String {
         self.0.id.to_string()
@@ -51,6 +52,7 @@ impl AutoSubscription {
 
 impl Stored for AutoSubscription {
     const KIND: &'static str = "auto_subscription";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.to_string()

@@ -52,6 +52,7 @@ pub struct Installation {
 
 impl Stored for User {
     const KIND: &'static str = "user";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.to_string()
@@ -68,6 +69,7 @@ impl ApiKey {
 
 impl Stored for ApiKey {
     const KIND: &'static str = "api_key";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.clone()
@@ -82,6 +84,7 @@ impl Installation {
 
 impl Stored for Installation {
     const KIND: &'static str = "installation";
+    as_json!();
 
     fn id(&self) -> String {
         Self::ID.to_owned()

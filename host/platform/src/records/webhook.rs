@@ -64,6 +64,7 @@ impl WebhookHealth {
 
 impl Stored for WebhookHealth {
     const KIND: &'static str = "webhook_health";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.to_string()
@@ -82,6 +83,7 @@ impl Webhook {
 
 impl Stored for Webhook {
     const KIND: &'static str = "webhook";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.to_string()

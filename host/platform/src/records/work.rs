@@ -151,6 +151,7 @@ impl Delivery {
 
 impl Stored for Acceptance {
     const KIND: &'static str = "acceptance";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.clone()

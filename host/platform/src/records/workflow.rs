@@ -85,6 +85,7 @@ pub struct Step {
 
 impl Stored for Workflow {
     const KIND: &'static str = "workflow";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.to_string()
@@ -93,6 +94,7 @@ impl Stored for Workflow {
 
 impl Stored for WorkflowVersion {
     const KIND: &'static str = "workflow_version";
+    as_json!();
 
     fn id(&self) -> String {
         Self::id_of(&self.workflow, self.number)

@@ -116,6 +116,7 @@ pub struct EndedWorkflowRun {
 
 impl Stored for WorkflowRun {
     const KIND: &'static str = "workflow_run";
+    as_json!();
 
     fn id(&self) -> String {
         self.id.to_string()
