@@ -23,6 +23,7 @@ use crate::peers::Peers;
 use crate::program::Sources;
 use crate::run::{Run, Started};
 use crate::services::Services;
+use crate::slots::Numbered;
 use crate::snapshot::Snapshot;
 use crate::tape::{Replay, Tape};
 
@@ -171,7 +172,7 @@ impl Sandbox {
             Ok(started.take_outcome(result))
         };
         // From its first turn on it has memory: what waits for a turn holds none, and those that run have what is warm.
-        let running = self.inner.turns.of(task.tenant).polling(Box::pin(running));
+        let running = self.inner.turns.of(task.tenant).polling(Numbered(Box::pin(running)));
         self.inner.aside.when_long(running).await
     }
 
@@ -248,3 +249,6 @@ impl Inner {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@
 //! import of that one would be linked anew for every run.
 
 mod changed;
+mod faults;
 mod slot;
 
 use std::cell::Cell;
@@ -18,7 +19,10 @@ use tokio::runtime::Handle;
 use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 
 use crate::snapshot::Snapshot;
+use faults::Moment;
 use slot::Slot;
+
+pub(crate) use faults::Numbered;
 
 /// To unmap more than this takes milliseconds, in which a thread of the runtime would do nothing else.
 const RESTORED_ASIDE_BYTES: usize = 4 << 20;
@@ -59,7 +63,7 @@ impl Slots {
 
     /// Makes an instance, whose memory is `snapshot`.
     pub(crate) fn instantiate<T>(&self, snapshot: &Arc<Snapshot>, make: impl FnOnce() -> T) -> io::Result<T> {
-        NEXT.set(Some(LentSlot { slot: Some(self.take(snapshot)?), size: 0, home: self.clone() }));
+        NEXT.set(Some(LentSlot::new(self.take(snapshot)?, 0, self.clone())));
         let made = make();
         NEXT.set(None);
         Ok(made)
@@ -89,12 +93,12 @@ impl Slots {
     /// An idle slot of a snapshot.
     #[cfg(test)]
     pub(crate) fn warm(&self, snapshot: &Arc<Snapshot>) {
-        self.give_back(self.take(snapshot).unwrap());
+        self.give_back(self.take(snapshot).unwrap(), false);
     }
 
     /// A slot whose memory could not be restored is unmapped, and with it everything that was written there.
-    fn give_back(&self, mut slot: Slot) {
-        if let Err(error) = slot.restore() {
+    fn give_back(&self, mut slot: Slot, is_dirty_alike: bool) {
+        if let Err(error) = slot.restore(is_dirty_alike) {
             tracing::warn!(%error, "a memory could not be restored; the next run gets another");
             return;
         }
@@ -155,6 +159,16 @@ struct LentSlot {
     /// What the guest knows of. It begins with what its module asks for, and is grown to the snapshot's before it runs.
     size: usize,
     home: Slots,
+    /// Of nothing that was written yet.
+    lent_at: Option<Moment>,
+}
+
+// === impl LentSlot ===
+
+impl LentSlot {
+    fn new(slot: Slot, size: usize, home: Slots) -> Self {
+        Self { slot: Some(slot), size, home, lent_at: Moment::now() }
+    }
 }
 
 #[expect(unsafe_code, reason = "as above")]
@@ -187,9 +201,12 @@ impl Drop for LentSlot {
         match Handle::try_current() {
             Ok(runtime) if self.home.restores_aside && slot.grown_bytes() >= RESTORED_ASIDE_BYTES => {
                 let home = self.home.clone();
-                runtime.spawn_blocking(move || home.give_back(slot));
+                runtime.spawn_blocking(move || home.give_back(slot, false));
             }
-            _ => self.home.give_back(slot),
+            _ => {
+                let has_met_no_fault = self.lent_at.is_some() && self.lent_at == Moment::now();
+                self.home.give_back(slot, has_met_no_fault);
+            }
         }
     }
 }

@@ -33,6 +33,10 @@ pub(super) struct Slot {
     size: usize,
     /// Since it was mapped.
     runs: u32,
+    /// All pages that were written since then, as far as they are known.
+    dirty: Option<Box<[Range<usize>]>>,
+    #[cfg(test)]
+    pub(super) looks: u32,
 }
 
 // === impl Slot ===
@@ -42,13 +46,23 @@ impl Slot {
         let region = Region::reserve(GUARD_BYTES + ALIGNMENT_BYTES + RESERVED_BYTES + GUARD_BYTES)?;
         let guarded = region.start().addr() + GUARD_BYTES;
         let start = guarded.next_multiple_of(ALIGNMENT_BYTES) - region.start().addr();
-        Self { region, start, snapshot, size: 0, runs: 0 }.mapped()
+        let slot = Self {
+            region,
+            start,
+            snapshot,
+            size: 0,
+            runs: 0,
+            dirty: None,
+            #[cfg(test)]
+            looks: 0,
+        };
+        slot.mapped()
     }
 
     /// The same slot with another snapshot.
     pub(super) fn becomes(mut self, snapshot: Arc<Snapshot>) -> io::Result<Self> {
         self.region.close(self.range(0, self.size))?;
-        Self { snapshot, size: 0, runs: 0, ..self }.mapped()
+        Self { snapshot, size: 0, runs: 0, dirty: None, ..self }.mapped()
     }
 
     fn mapped(mut self) -> io::Result<Self> {
@@ -91,33 +105,57 @@ impl Slot {
         Ok(())
     }
 
-    /// Makes memory what the snapshot says, whatever was written.
-    pub(super) fn restore(&mut self) -> io::Result<()> {
-        let content = self.snapshot.bytes();
-        self.region.close(self.range(content.len(), self.size))?;
-        self.size = content.len();
-        let memory = self.memory();
-        let mut restored = 0;
+    /// Makes memory what the snapshot says, whatever was written. With `is_dirty_alike` no page was written that had not been
+    /// before.
+    pub(super) fn restore(&mut self, is_dirty_alike: bool) -> io::Result<()> {
+        let length = self.snapshot.length();
+        self.region.close(self.range(length, self.size))?;
+        self.size = length;
         self.runs = self.runs.wrapping_add(1);
         // The first runs of a component are often not like the others.
         let is_forgotten = self.runs == RUNS_REMEMBERED / 16 || self.runs.is_multiple_of(RUNS_REMEMBERED);
-        let most = if self.runs == 1 { MOST_PAGES_RESTORED_AT_FIRST } else { MOST_PAGES_RESTORED };
-        if !is_forgotten && let Some(changed) = changed(memory, content.len(), most) {
-            for pages in changed.stretches() {
-                #[expect(unsafe_code, reason = "no guest has this memory any more")]
-                // SAFETY: `changed` looked at no more than the content's length of memory, all of which can be written to.
-                let pages_now = unsafe { std::slice::from_raw_parts_mut(memory.add(pages.start), pages.len()) };
-                restore_pages(pages_now, content.get(pages).unwrap_or_default());
-            }
-            restored = changed.looked_at();
+        let known = self.dirty.take();
+        if is_forgotten {
+            return self.map_from(0);
         }
-        // The rest was written all over, or the system cannot tell: it is cheaper to begin anew.
-        self.region.copy_of(self.snapshot.file(), restored, self.range(restored, content.len()))
+        if let Some(dirty) = known.filter(|_| is_dirty_alike) {
+            self.restore_pages(&dirty);
+            self.dirty = Some(dirty);
+            return Ok(());
+        }
+        #[cfg(test)]
+        {
+            self.looks += 1;
+        }
+        let most = if self.runs == 1 { MOST_PAGES_RESTORED_AT_FIRST } else { MOST_PAGES_RESTORED };
+        let Some(changed) = changed(self.memory(), length, most) else { return self.map_from(0) };
+        let dirty: Box<[Range<usize>]> = changed.stretches().collect();
+        self.restore_pages(&dirty);
+        if changed.looked_at() < length {
+            return self.map_from(changed.looked_at());
+        }
+        self.dirty = Some(dirty);
+        Ok(())
+    }
+
+    /// The rest was written all over, or the system cannot tell: it is cheaper to begin anew.
+    fn map_from(&mut self, restored: usize) -> io::Result<()> {
+        self.region.copy_of(self.snapshot.file(), restored, self.range(restored, self.snapshot.length()))
+    }
+
+    fn restore_pages(&self, dirty: &[Range<usize>]) {
+        let (memory, content) = (self.memory(), self.snapshot.bytes());
+        for pages in dirty {
+            #[expect(unsafe_code, reason = "no guest has this memory any more")]
+            // SAFETY: no more than the content's length of memory was looked at, all of which can be written to.
+            let now = unsafe { std::slice::from_raw_parts_mut(memory.add(pages.start), pages.len()) };
+            restore_changed(now, content.get(pages.clone()).unwrap_or_default());
+        }
     }
 }
 
 /// Half of the pages that were written are as they were: references were counted up and down again.
-fn restore_pages(now: &mut [u8], then: &[u8]) {
+fn restore_changed(now: &mut [u8], then: &[u8]) {
     for (now, then) in now.chunks_mut(MACHINE_PAGE_BYTES).zip(then.chunks(MACHINE_PAGE_BYTES)) {
         if now != then {
             now.copy_from_slice(then);
