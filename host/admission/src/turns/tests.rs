@@ -195,7 +195,7 @@ fn turns_go_round_the_tenants() {
     assert_eq!(*order.borrow(), ["busy", "quiet", "busy", "busy"]);
 }
 
-/// Polls once what another tenant's future, or one of the same tenant, does within its turn when no other turn is left.
+/// Whether a future of one tenant is polled within the turn of another, or of the same, when there is no second turn.
 fn is_polled_within(outer: &str, inner: &str) -> bool {
     let turns = Turns::new(Share::new(1, 1));
     let mut within = turns.of(inner).polling(Box::pin(async {}));
