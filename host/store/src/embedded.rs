@@ -11,6 +11,7 @@
 //! refused by a lock that the kernel releases when the process ends, however it ends.
 
 mod apply;
+pub(crate) mod block;
 mod copies;
 mod counters;
 mod disk;

@@ -285,12 +285,15 @@ fn median<Figure>(mut figures: Vec<Figure>, compare: impl FnMut(&Figure, &Figure
 fn kept(folder: &Path) -> Result<Kept> {
     let path = folder.join(RECORDINGS.replace(' ', "-")).join("store.db");
     let store = rusqlite::Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let average = |sql: &str| store.query_row(sql, [], |row| row.get(0));
-    let record_bytes =
-        average("SELECT avg(length(value)) FROM entries JOIN streams USING (stream) WHERE streams.name = '$runs'")?;
-    let recording_bytes = average(
-        "SELECT avg(length(value)) FROM entries JOIN streams USING (stream) WHERE streams.emitter = '$recordings'",
-    )?;
+    // Several entries may be in a row.
+    let average = |streams: &str| {
+        let rows = "SELECT sum(length(value) + coalesce(length(members), 0)) FROM entries JOIN streams USING (stream)";
+        let entries = "SELECT sum(count) FROM streams";
+        let sql = format!("SELECT ({rows} WHERE {streams}) * 1.0 / ({entries} WHERE {streams})");
+        store.query_row(&sql, [], |row| row.get(0))
+    };
+    let record_bytes = average("name = '$runs'")?;
+    let recording_bytes = average("emitter = '$recordings'")?;
     Ok(Kept { record_bytes, recording_bytes })
 }
 

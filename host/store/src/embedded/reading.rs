@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use super::block::members;
 use crate::queue::WaitingHead;
 use crate::{
     Entry, EntryId, EntryQuery, Head, Job, JobLease, KeyInfo, Keys, Leased, MAX_PAGE, Order, Page, Record, Records,
@@ -62,25 +63,44 @@ pub(super) fn entries(
     stream: &str,
     query: EntryQuery,
 ) -> Read<Vec<Entry>> {
-    let sql = "SELECT stream FROM streams WHERE tenant = ?1 AND emitter = ?2 AND name = ?3";
-    let stream: Option<i64> =
-        reader.prepare_cached(sql)?.query_row((tenant.as_str(), emitter, stream), |row| row.get(0)).optional()?;
-    let Some(stream) = stream else { return Ok(Vec::new()) };
+    let sql = "SELECT stream, first FROM streams WHERE tenant = ?1 AND emitter = ?2 AND name = ?3";
+    let stream: Option<(i64, i64)> = reader
+        .prepare_cached(sql)?
+        .query_row((tenant.as_str(), emitter, stream), |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((stream, oldest)) = stream else { return Ok(Vec::new()) };
+    let first = query.first.map_or(oldest, |first| first.packed().max(oldest));
+    let last = query.last.map_or(i64::MAX, EntryId::packed);
+    // The last of the range may be in a row with a later id.
     let sql = match query.order {
         Order::NewestFirst => {
-            "SELECT id, value FROM entries WHERE stream = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id DESC LIMIT ?4"
+            "SELECT id, members, value FROM entries WHERE stream = ?1 AND id >= ?2 AND id <= coalesce(
+               (SELECT min(id) FROM entries WHERE stream = ?1 AND id >= ?3), ?3) ORDER BY id DESC"
         }
         Order::OldestFirst => {
-            "SELECT id, value FROM entries WHERE stream = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id LIMIT ?4"
+            "SELECT id, members, value FROM entries WHERE stream = ?1 AND id >= ?2 AND id <= coalesce(
+               (SELECT min(id) FROM entries WHERE stream = ?1 AND id >= ?3), ?3) ORDER BY id"
         }
     };
-    let first = query.first.map_or(0, EntryId::packed);
-    let last = query.last.map_or(i64::MAX, EntryId::packed);
+    let limit = query.bounded_limit() as usize;
+    let mut found = Vec::new();
     let mut statement = reader.prepare_cached(sql)?;
-    let rows = statement.query_map((stream, first, last, query.bounded_limit()), |row| {
-        Ok(Entry { id: EntryId::unpacked(row.get(0)?), value: blob(row, 1)? })
-    })?;
-    rows.collect()
+    let mut rows = statement.query((stream, first, last))?;
+    while found.len() < limit
+        && let Some(row) = rows.next()?
+    {
+        let mut members = members(row.get(0)?, row.get_ref(1)?.as_blob_or_null()?)?;
+        members.retain(|member| (first..=last).contains(&member.id));
+        if query.order == Order::NewestFirst {
+            members.reverse();
+        }
+        let values = row.get_ref(2)?.as_blob()?;
+        for member in members.into_iter().take(limit - found.len()) {
+            let value = Bytes::copy_from_slice(member.value(values)?);
+            found.push(Entry { id: member.entry_id(), value });
+        }
+    }
+    Ok(found)
 }
 
 pub(super) fn last_entry(reader: &Connection, tenant: &Tenant, emitter: &str) -> Read<Option<EntryId>> {

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::{Error, PARTITIONS};
 
-const STEPS: &[&str] = &[include_str!("schema.sql")];
+const STEPS: &[&str] = &[include_str!("schema.sql"), include_str!("schema/blocks.sql")];
 
 /// Pages the writer holds, in KiB, when they are used at all: what a burst of commits touches is not read again. Not more,
 /// because SQLite looks through all of them at nearly every commit: to swap two pages of a tree it gives one a number past

@@ -1,11 +1,15 @@
 //! Streams as the writer sees them: what is known of an emitter stays in memory from batch to batch.
 //!
-//! Entries are written at once. The row of a stream (its count and last id) and the trimming to its
-//! retention wait for [`Streams::flush`], which the writer calls before every fsync: a burst of
-//! events to one stream updates its row once. Nothing else ever reads in between.
+//! Everything waits for [`Streams::flush`], which the writer calls before every fsync: a burst of events to one stream is
+//! one block of entries, or a few, and updates the stream's own row (its count, first and last id) once. Nothing else ever reads
+//! in between.
+//!
+//! Entries leave a stream at its old end, by retention and by age, nearly always. Then `first` moves on, and a block goes when all of
+//! it is before that; only what is deleted from amid others has its block written anew.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
+use super::block::{Block, Member, members};
 use crate::HashMap;
 use crate::{EntryId, Tenant};
 
@@ -34,7 +38,11 @@ struct Stream {
     row: i64,
     name: String,
     count: u64,
+    /// Entries before it are gone, also where their block is not.
+    first: i64,
     last: i64,
+    /// Not written yet.
+    block: Block,
     /// The retention still to be applied.
     keep: Option<u32>,
     is_changed: bool,
@@ -63,8 +71,10 @@ impl Streams {
         if stream.keep.is_some_and(|pending| pending != keep) {
             stream.trim(connection)?;
         }
-        let sql = "INSERT INTO entries (stream, id, value) VALUES (?1, ?2, ?3)";
-        connection.prepare_cached(sql)?.execute((stream.row, id.packed(), value))?;
+        if !stream.block.has_room(value) {
+            stream.write_block(connection)?;
+        }
+        stream.block.push(id.packed(), value);
         stream.count += 1;
         stream.last = id.packed();
         stream.keep = Some(keep);
@@ -84,7 +94,7 @@ impl Streams {
         let emitter = self.change(connection, tenant, name.0)?;
         let Some(stream) = emitter.streams.iter_mut().find(|known| known.name == name.1) else { return Ok(0) };
         stream.trim(connection)?;
-        stream.delete_oldest(connection, range, u64::from(max))
+        stream.delete(connection, range, u64::from(max))
     }
 
     pub(super) fn drop_emitter(
@@ -98,7 +108,7 @@ impl Streams {
         let mut removed = 0;
         for stream in &mut emitter.streams {
             stream.trim(connection)?;
-            removed += stream.delete_oldest(connection, (None, None), u64::from(max) - removed)?;
+            removed += stream.delete(connection, (None, None), u64::from(max) - removed)?;
         }
         if emitter.streams.iter().all(|stream| stream.count == 0) {
             let sql = "DELETE FROM streams WHERE tenant = ?1 AND emitter = ?2";
@@ -122,8 +132,8 @@ impl Streams {
             emitter.is_changed = false;
             for stream in emitter.streams.iter_mut().filter(|stream| stream.is_changed) {
                 stream.trim(connection)?;
-                let sql = "UPDATE streams SET count = ?2, last = ?3 WHERE stream = ?1";
-                connection.prepare_cached(sql)?.execute((stream.row, stream.count, stream.last))?;
+                let sql = "UPDATE streams SET count = ?2, first = ?3, last = ?4 WHERE stream = ?1";
+                connection.prepare_cached(sql)?.execute((stream.row, stream.count, stream.first, stream.last))?;
                 stream.is_changed = false;
             }
         }
@@ -164,11 +174,12 @@ impl Streams {
 
 impl Emitter {
     fn load(connection: &Connection, tenant: &Tenant, emitter: &str) -> Result<Self, rusqlite::Error> {
-        let sql = "SELECT stream, name, count, last FROM streams WHERE tenant = ?1 AND emitter = ?2 ORDER BY name";
+        let sql =
+            "SELECT stream, name, count, first, last FROM streams WHERE tenant = ?1 AND emitter = ?2 ORDER BY name";
         let mut statement = connection.prepare_cached(sql)?;
         let rows = statement.query_map((tenant.as_str(), emitter), |row| {
-            let (row, name, count, last) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok(Stream { row, name, count, last, keep: None, is_changed: false })
+            let (count, first, last) = (row.get(2)?, row.get(3)?, row.get(4)?);
+            Ok(Stream { count, first, last, ..Stream::new(row.get(0)?, row.get(1)?) })
         })?;
         let streams = rows.collect::<Result<Vec<_>, _>>()?;
         let last = streams.iter().map(|stream| stream.last).max().map(EntryId::unpacked);
@@ -183,8 +194,7 @@ impl Emitter {
             Err(place) => {
                 let sql = "INSERT INTO streams (tenant, emitter, name, count, last) VALUES (?1, ?2, ?3, 0, 0)";
                 let row = connection.prepare_cached(sql)?.insert((tenant.as_str(), emitter, stream))?;
-                let name = stream.to_owned();
-                self.streams.insert(place, Stream { row, name, count: 0, last: 0, keep: None, is_changed: true });
+                self.streams.insert(place, Stream { is_changed: true, ..Stream::new(row, stream.to_owned()) });
                 Ok(place)
             }
         }
@@ -192,31 +202,86 @@ impl Emitter {
 }
 
 impl Stream {
+    fn new(row: i64, name: String) -> Self {
+        Self { row, name, count: 0, first: 0, last: 0, block: Block::default(), keep: None, is_changed: false }
+    }
+
     fn trim(&mut self, connection: &Connection) -> Result<(), rusqlite::Error> {
+        self.write_block(connection)?;
         let Some(keep) = self.keep.take() else { return Ok(()) };
         let surplus = self.count.saturating_sub(u64::from(keep));
-        self.delete_oldest(connection, (None, None), surplus)?;
+        self.delete(connection, (None, None), surplus)?;
         Ok(())
     }
 
-    fn delete_oldest(&mut self, connection: &Connection, range: Range, max: u64) -> Result<u64, rusqlite::Error> {
+    fn write_block(&mut self, connection: &Connection) -> Result<(), rusqlite::Error> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        insert(connection, self.row, &std::mem::take(&mut self.block))
+    }
+
+    /// The oldest of a range, so many at most.
+    fn delete(&mut self, connection: &Connection, range: Range, max: u64) -> Result<u64, rusqlite::Error> {
         if max == 0 {
             return Ok(0);
         }
-        let first = range.0.map_or(0, EntryId::packed);
+        let first = range.0.map_or(self.first, EntryId::packed);
         let last = range.1.map_or(i64::MAX, EntryId::packed);
-        // The last id to go, then one range in a statement of its own: with a subquery, SQLite collects the keys in a
-        // temporary table first.
-        let sql = "SELECT id FROM entries WHERE stream = ?1 AND id >= ?2 AND id <= ?3 ORDER BY id LIMIT 1 OFFSET ?4";
+        let is_old_end = first <= self.first;
+        let (mut removed, mut whole, mut parts) = (0, Vec::new(), Vec::new());
+        let sql = "SELECT id, members FROM entries WHERE stream = ?1 AND id >= ?2 ORDER BY id";
         let mut statement = connection.prepare_cached(sql)?;
-        let bound = statement.query_row((self.row, first, last, max - 1), |row| row.get(0)).optional()?;
-        let sql = "DELETE FROM entries WHERE stream = ?1 AND id >= ?2 AND id <= ?3";
-        let removed = connection.prepare_cached(sql)?.execute((self.row, first, bound.unwrap_or(last)))?;
-        let removed = u64::try_from(removed).unwrap_or_default();
+        let mut rows = statement.query((self.row, first.max(self.first)))?;
+        while let Some(row) = rows.next()?
+            && removed < max
+        {
+            let id = row.get(0)?;
+            let mut kept = members(id, row.get_ref(1)?.as_blob_or_null()?)?;
+            kept.retain(|member| member.id >= self.first);
+            let before = kept.len();
+            kept.retain(|member| {
+                let goes = removed < max && (first..=last).contains(&member.id);
+                removed += u64::from(goes);
+                !goes
+            });
+            match kept.first() {
+                _ if kept.len() == before => break,
+                None => whole.push(id),
+                Some(oldest) if is_old_end => self.first = oldest.id,
+                Some(_) => parts.push((id, kept)),
+            }
+        }
+        drop(rows);
+        if let (Some(first), Some(last)) = (whole.first(), whole.last()) {
+            let sql = "DELETE FROM entries WHERE stream = ?1 AND id BETWEEN ?2 AND ?3";
+            connection.prepare_cached(sql)?.execute((self.row, first, last))?;
+        }
+        for (id, kept) in parts {
+            self.write_anew(connection, id, &kept)?;
+        }
         self.count = self.count.saturating_sub(removed);
         self.is_changed |= removed > 0;
         Ok(removed)
     }
+
+    /// Leaves these in the row.
+    fn write_anew(&self, connection: &Connection, id: i64, kept: &[Member]) -> Result<(), rusqlite::Error> {
+        let sql = "DELETE FROM entries WHERE stream = ?1 AND id = ?2 RETURNING value";
+        let values: Vec<u8> = connection.prepare_cached(sql)?.query_row((self.row, id), |row| row.get(0))?;
+        let mut block = Block::default();
+        for member in kept {
+            block.push(member.id, member.value(&values)?);
+        }
+        insert(connection, self.row, &block)
+    }
+}
+
+fn insert(connection: &Connection, stream: i64, block: &Block) -> Result<(), rusqlite::Error> {
+    let (id, members, values) = block.columns();
+    let sql = "INSERT INTO entries (stream, id, members, value) VALUES (?1, ?2, ?3, ?4)";
+    connection.prepare_cached(sql)?.execute((stream, id, members, values))?;
+    Ok(())
 }
 
 #[cfg(test)]

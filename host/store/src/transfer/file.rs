@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::rows::Row;
 use super::{AHEAD, CHUNK_BYTES, CHUNK_ROWS, tenant_of};
+use crate::embedded::block::members;
 use crate::embedded::connect;
 use crate::{EntryId, Error};
 
@@ -16,15 +17,13 @@ use crate::{EntryId, Error};
 const RECORDS: &str = "SELECT tenant, kind, id, alias, version, value FROM records ORDER BY position";
 const STREAMS: &str = "SELECT tenant, emitter, name, (SELECT max(last) FROM streams AS all_of \
     WHERE all_of.tenant = streams.tenant AND all_of.emitter = streams.emitter) FROM streams ORDER BY stream";
-const ENTRIES: &str = "SELECT tenant, emitter, name, id, value FROM entries JOIN streams USING (stream) \
-    ORDER BY tenant, emitter, id";
+const ENTRIES: &str = "SELECT tenant, emitter, name, first, id, members, value \
+    FROM entries JOIN streams USING (stream) ORDER BY stream, id";
 const VALUES: &str = "SELECT tenant, name, key, value FROM state JOIN scopes USING (scope) ORDER BY scope, key";
 const COUNTERS: &str = "SELECT tenant, name, value, expires_ms FROM counters ORDER BY tenant, name";
 const JOBS: &str = "SELECT tenant, lane, due_ms, attempt, entry, payload FROM jobs ORDER BY job";
 const TIMERS: &str = "SELECT tenant, timer, due_ms, schedule FROM timers ORDER BY tenant, timer";
 const DIRECTORY: &str = "SELECT key, value FROM directory ORDER BY key";
-
-type Reading = fn(&Columns<'_>) -> Result<Row, Error>;
 
 /// Sends the rows of a store in chunks, from a thread of its own.
 pub(super) fn read(path: PathBuf) -> (mpsc::Receiver<Vec<Row>>, JoinHandle<Result<(), Error>>) {
@@ -32,23 +31,14 @@ pub(super) fn read(path: PathBuf) -> (mpsc::Receiver<Vec<Row>>, JoinHandle<Resul
     let reading = tokio::task::spawn_blocking(move || {
         let connection = connect(&path)?;
         let mut chunks = Chunks { sender, rows: Vec::new(), size_bytes: 0 };
-        let all: [(&str, Reading); 8] = [
-            (RECORDS, record),
-            (STREAMS, stream),
-            (ENTRIES, entry),
-            (VALUES, value),
-            (COUNTERS, counter),
-            (JOBS, job),
-            (TIMERS, timer),
-            (DIRECTORY, directory),
-        ];
-        for (query, row) in all {
-            let mut statement = connection.prepare(query)?;
-            let mut rows = statement.query([])?;
-            while let Some(columns) = rows.next()? {
-                chunks.add(row(columns)?);
-            }
-        }
+        chunks.read(&connection, RECORDS, record)?;
+        chunks.read(&connection, STREAMS, stream)?;
+        chunks.read_all(&connection, ENTRIES, entries)?;
+        chunks.read(&connection, VALUES, value)?;
+        chunks.read(&connection, COUNTERS, counter)?;
+        chunks.read(&connection, JOBS, job)?;
+        chunks.read(&connection, TIMERS, timer)?;
+        chunks.read(&connection, DIRECTORY, directory)?;
         chunks.send();
         Ok(())
     });
@@ -62,6 +52,32 @@ struct Chunks {
 }
 
 impl Chunks {
+    fn read(
+        &mut self,
+        connection: &Connection,
+        query: &str,
+        row: fn(&Columns<'_>) -> Result<Row, Error>,
+    ) -> Result<(), Error> {
+        self.read_all(connection, query, |columns| Ok(vec![row(columns)?]))
+    }
+
+    /// Where a row of the file may be several.
+    fn read_all(
+        &mut self,
+        connection: &Connection,
+        query: &str,
+        rows_in: impl Fn(&Columns<'_>) -> Result<Vec<Row>, Error>,
+    ) -> Result<(), Error> {
+        let mut statement = connection.prepare(query)?;
+        let mut found = statement.query([])?;
+        while let Some(columns) = found.next()? {
+            for row in rows_in(columns)? {
+                self.add(row);
+            }
+        }
+        Ok(())
+    }
+
     fn add(&mut self, row: Row) {
         self.size_bytes += row.size_bytes();
         self.rows.push(row);
@@ -99,10 +115,18 @@ fn stream(columns: &Columns<'_>) -> Result<Row, Error> {
     })
 }
 
-fn entry(columns: &Columns<'_>) -> Result<Row, Error> {
+fn entries(columns: &Columns<'_>) -> Result<Vec<Row>, Error> {
     let tenant = tenant_of(&columns.get::<_, String>(0)?)?;
-    let (emitter, stream, id) = (columns.get(1)?, columns.get(2)?, EntryId::unpacked(columns.get(3)?));
-    Ok(Row::Entry { tenant, emitter, stream, id, value: blob(columns, 4)? })
+    let (emitter, stream, first): (String, String, i64) = (columns.get(1)?, columns.get(2)?, columns.get(3)?);
+    let members = members(columns.get(4)?, columns.get_ref(5)?.as_blob_or_null().map_err(rusqlite::Error::from)?)?;
+    let values = blob(columns, 6)?;
+    let kept = members.into_iter().filter(|member| member.id >= first);
+    let rows = kept.map(|member| {
+        let value = values.slice_ref(member.value(&values)?);
+        let (tenant, emitter, stream) = (tenant.clone(), emitter.clone(), stream.clone());
+        Ok(Row::Entry { tenant, emitter, stream, id: member.entry_id(), value })
+    });
+    rows.collect()
 }
 
 fn value(columns: &Columns<'_>) -> Result<Row, Error> {
