@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -60,11 +61,13 @@ impl Linker {
     }
 
     /// Resolves the component's packages as of now, and links.
-    pub async fn link(&self, entry: &Entry, progress: ProgressFn<'_>) -> Result<Linked, LinkError> {
-        let job = self.begin(entry).await?;
-        let plan = self.plan(&job, progress).await?;
-        let wishes = wishes_of(&plan);
-        self.complete(job, wishes, plan.warnings, progress).await
+    pub fn link<'a>(&'a self, entry: &'a Entry, progress: ProgressFn<'a>) -> BoxFuture<'a, Result<Linked, LinkError>> {
+        Box::pin(async move {
+            let job = self.begin(entry).await?;
+            let plan = self.plan(&job, progress).await?;
+            let wishes = wishes_of(&plan);
+            self.complete(job, wishes, plan.warnings, progress).await
+        })
     }
 
     /// Chooses versions and places, without downloading or linking.

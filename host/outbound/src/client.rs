@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use admission::Scope;
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, Method, StatusCode, Version,
@@ -111,6 +112,7 @@ impl Outbound {
 
     /// Resolves when the headers of the answer are there. Dropping the future, or later the body,
     /// ends the exchange.
+    #[boxed]
     pub async fn send(&self, request: Request) -> Result<Response, Error> {
         let config = &self.inner.config;
         let after = request.total_timeout.unwrap_or(config.total_timeout);

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rustls::ClientConfig;
@@ -90,6 +91,7 @@ impl Relay {
     }
 
     /// Sends one message to everyone at once; what is taken for one and refused for another counts as refused.
+    #[boxed]
     pub async fn send(&self, from: &str, to: &[String], message: &str) -> Result<(), NotTaken> {
         for address in to.iter().map(String::as_str).chain([from]) {
             if !is_plain_address(address) {

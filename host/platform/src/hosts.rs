@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use async_recursion::async_recursion as boxed;
 use serde::{Deserialize, Serialize};
 use store::{Beat, FIRST_LAYOUT, Heartbeat, Member, Partition, Sharing, Store};
 use tokio::sync::watch;
@@ -306,6 +307,7 @@ pub async fn list(caller: &Caller, platform: &Platform) -> Result<Vec<Host>, Err
 /// Says every few moments that this host is there, until it stops; then that it goes. Returns at once where only one
 /// process has the store. False when this host may not go on: others write a layout by now that it cannot read, because they
 /// did not hear of it for a while.
+#[boxed]
 pub async fn run(platform: Platform, shutdown: CancellationToken) -> bool {
     loop {
         let next_ms = match beat(&platform).await {

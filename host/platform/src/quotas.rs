@@ -10,6 +10,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use async_recursion::async_recursion as boxed;
 use domain::users::{Plan, QuotaError, Usage, day_start_ms};
 use store::{CommitError, Committed, Lookup, Op, Precondition, Tenant};
 
@@ -265,6 +266,7 @@ impl Quotas {
         }
     }
 
+    #[boxed]
     async fn read(&self, platform: &Platform, tenant: &Tenant) -> Result<TenantQuota, Error> {
         let day_start_ms = day_start_ms(platform.clock.instant_ms());
         let counters = [names::compute_of_day(day_start_ms), names::invocations_of_day(day_start_ms)];

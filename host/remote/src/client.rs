@@ -10,6 +10,7 @@ mod version;
 
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use reqwest::header::{ACCEPT, HeaderName, HeaderValue};
 use reqwest::{Method, RequestBuilder, Response};
 use serde::Serialize;
@@ -180,6 +181,7 @@ impl Client {
         }
     }
 
+    #[boxed]
     async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
         let response = request.send().await.map_err(|error| self.failed(&error))?;
         if response.status().is_success() {
@@ -213,6 +215,7 @@ impl Client {
     }
 
     /// What the server says it is; none when it is no Wellspring.
+    #[boxed]
     pub async fn server_version(&self) -> Option<String> {
         let url = self.base.join("v1/openapi.json").ok()?;
         let answer = self.http.get(url).timeout(CONNECT_TIMEOUT).send().await.ok()?;

@@ -37,6 +37,7 @@ pub mod tail;
 mod commands;
 mod generate;
 
+use async_recursion::async_recursion as boxed;
 use std::process::ExitCode;
 
 pub use client::{Client, Key, Query, Stage};
@@ -50,6 +51,7 @@ pub use session::{Connection, DEFAULT_URL, DEV_LOGIN, Session};
 pub const EXIT_CODES: &str = "Exit codes: 0 done · 1 failed or refused · 2 wrong usage · 130 interrupted";
 
 /// Runs a command to its end and says how it went. `whole` is the command line it is part of.
+#[boxed(?Send)]
 pub async fn execute(command: Command, whole: clap::Command) -> ExitCode {
     let is_json = command.is_json();
     finish(until_interrupted(command.run(whole)).await, is_json)

@@ -5,6 +5,7 @@ mod values;
 
 use std::path::PathBuf;
 
+use async_recursion::async_recursion as boxed;
 use serde_json::{Map, Value};
 
 use crate::ask::Ask;
@@ -93,6 +94,7 @@ fn declared<'a>(props: &'a [Prop], name: &str) -> Result<&'a Prop, Error> {
 
 impl Filler<'_> {
     /// `given` with the accounts looked up and the missing values asked for.
+    #[boxed(?Send)]
     pub async fn fill(&self, component: &Component, given: Map<String, Value>) -> Result<Map<String, Value>, Error> {
         let mut props = given;
         let needs_accounts = component.configurable_props.iter().any(|prop| prop.kind == "app");

@@ -7,7 +7,9 @@ mod error;
 use std::sync::{Arc, OnceLock};
 
 use admission::{Bounds, Gate, Pool, Share, Turns};
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use metrics::Family;
 
 use self::building::{Refusal, base_image, builds};
@@ -82,6 +84,7 @@ pub struct Task<'a> {
 
 impl Sandbox {
     /// Loads the engine, and maps the base image from the cache or takes it.
+    #[boxed]
     pub async fn open(config: Config) -> Result<Self, Error> {
         let cache = Cache::new(config.cache_folder.clone(), config.cache_key, config.image_bytes);
         let mut engine = Engine::new(config.warm_slots)?;
@@ -151,7 +154,16 @@ impl Sandbox {
     }
 
     /// Runs one call in a fresh instance.
-    pub async fn run(&self, image: &Image, task: Task<'_>, services: Arc<dyn Services>) -> Result<Outcome, Error> {
+    pub fn run<'a>(
+        &'a self,
+        image: &'a Image,
+        task: Task<'a>,
+        services: Arc<dyn Services>,
+    ) -> BoxFuture<'a, Result<Outcome, Error>> {
+        Box::pin(self.run_in_turn(image, task, services))
+    }
+
+    async fn run_in_turn(&self, image: &Image, task: Task<'_>, services: Arc<dyn Services>) -> Result<Outcome, Error> {
         let gate = &self.inner.gate;
         let entered =
             if task.is_urgent { gate.enter_urgently(task.tenant).await } else { gate.enter(task.tenant).await };

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use admission::{Turn, TurnOwner, Turns};
+use async_recursion::async_recursion as boxed;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::{HeaderValue, RETRY_AFTER};
@@ -66,6 +67,7 @@ pub struct Config {
 }
 
 /// Serves until `shutdown` is cancelled, then drains. Returns when nothing is left, or when the time for it is over.
+#[boxed]
 pub async fn serve(
     listener: TcpListener,
     app: Arc<App>,
@@ -108,6 +110,7 @@ pub async fn serve(
 
 /// Answers while the server is not ready yet: that it is alive, and that it cannot be sent work. Returns the listener when
 /// `ready` is cancelled; what connects in between waits in the kernel's queue.
+#[boxed]
 pub async fn answer_while_starting(listener: TcpListener, ready: CancellationToken) -> TcpListener {
     /// A balancer and a few impatient clients.
     const CONNECTIONS: usize = 64;

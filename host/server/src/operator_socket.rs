@@ -8,6 +8,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::http::{HeaderName, HeaderValue};
@@ -37,6 +38,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct Trusted(pub(crate) Caller);
 
 /// Serves until `shutdown` is cancelled; what is under way is cut off then, as a command can be repeated.
+#[boxed]
 pub async fn serve(listener: UnixListener, app: Arc<App>, shutdown: CancellationToken) {
     let permits = Arc::new(Semaphore::new(CONNECTIONS));
     let connections = TaskTracker::new();
@@ -56,6 +58,7 @@ pub async fn serve(listener: UnixListener, app: Arc<App>, shutdown: Cancellation
 }
 
 /// One request of the operator, also without a socket.
+#[boxed]
 pub async fn answer(app: Arc<App>, mut request: Request<Body>) -> Response<Body> {
     match caller(&app, request.headers().get(USER).cloned()).await {
         Ok(caller) => {

@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use async_recursion::async_recursion as boxed;
 use async_trait::async_trait;
 use bytes::Bytes;
 use metrics::Family;
@@ -105,6 +106,7 @@ pub fn is_address(address: &str) -> bool {
 
 impl Postgres {
     /// The schema is the prefix of the options. Without `sslmode` in the address there is no TLS, and with it certificates are checked.
+    #[boxed]
     pub async fn open(address: &str, options: Options) -> Result<Self, Error> {
         let mut config: Config = address.parse().map_err(|_| Error::PostgresAddress)?;
         options.check()?;

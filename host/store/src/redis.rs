@@ -66,6 +66,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use ::redis::{PushInfo, PushKind, Value, cmd, from_redis_value};
+use async_recursion::async_recursion as boxed;
 use async_trait::async_trait;
 use bytes::Bytes;
 use metrics::Family;
@@ -111,6 +112,7 @@ impl Redis {
     }
 
     /// The forms of an address are in `address.rs`. Installations that share a server have different prefixes.
+    #[boxed]
     pub async fn open(address: &str, options: Options) -> Result<Self, Error> {
         options.check()?;
         let namespace = options.prefix.clone();

@@ -16,6 +16,7 @@ use std::path::Path;
 use crate::postgres::Postgres;
 use crate::redis::Redis;
 use crate::{Error, Store, Tenant};
+use async_recursion::async_recursion as boxed;
 
 pub(crate) use self::rows::Row;
 use self::rows::Tallies;
@@ -45,6 +46,7 @@ enum Target<'server> {
 }
 
 /// Copies the store in a file into an empty server, or goes on with that.
+#[boxed]
 pub async fn to_server(from: &Path, to: &Server) -> Result<Moved, Error> {
     let mut target = to.target().await?;
     let (mut chunks, reading) = file::read(from.to_owned());
@@ -63,6 +65,7 @@ pub async fn to_server(from: &Path, to: &Server) -> Result<Moved, Error> {
 }
 
 /// Copies what is on a server into a new file, or goes on with that. The file has its name when it is whole.
+#[boxed]
 pub async fn to_file(from: &Server, to: &Path) -> Result<Moved, Error> {
     let unfinished = to.with_added_extension("unfinished");
     let mut target = file::Target::open(&unfinished)?;
@@ -111,6 +114,7 @@ impl Server {
     }
 
     /// Whether a move into this store is unfinished: then no host may use it.
+    #[boxed]
     pub async fn is_moving(&self) -> Result<bool, Error> {
         match self {
             Self::Redis(redis) => redis.is_moving().await,

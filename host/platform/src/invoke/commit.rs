@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use async_recursion::async_recursion as boxed;
 use domain::fan_out::Cause;
 use domain::ids::{EmitId, EmitterId, RunId};
 use domain::plan::{Context, Plan};
@@ -72,6 +73,7 @@ pub(crate) async fn run(platform: &Platform, invocation: &Invocation<'_>) -> Res
 }
 
 /// Commits an executed run; executes it again while what it read has changed.
+#[boxed]
 pub(crate) async fn settle(
     platform: &Platform,
     invocation: &Invocation<'_>,

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use domain::json::Json;
 use domain::limits::Limits;
 use domain::outcome::Usage;
@@ -43,6 +44,7 @@ struct Prepared {
     transaction: Arc<Transaction>,
 }
 
+#[boxed]
 pub(crate) async fn execute(
     platform: &Platform,
     invocation: &Invocation<'_>,

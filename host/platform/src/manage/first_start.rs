@@ -1,5 +1,6 @@
 //! The first start makes the first account; every start checks that the encryption key is the right one.
 
+use async_recursion::async_recursion as boxed;
 use domain::ids::UserId;
 use domain::users::Role;
 use store::Lookup;
@@ -22,6 +23,7 @@ pub enum Started {
 }
 
 /// `chosen_key` is what `WELLSPRING_API_KEY` held; it counts on the first start only.
+#[boxed]
 pub async fn start(platform: &Platform, chosen_key: Option<&Secret<String>>) -> Result<Started, Error> {
     let operator = names::operator();
     let found = table::find::<Installation>(&*platform.store, &operator, Lookup::Id(Installation::ID)).await?;

@@ -4,6 +4,7 @@
 //! goes on where it stopped. The check of the installation is wrapped last: while it is under an old key, a rotation
 //! is unfinished.
 
+use async_recursion::async_recursion as boxed;
 use domain::ids::UserId;
 use serde::Serialize;
 use store::Tenant;
@@ -37,6 +38,7 @@ pub async fn rotate(caller: &Caller, platform: &Platform, resume: bool) -> Resul
 }
 
 /// How many secrets were wrapped anew. Safe to repeat: what is under the current key is left alone.
+#[boxed]
 pub async fn rewrap_all(platform: &Platform) -> Result<usize, Error> {
     let users = table::list_all::<User>(&*platform.store, &names::operator()).await?;
     let mut count = rewrap_clients(platform, &names::operator()).await?;

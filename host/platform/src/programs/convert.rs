@@ -3,6 +3,7 @@
 //! Both are read alike, so nothing waits for this: it runs once in the background after a start, one program at a time, and
 //! is done for good when it has seen them all. What an older host writes meanwhile is converted when it is next written.
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use store::{CommitError, Op, Page, Tenant};
 use tokio_util::sync::CancellationToken;
@@ -26,6 +27,7 @@ pub struct Converted {
 }
 
 /// Converts what is left; a pass that is cut short begins anew at the next start.
+#[boxed]
 pub async fn convert(platform: &Platform, shutdown: &CancellationToken) -> Result<Converted, Error> {
     let mut converted = Converted::default();
     let note = names::PROGRAMS_BY_PACKAGE.to_owned();

@@ -22,6 +22,7 @@
 
 use std::collections::HashSet;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use futures_util::future::try_join_all;
 use store::{Batch, CommitError, Enqueue, Lookup, Op, Page, Precondition, Tenant};
@@ -54,6 +55,7 @@ pub(crate) struct Saving {
 
 /// Divides a program, and sees to it that its package texts are stored. The batch that the answer becomes part of may fail
 /// with a conflict when it comes too late: then it is made anew.
+#[boxed]
 pub(crate) async fn save(platform: &Platform, tenant: &Tenant, program: &Program) -> Result<Saving, Error> {
     let of_task = program.clone();
     let (record, texts) = off_thread(program.text_bytes(), move || divide(&of_task)).await??;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use domain::apps::oauth1::{self, Signed, Signer};
 use domain::apps::oauth2::{Client, TokenRequest, shown};
 use domain::apps::template::{render, render_url};
@@ -48,6 +49,7 @@ pub(crate) async fn call_token(
 }
 
 /// Asks the service whose credentials these are; also tells whether they are good.
+#[boxed]
 pub(crate) async fn call_profile(
     platform: &Platform,
     tenant: &Tenant,

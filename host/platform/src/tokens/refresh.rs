@@ -12,6 +12,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use async_recursion::async_recursion as boxed;
 use domain::apps::oauth2::{Client, TokenError, Tokens, read_tokens, token_request};
 use domain::apps::template::render_url;
 use domain::apps::{Provider, names};
@@ -91,6 +92,7 @@ enum Answered {
 }
 
 /// The account with a token that will do, refreshed if need be.
+#[boxed]
 pub(crate) async fn fresh(
     platform: &Platform,
     tenant: &Tenant,

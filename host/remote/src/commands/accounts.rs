@@ -5,6 +5,7 @@ mod connecting;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use async_recursion::async_recursion as boxed;
 use serde_json::{Map, Value, json};
 
 pub use self::connecting::secret;
@@ -93,6 +94,7 @@ pub struct DeleteOptions {
     pub force: bool,
 }
 
+#[boxed(?Send)]
 pub async fn execute(arguments: AccountsArguments) -> ExitCode {
     let is_json = arguments.connection.json;
     crate::finish(crate::until_interrupted(run(&arguments)).await, is_json)

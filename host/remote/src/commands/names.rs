@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use serde_json::Value;
 
 use crate::client::Client;
@@ -59,6 +60,7 @@ fn connection(words: &[String]) -> Connection {
     }
 }
 
+#[boxed(?Send)]
 async fn names(nouns: &[Noun], connection: &Connection) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for noun in nouns {

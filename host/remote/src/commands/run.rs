@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use async_recursion::async_recursion as boxed;
 use serde_json::{Value, json};
 
 use super::events;
@@ -29,6 +30,7 @@ pub struct RunArguments {
     pub connection: Connection,
 }
 
+#[boxed(?Send)]
 pub async fn execute(arguments: RunArguments) -> ExitCode {
     let is_json = arguments.connection.json;
     crate::finish(crate::until_interrupted(run(&arguments)).await, is_json)

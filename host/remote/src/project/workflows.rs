@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use async_recursion::async_recursion as boxed;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -62,6 +63,7 @@ impl WorkflowEntry {
     }
 
     /// The document with the props that the project gives its steps. Sources of triggers are still names.
+    #[boxed]
     pub async fn document(&self, client: &Client, secrets: &Secrets) -> Result<Value, Error> {
         let mut document = documents::read(&self.path)?;
         if let Some(settings) = document.get_mut("settings").and_then(Value::as_object_mut) {

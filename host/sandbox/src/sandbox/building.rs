@@ -4,7 +4,9 @@ use std::io;
 use std::sync::Arc;
 
 use admission::{Bounds, Gate, Share, on_own_thread};
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use super::{Error, Image, Inner, LoadError, Sandbox};
@@ -57,6 +59,7 @@ impl Sandbox {
 
     /// The same for a tenant, whose share of the disk the image is part of. Counts what it took, also of one that does not
     /// load. `name` is the program's digest as the caller makes it: equal names must mean equal programs.
+    #[boxed]
     pub async fn build_metered(
         &self,
         tenant: &str,
@@ -106,17 +109,21 @@ impl Sandbox {
         let key = self.inner.image_key(name);
         let snapshot = match self.inner.images.get(&key) {
             Some(snapshot) => snapshot,
-            None => Box::pin(self.find_or_build(key, &sources, building)).await?,
+            None => self.find_or_build(key, &sources, building).await?,
         };
         Ok(Image { snapshot, sources })
     }
 
-    async fn find_or_build(
-        &self,
+    fn find_or_build<'a>(
+        &'a self,
         key: Key,
-        sources: &Sources,
-        building: Building<'_>,
-    ) -> Result<Arc<Snapshot>, LoadError> {
+        sources: &'a Sources,
+        building: Building<'a>,
+    ) -> BoxFuture<'a, Result<Arc<Snapshot>, LoadError>> {
+        Box::pin(self.search(key, sources, building))
+    }
+
+    async fn search(&self, key: Key, sources: &Sources, building: Building<'_>) -> Result<Arc<Snapshot>, LoadError> {
         let inner = &self.inner;
         let flight = inner.images.board(key);
         let settled = flight.settle(async {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use async_recursion::async_recursion as boxed;
 use store::CommitError;
 
 use super::super::key_queues::Front;
@@ -36,6 +37,7 @@ impl Transaction {
     }
 
     /// Prepares another attempt, with locks on every key the run is known to need. `false` when there cannot be one.
+    #[boxed]
     pub(crate) async fn begin_again(&self, writes: &[Write]) -> Result<bool, Error> {
         let keys: BTreeSet<String> = {
             let mut state = self.state();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use async_recursion::async_recursion as boxed;
 use bytes::Bytes;
 use domain::props::Isolation;
 use store::{CommitError, Committed, Op};
@@ -42,6 +43,7 @@ impl Transaction {
     }
 
     /// Commits that what was read still holds, together with locks on it, flushed writes and other operations.
+    #[boxed]
     async fn prove(
         &self,
         unproven: &[(String, Option<Bytes>)],

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use async_recursion::async_recursion as boxed;
 use domain::ids::EndpointKey;
 use domain::json::Json;
 use domain::runs::RunError;
@@ -119,6 +120,7 @@ impl<'a> Running<'a> {
 
     /// Until it has ended or is paused, and that is committed. An error means that the run goes on from where it was
     /// committed last.
+    #[boxed]
     pub(crate) async fn drive(&mut self) -> Result<RunState, Error> {
         let driven = self.run_steps().await;
         let settled = match driven {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use domain::ids::WorkflowId;
 use domain::workflow::Document;
 use store::{Lookup, Tenant};
@@ -52,6 +53,7 @@ impl Default for Versions {
 }
 
 impl Versions {
+    #[boxed]
     pub(crate) async fn find(
         &self,
         platform: &Platform,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use domain::component::{Description, Kind};
 use domain::ids::ComponentId;
 use domain::problem::Problem;
@@ -37,6 +38,7 @@ struct Compiler<'a> {
     compiled: Compiled,
 }
 
+#[boxed]
 pub(super) async fn compile(
     caller: &Caller,
     platform: &Platform,

@@ -1,5 +1,6 @@
 //! Deploying: a document becomes the next version. Runs in flight finish on theirs.
 
+use async_recursion::async_recursion as boxed;
 use domain::ids::{EmitterId, WorkflowId};
 use domain::workflow::Document;
 use serde_json::{Map, Value, json};
@@ -37,7 +38,12 @@ pub(super) struct Prepared {
 
 /// Of a document, which may be all that is given.
 pub async fn create(caller: &Caller, platform: &Platform, new: impl Into<WorkflowChange>) -> Result<Workflow, Error> {
-    let WorkflowChange { active, project, document } = new.into();
+    create_from(caller, platform, new.into()).await
+}
+
+#[boxed]
+async fn create_from(caller: &Caller, platform: &Platform, new: WorkflowChange) -> Result<Workflow, Error> {
+    let WorkflowChange { active, project, document } = new;
     let given = document.unwrap_or_else(|| json!({}));
     sources::check_project(project.as_deref())?;
     check_quota(caller, platform).await?;

@@ -7,6 +7,7 @@ mod view;
 
 use std::sync::Arc;
 
+use async_recursion::async_recursion as boxed;
 use domain::ids::RunId;
 use domain::paging::{Limit, PageInfo};
 use domain::runs::{Trigger, TriggerKind};
@@ -43,6 +44,7 @@ pub struct RunListQuery {
 }
 
 /// Runs a workflow and answers when it has ended or is paused. An inactive one can be run too.
+#[boxed]
 pub async fn run(caller: &Caller, platform: &Platform, id: &str, event: Value) -> Result<WorkflowRunView, Error> {
     let workflow = find(caller, platform, id).await?;
     check_quota(caller, platform).await?;
