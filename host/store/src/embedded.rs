@@ -146,6 +146,10 @@ pub(crate) fn connect(path: &Path) -> Result<rusqlite::Connection, Error> {
     schema::open_plain(path)
 }
 
+pub(crate) fn has_blocks(connection: &rusqlite::Connection) -> Result<bool, Error> {
+    schema::has_blocks(connection)
+}
+
 impl Drop for Embedded {
     fn drop(&mut self) {
         // Readers close first: the last connection to close checkpoints the log, and a reader may not write.

@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use crate::{Error, PARTITIONS};
 
 const STEPS: &[&str] = &[include_str!("schema.sql"), include_str!("schema/blocks.sql")];
+const STEPS_WITH_BLOCKS: usize = 2;
 
 /// Pages the writer holds, in KiB, when they are used at all: what a burst of commits touches is not read again. Not more,
 /// because SQLite looks through all of them at nearly every commit: to swap two pages of a tree it gives one a number past
@@ -69,6 +70,11 @@ fn keep_statements(connection: &Connection) -> Result<(), Error> {
 /// How many steps this version knows.
 pub(super) fn known() -> i64 {
     i64::try_from(STEPS.len()).unwrap_or(i64::MAX)
+}
+
+/// Whether several entries may be in a row: not in a file that only an older version has opened.
+pub(super) fn has_blocks(connection: &Connection) -> Result<bool, Error> {
+    Ok(steps_taken(connection)? >= STEPS_WITH_BLOCKS)
 }
 
 fn steps_taken(connection: &Connection) -> Result<usize, Error> {

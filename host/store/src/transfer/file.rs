@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use super::rows::Row;
 use super::{AHEAD, CHUNK_BYTES, CHUNK_ROWS, tenant_of};
 use crate::embedded::block::members;
-use crate::embedded::connect;
+use crate::embedded::{connect, has_blocks};
 use crate::{EntryId, Error};
 
 /// Rows of each kind in an order that does not change while nothing is written.
@@ -18,6 +18,9 @@ const RECORDS: &str = "SELECT tenant, kind, id, alias, version, value FROM recor
 const STREAMS: &str = "SELECT tenant, emitter, name, (SELECT max(last) FROM streams AS all_of \
     WHERE all_of.tenant = streams.tenant AND all_of.emitter = streams.emitter) FROM streams ORDER BY stream";
 const ENTRIES: &str = "SELECT tenant, emitter, name, first, id, members, value \
+    FROM entries JOIN streams USING (stream) ORDER BY stream, id";
+/// The same of a file that an older version has left, and which stays as it is.
+const SINGLE_ENTRIES: &str = "SELECT tenant, emitter, name, 0, id, NULL, value \
     FROM entries JOIN streams USING (stream) ORDER BY stream, id";
 const VALUES: &str = "SELECT tenant, name, key, value FROM state JOIN scopes USING (scope) ORDER BY scope, key";
 const COUNTERS: &str = "SELECT tenant, name, value, expires_ms FROM counters ORDER BY tenant, name";
@@ -33,7 +36,8 @@ pub(super) fn read(path: PathBuf) -> (mpsc::Receiver<Vec<Row>>, JoinHandle<Resul
         let mut chunks = Chunks { sender, rows: Vec::new(), size_bytes: 0 };
         chunks.read(&connection, RECORDS, record)?;
         chunks.read(&connection, STREAMS, stream)?;
-        chunks.read_all(&connection, ENTRIES, entries)?;
+        let all_entries = if has_blocks(&connection)? { ENTRIES } else { SINGLE_ENTRIES };
+        chunks.read_all(&connection, all_entries, entries)?;
         chunks.read(&connection, VALUES, value)?;
         chunks.read(&connection, COUNTERS, counter)?;
         chunks.read(&connection, JOBS, job)?;

@@ -169,3 +169,28 @@ async fn a_row_that_differs_or_is_missing_is_found() {
     assert_eq!(tallies(&[row("a")]).difference(&tallies(&[row("b")])), Some("directory"));
     assert_eq!(tallies(&[]).difference(&tallies(&[row("b")])), Some("directory"));
 }
+
+#[tokio::test]
+async fn a_file_of_a_version_without_blocks_is_read_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let before = rusqlite::Connection::open(&path).unwrap();
+    before.execute_batch(include_str!("../embedded/schema.sql")).unwrap();
+    before
+        .execute_batch(
+            "INSERT INTO streams VALUES (1, 'u_a', 'e', 'default', 1, 7); INSERT INTO entries VALUES (1, 7, X'61');
+             PRAGMA user_version = 1",
+        )
+        .unwrap();
+
+    let (mut chunks, reading) = super::file::read(path);
+    let mut found = Vec::new();
+    while let Some(chunk) = chunks.recv().await {
+        found.extend(chunk);
+    }
+    reading.await.unwrap().unwrap();
+
+    let is_entry = |row: &Row| matches!(row, Row::Entry { id, value, .. } if id.packed() == 7 && value[..] == *b"a");
+    assert!(found.iter().any(is_entry), "{found:?}");
+    assert_eq!(before.pragma_query_value(None, "user_version", |row| row.get(0)), Ok(1));
+}
