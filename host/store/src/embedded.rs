@@ -61,7 +61,7 @@ pub struct Embedded {
     partitions: u16,
     inbox: Option<Inbox<Request>>,
     writer: Option<JoinHandle<()>>,
-    folding: Option<JoinHandle<()>>,
+    folding: Option<JoinHandle<rusqlite::Connection>>,
     readers: Arc<Readers>,
     record_cache: Arc<RecordCache>,
     pulse: Pulse,
@@ -156,9 +156,8 @@ impl Drop for Embedded {
         self.readers = Arc::new(Readers::new(&self.path));
         // The writer finishes what it was given and ends; then the file is free.
         drop(self.inbox.take());
-        for thread in self.writer.take().into_iter().chain(self.folding.take()) {
-            let _ = thread.join();
-        }
+        let _ = self.writer.take().map(JoinHandle::join);
+        let _ = self.folding.take().map(JoinHandle::join);
     }
 }
 

@@ -44,13 +44,17 @@ struct Watch {
     ask: SyncSender<()>,
 }
 
-/// From now on the log of this connection is folded by the thread that is returned, which ends after the connection.
-pub(super) fn start(path: &Path, writer: &mut Connection, bounds: Bounds) -> Result<JoinHandle<()>, Error> {
+/// From now on the log of this connection is folded by the thread that is returned, which ends after the connection. It gives its own
+/// back, to be closed last: of two that are closed at once, neither takes the log away.
+pub(super) fn start(path: &Path, writer: &mut Connection, bounds: Bounds) -> Result<JoinHandle<Connection>, Error> {
     let connection = schema::open_plain(path)?;
     let (asked, progress) = watch(writer, bounds)?;
     std::thread::Builder::new()
         .name("store-folding".into())
-        .spawn(move || fold_when_asked(&connection, &asked, &progress))
+        .spawn(move || {
+            fold_when_asked(&connection, &asked, &progress);
+            connection
+        })
         .map_err(|source| Error::Folder { path: path.into(), source })
 }
 

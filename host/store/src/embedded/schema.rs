@@ -10,7 +10,8 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::{Error, PARTITIONS};
 
-const STEPS: &[&str] = &[include_str!("schema.sql"), include_str!("schema/blocks.sql")];
+const STEPS: &[&str] =
+    &[include_str!("schema.sql"), include_str!("schema/blocks.sql"), include_str!("schema/row_numbers.sql")];
 const STEPS_WITH_BLOCKS: usize = 2;
 
 /// Pages the writer holds, in KiB, when they are used at all: what a burst of commits touches is not read again. Not more,
@@ -88,6 +89,11 @@ fn steps_taken(connection: &Connection) -> Result<usize, Error> {
 
 fn migrate(connection: &mut Connection) -> Result<(), Error> {
     let taken = steps_taken(connection)?;
+    if (1..STEPS.len()).contains(&taken) {
+        tracing::info!(
+            "the store is of an older version: its events and values are copied once, which may take a while"
+        );
+    }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for step in STEPS.iter().skip(taken) {
         transaction.execute_batch(step)?;

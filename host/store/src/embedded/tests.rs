@@ -1,5 +1,7 @@
 //! What only the embedded engine promises: one file, found again after a crash, and clear refusals.
 
+mod older;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -329,31 +331,6 @@ fn a_second_process_is_refused() {
     let second = Embedded::open(&folder.path().join("store.db"));
 
     assert!(matches!(second, Err(Error::InUse { .. })));
-}
-
-#[tokio::test]
-async fn entries_from_before_there_were_blocks_are_read_and_trimmed() {
-    let folder = tempfile::tempdir().unwrap();
-    let before = Connection::open(folder.path().join("store.db")).unwrap();
-    before.execute_batch(include_str!("schema.sql")).unwrap();
-    before
-        .execute_batch(
-            "INSERT INTO streams VALUES (1, 'u_a', 'e', 'default', 2, 2);
-             INSERT INTO entries VALUES (1, 1, X'61'), (1, 2, X'62');
-             PRAGMA user_version = 1",
-        )
-        .unwrap();
-    drop(before);
-
-    let store = open(&folder);
-    let tenant = Tenant::parse("u_a").unwrap();
-    let read = || store.entries(&tenant, "e", "default", EntryQuery::newest(99));
-    assert_eq!(read().await.unwrap().iter().map(|entry| &entry.value[..]).collect::<Vec<_>>(), [b"b", b"a"]);
-    let batch = (0..8).fold(Batch::new(&tenant, 1), |batch, _| batch.then(append("c")));
-    store.commit(batch).await.unwrap();
-
-    let found = read().await.unwrap();
-    assert_eq!((found.len(), found.last().map(|entry| entry.value.clone())), (9, Some(text("b"))));
 }
 
 #[test]

@@ -26,13 +26,15 @@ use crate::{
     Shares, Tenant, TimerLease,
 };
 
-/// The queue and the groups that share an fsync. From 32 requests on the fsync is a small part of a group's work, and it is
-/// better to write while other runs compute; a group of 512 still takes only milliseconds.
+/// The queue and the groups that share an fsync. What a group costs, whatever is in it, is its fsync and the pages that each of its streams
+/// changes. From 48 requests on that is a small part, and it is better to write while other runs compute; a group of 512 still
+/// takes only milliseconds.
 pub(super) const BOUNDS: Bounds = Bounds {
     capacity: 1024,
-    flush_at: 32,
+    flush_at: 48,
     max_group: 512,
-    max_wait: Duration::from_millis(1),
+    // A lone tenant on two cores has some seven runs in a millisecond.
+    max_wait: Duration::from_millis(4),
     max_shared_wait: Duration::from_micros(200),
     // Half a millisecond of the writer's time: others wait for the group that is being written, and then for their own.
     max_tenant_weight: 48,
