@@ -35,7 +35,7 @@ impl Json {
     /// Whether every reader takes it: it nests no deeper than `levels` (`limits::NESTING_MAXIMUM` at most), its numbers are
     /// not beyond all bounds, and its texts hold whole characters. JSON as such allows all of that.
     pub fn is_readable(&self, levels: usize) -> bool {
-        is_readable(&self.0, levels)
+        read(self.as_str(), levels).is_ok()
     }
 
     pub fn as_raw(&self) -> &RawValue {
@@ -50,11 +50,6 @@ impl Json {
         // It was read before.
         serde_json::from_str(self.as_str()).unwrap_or_default()
     }
-}
-
-/// The same of a text that is JSON.
-pub fn is_readable(json: &RawValue, levels: usize) -> bool {
-    read(json.get(), levels).is_ok()
 }
 
 /// Whether a value that was read nests deeper than so many levels.

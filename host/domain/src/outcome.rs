@@ -47,6 +47,7 @@ pub struct LogLine {
     pub message: String,
 }
 
+/// Recordings have the number of a level: a new one comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -64,7 +65,8 @@ pub struct Effect {
     pub parameters: Box<RawValue>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Recordings have the number of a kind: a new one comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EffectKind {
     Export,
     Respond,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::json::is_readable;
+use crate::json::Json;
 use crate::limits::NESTING_MAXIMUM;
 use crate::outcome::{EffectKind, Fault, Level, Outcome};
 use crate::redact::{Hidden, REDACTED, Redaction};
@@ -43,17 +43,24 @@ pub struct Deeds {
     pub was_cut_off: bool,
 }
 
-/// What [`Deeds`] are read from, with the values of an outcome as they are: more runs are recorded than recordings are read.
-#[derive(Serialize)]
-struct Told<'a, Reply> {
-    emits: Vec<(Option<&'a RawValue>, &'a Value)>,
+/// What [`Deeds`] are read from: the texts of an outcome as they are, because more runs are recorded than recordings are read.
+#[derive(Serialize, Deserialize)]
+pub struct Told<'a> {
+    /// JSON of the event and of its metadata.
+    #[serde(borrow)]
+    emits: Vec<(&'a str, String)>,
+    #[serde(borrow)]
     writes: Vec<(&'a str, Option<&'a str>)>,
+    #[serde(borrow)]
     logs: Vec<(Level, &'a str)>,
-    effects: Vec<(EffectKind, Option<&'a RawValue>)>,
+    /// With the JSON of its parameters.
+    #[serde(borrow)]
+    effects: Vec<(EffectKind, &'a str)>,
     requests: Vec<String>,
-    returned: Option<&'a RawValue>,
-    reply: Option<&'a Reply>,
-    error: Option<RunError>,
+    /// JSON, as are the two below.
+    returned: Option<&'a str>,
+    reply: Option<String>,
+    error: Option<String>,
     fuel: u64,
     was_cut_off: bool,
 }
@@ -82,28 +89,7 @@ pub enum Verdict {
 
 impl Deeds {
     pub fn of(outcome: &Outcome, reply: Option<&impl Serialize>) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(&Self::json_of(outcome, reply)?)
-    }
-
-    pub fn json_of(outcome: &Outcome, reply: Option<&impl Serialize>) -> Result<String, serde_json::Error> {
-        let told = Told {
-            emits: outcome.emits.iter().map(|emit| (readable(emit.event.as_raw()), &emit.metadata)).collect(),
-            writes: outcome.writes.iter().map(|write| (write.key.as_str(), write.value.as_deref())).collect(),
-            logs: outcome.logs.iter().map(|line| (line.level, line.message.as_str())).collect(),
-            effects: outcome.effects.iter().map(|effect| (effect.kind, readable(&effect.parameters))).collect(),
-            requests: outcome
-                .traffic
-                .requests
-                .iter()
-                .map(|made| format!("{} {}{}", made.method, made.host, made.path))
-                .collect(),
-            returned: outcome.returned.as_deref().and_then(readable),
-            reply,
-            error: outcome.fault.as_ref().map(RunError::of),
-            fuel: outcome.usage.fuel,
-            was_cut_off: matches!(outcome.fault, Some(Fault::Deadline { .. })),
-        };
-        serde_json::to_string(&told)
+        Told::of(outcome, reply)?.deeds()
     }
 
     /// Hides what the paths of a redaction name, each from the root of an event, a written or returned value, or a reply.
@@ -140,6 +126,49 @@ impl Deeds {
     }
 }
 
+// === impl Told ===
+
+impl<'a> Told<'a> {
+    pub fn of(outcome: &'a Outcome, reply: Option<&impl Serialize>) -> Result<Self, serde_json::Error> {
+        let emits = outcome.emits.iter();
+        let requests = outcome.traffic.requests.iter();
+        Ok(Self {
+            emits: emits
+                .map(|emit| Ok((emit.event.as_str(), serde_json::to_string(&emit.metadata)?)))
+                .collect::<Result<_, serde_json::Error>>()?,
+            writes: outcome.writes.iter().map(|write| (write.key.as_str(), write.value.as_deref())).collect(),
+            logs: outcome.logs.iter().map(|line| (line.level, line.message.as_str())).collect(),
+            effects: outcome.effects.iter().map(|effect| (effect.kind, effect.parameters.get())).collect(),
+            requests: requests.map(|made| format!("{} {}{}", made.method, made.host, made.path)).collect(),
+            returned: outcome.returned.as_deref().map(RawValue::get),
+            reply: reply.map(serde_json::to_string).transpose()?,
+            error: outcome.fault.as_ref().map(|fault| serde_json::to_string(&RunError::of(fault))).transpose()?,
+            fuel: outcome.usage.fuel,
+            was_cut_off: matches!(outcome.fault, Some(Fault::Deadline { .. })),
+        })
+    }
+
+    pub fn deeds(&self) -> Result<Deeds, serde_json::Error> {
+        let emits = self.emits.iter();
+        let logs = self.logs.iter().map(|line| serde_json::from_value(json!(line)));
+        let writes = self.writes.iter().map(|(key, text)| ((*key).to_owned(), text.map(str::to_owned)));
+        Ok(Deeds {
+            emits: emits
+                .map(|(event, metadata)| Ok(json!([readable(event), serde_json::from_str::<Value>(metadata)?])))
+                .collect::<Result<_, serde_json::Error>>()?,
+            writes: writes.collect(),
+            logs: logs.collect::<Result<_, _>>()?,
+            effects: self.effects.iter().map(|(kind, parameters)| json!([kind, readable(parameters)])).collect(),
+            requests: self.requests.clone(),
+            returned: self.returned.map(readable).unwrap_or_default(),
+            reply: self.reply.as_deref().map(serde_json::from_str).transpose()?,
+            error: self.error.as_deref().map(serde_json::from_str).transpose()?,
+            fuel: self.fuel,
+            was_cut_off: self.was_cut_off,
+        })
+    }
+}
+
 fn redact_json(text: &mut String, redaction: &Redaction, hidden: &mut Hidden) {
     if let Ok(mut value) = serde_json::from_str::<Value>(text) {
         let before = value.clone();
@@ -159,9 +188,10 @@ pub fn shown_differences(verdict: Verdict, recorded: &Deeds, replayed: &Deeds) -
     found
 }
 
-/// None for what a component can make and most readers do not take, such as half of a character: all else could not be read either.
-fn readable(json: &RawValue) -> Option<&RawValue> {
-    is_readable(json, NESTING_MAXIMUM).then_some(json)
+/// Null for what a component can make and most readers do not take, such as half of a character.
+fn readable(json: &str) -> Value {
+    let is_readable = Json::parse(json.as_bytes(), NESTING_MAXIMUM).is_ok();
+    if is_readable { serde_json::from_str(json).unwrap_or_default() } else { Value::Null }
 }
 
 /// The differences, and what they amount to. Requests are not compared: a replay makes none.

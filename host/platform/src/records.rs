@@ -76,7 +76,8 @@ pub use workflow_run::{EndedWorkflowRun, WorkflowRun};
 /// |---|---|
 /// | 1 | everything before layouts were counted |
 /// | 2 | recordings are compressed with a dictionary |
-pub const LAYOUT: u32 = 2;
+/// | 3 | what a recorded run did is kept as the texts it made |
+pub const LAYOUT: u32 = 3;
 
 /// A record of one kind.
 pub trait Stored: Sized + Send {

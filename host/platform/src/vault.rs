@@ -112,9 +112,9 @@ impl Vault {
     }
 
     pub fn seal_bytes(&self, context: Context<'_>, value: &[u8]) -> Result<SealedBytes, VaultError> {
-        let data_key = Zeroizing::new(self.entropy.bytes::<KEY_BYTES>());
-        let text = self.encrypt(&data_key, context, value)?;
-        self.wrap(context, &data_key, text)
+        let (data_key, context) = (Zeroizing::new(self.entropy.bytes::<KEY_BYTES>()), context.to_bytes());
+        let text = self.encrypt(&cipher(&data_key), &context, value)?;
+        self.wrap(&context, &data_key, text)
     }
 
     pub fn open(&self, context: Context<'_>, sealed: &Sealed) -> Result<Secret<Vec<u8>>, VaultError> {
@@ -122,8 +122,9 @@ impl Vault {
     }
 
     pub fn open_bytes(&self, context: Context<'_>, sealed: &SealedBytes) -> Result<Secret<Vec<u8>>, VaultError> {
-        let data_key = self.unwrap(context, sealed)?;
-        Ok(Secret::new(decrypt(&data_key, context, &sealed.text)?))
+        let context = context.to_bytes();
+        let data_key = self.unwrap(&context, sealed)?;
+        Ok(Secret::new(decrypt(&cipher(&data_key), &context, &sealed.text)?))
     }
 
     /// The same secret under the current key; none when it is under it already.
@@ -136,17 +137,18 @@ impl Vault {
         if sealed.key_id == self.ring().current_id() {
             return Ok(None);
         }
-        let data_key = self.unwrap(context, sealed)?;
-        self.wrap(context, &data_key, sealed.text.clone()).map(Some)
+        let context = context.to_bytes();
+        let data_key = self.unwrap(&context, sealed)?;
+        self.wrap(&context, &data_key, sealed.text.clone()).map(Some)
     }
 
-    fn wrap(&self, context: Context<'_>, data_key: &[u8; KEY_BYTES], text: Vec<u8>) -> Result<SealedBytes, VaultError> {
+    fn wrap(&self, context: &[u8], data_key: &[u8; KEY_BYTES], text: Vec<u8>) -> Result<SealedBytes, VaultError> {
         let ring = self.ring();
         let wrapped_key = self.encrypt(ring.current(), context, data_key)?;
         Ok(SealedBytes { key_id: ring.current_id().to_owned(), wrapped_key, text })
     }
 
-    fn unwrap(&self, context: Context<'_>, sealed: &SealedBytes) -> Result<Zeroizing<[u8; KEY_BYTES]>, VaultError> {
+    fn unwrap(&self, context: &[u8], sealed: &SealedBytes) -> Result<Zeroizing<[u8; KEY_BYTES]>, VaultError> {
         let ring = self.ring();
         let key = ring.find(&sealed.key_id);
         let key = key.ok_or_else(|| VaultError::UnknownKey { key_id: sealed.key_id.clone() })?;
@@ -154,15 +156,13 @@ impl Vault {
         data_key.as_slice().try_into().map(Zeroizing::new).map_err(|_| VaultError::Damaged)
     }
 
-    fn encrypt(&self, key: &[u8; KEY_BYTES], context: Context<'_>, value: &[u8]) -> Result<Vec<u8>, VaultError> {
+    fn encrypt(&self, cipher: &Aes256Gcm, context: &[u8], value: &[u8]) -> Result<Vec<u8>, VaultError> {
         let nonce = self.entropy.bytes::<NONCE_BYTES>();
-        let associated = context.to_bytes();
-        let cipher = Aes256Gcm::new_from_slice(key).map_err(|_| VaultError::Seal)?;
         let mut sealed = Vec::with_capacity(NONCE_BYTES + value.len() + TAG_BYTES);
         sealed.extend_from_slice(&nonce);
         sealed.extend_from_slice(value);
         let (_, text) = sealed.split_at_mut_checked(NONCE_BYTES).ok_or(VaultError::Seal)?;
-        let tag = cipher.encrypt_in_place_detached(Nonce::from_slice(&nonce), &associated, text);
+        let tag = cipher.encrypt_in_place_detached(Nonce::from_slice(&nonce), context, text);
         sealed.extend_from_slice(&tag.map_err(|_| VaultError::Seal)?);
         Ok(sealed)
     }
@@ -221,11 +221,13 @@ pub(crate) fn at_once<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::O
     serializer.serialize_bytes(bytes)
 }
 
-fn decrypt(key: &[u8; KEY_BYTES], context: Context<'_>, bytes: &[u8]) -> Result<Vec<u8>, VaultError> {
+fn cipher(key: &[u8; KEY_BYTES]) -> Aes256Gcm {
+    Aes256Gcm::new(key.into())
+}
+
+fn decrypt(cipher: &Aes256Gcm, context: &[u8], bytes: &[u8]) -> Result<Vec<u8>, VaultError> {
     let (nonce, text) = bytes.split_at_checked(NONCE_BYTES).ok_or(VaultError::Damaged)?;
-    let associated = context.to_bytes();
-    let cipher = Aes256Gcm::new_from_slice(key).map_err(|_| VaultError::Damaged)?;
-    let payload = Payload { msg: text, aad: &associated };
+    let payload = Payload { msg: text, aad: context };
     cipher.decrypt(Nonce::from_slice(nonce), payload).map_err(|_| VaultError::Damaged)
 }
 

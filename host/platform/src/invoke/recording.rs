@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use domain::ids::RunId;
 use domain::outcome::Recorded;
-use domain::replay::Deeds;
+use domain::replay::{Deeds, Told};
 use domain::runs::{Recording as Kept, RecordingMode};
 use serde::Serialize;
 use serde_json::Value;
@@ -100,8 +100,8 @@ fn write(
     let reply = invocation.reply.as_ref().and_then(|slot| slot.peek());
     let RunLimits { fuel: fuel_limit, memory_bytes, .. } = invocation.limits;
     let whole = invocation.step.as_ref().map(|step| step.given.to_recorded(call));
-    let deeds = Deeds::json_of(&executed.outcome, reply.as_ref().map(ShownReply::of).as_ref()).map_err(unwritable)?;
-    let (call, deeds) = (whole.as_deref().unwrap_or(call), deeds.as_str());
+    let deeds = Told::of(&executed.outcome, reply.as_ref().map(ShownReply::of).as_ref()).map_err(unwritable)?;
+    let call = whole.as_deref().unwrap_or(call);
     let packed = packing::pack(&Packed { call, answers, fuel_limit, memory_bytes, deeds }, platform.hosts().writes())?;
     let sealed = platform.vault.seal_bytes(context(tenant, &run_id), &packed)?;
     let recording = Recording {

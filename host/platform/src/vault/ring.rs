@@ -7,6 +7,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use aes_gcm::Aes256Gcm;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
@@ -24,6 +25,8 @@ pub struct KeyRing {
 struct Key {
     id: String,
     bytes: Zeroizing<[u8; KEY_BYTES]>,
+    /// Made once: every recorded run has a data key to wrap.
+    cipher: Aes256Gcm,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -99,12 +102,12 @@ impl KeyRing {
         &self.current.id
     }
 
-    pub(super) fn current(&self) -> &[u8; KEY_BYTES] {
-        &self.current.bytes
+    pub(super) fn current(&self) -> &Aes256Gcm {
+        &self.current.cipher
     }
 
-    pub(super) fn find(&self, id: &str) -> Option<&[u8; KEY_BYTES]> {
-        std::iter::once(&self.current).chain(&self.former).find(|key| key.id == id).map(|key| &*key.bytes)
+    pub(super) fn find(&self, id: &str) -> Option<&Aes256Gcm> {
+        std::iter::once(&self.current).chain(&self.former).find(|key| key.id == id).map(|key| &key.cipher)
     }
 
     /// Beside its name, then renamed: a crash leaves the old file or the new one.
@@ -142,7 +145,7 @@ impl Key {
     fn new(bytes: [u8; KEY_BYTES]) -> Self {
         let digest = Sha256::new_with_prefix("wellspring key id").chain_update(bytes).finalize();
         let id = hex::encode(digest).chars().take(8).collect();
-        Self { id, bytes: Zeroizing::new(bytes) }
+        Self { id, cipher: super::cipher(&bytes), bytes: Zeroizing::new(bytes) }
     }
 }
 

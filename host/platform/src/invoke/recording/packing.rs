@@ -1,7 +1,7 @@
 //! The bytes of a recording before they are sealed. Most are short and alike, so a dictionary does most of the compressing:
 //! what takes up more than a kilobyte takes up another page of the store.
 
-use domain::replay::Deeds;
+use domain::replay::{Deeds, Told};
 use lz4_flex::block::{compress_into_with_dict, get_maximum_output_size};
 use serde::{Deserialize, Serialize};
 
@@ -12,62 +12,88 @@ use crate::vault::at_once;
 
 /// Against content that is damaged; far above what is recorded.
 const UNPACKED_MAXIMUM: u32 = 256 << 20;
-/// Lengths and numbers between the parts, at most.
-const NUMBERS_BYTES: usize = 48;
+/// What an ordinary run did, so that it is not moved while it is written.
+const DEEDS_BYTES: usize = 1024;
 const SIZE_BYTES: usize = size_of::<u32>();
 /// Set in the size when the dictionary was used. Recordings made before there was one do not have it.
 const WITH_DICTIONARY: u32 = 1 << 31;
 /// Since when there is a dictionary.
 const DICTIONARY_LAYOUT: u32 = 2;
+/// Set in the size when what the run did are texts as they were. It was JSON before.
+const TEXTS: u32 = 1 << 30;
+const TEXTS_LAYOUT: u32 = 3;
 /// How calls and deeds look. A change here makes recordings unreadable: another text needs another mark.
 const DICTIONARY: &[u8] = br#"application/x-www-form-urlencodedmultipart/form-data; boundary=text/plain; charset=utf-8{"kind":"action","steps":{"trigger":{"event":{"$return_value":{"kind":"hook","hook":"activate","props":{},"env":{"PD_COMPONENT":"dc_"authProvisionId":"apn_","timestamp":17,"interval_seconds":900,"cron":null,"level":"error","message":"TypeError: Cannot read properties of undefined","stack":"GET https://api."status":200,"name":"created_at":"updated_at":"title":"description":"html_url":"https://"user":"email":"type":"data":{"x-forwarded-for":"x-forwarded-proto":"https","x-real-ip":"x-hub-signature-256":"sha256=x-request-id":"accept":"*/*","accept-encoding":"gzip, deflate, br","accept-language":"connection":"keep-alive","user-agent":"Mozilla/5.0 (curl/8.{"kind":"run","event":{"method":"POST","path":"/","query":{},"headers":{"host":"localhost:8400127.0.0.1:","content-type":"application/json","content-length":"2"},"bodyRaw":"{\"id\":\"\",\"type\":\"\",\"name\":\"},"body":{"id":"url":"http://","client_ip":"127.0.0.1","interface":"http"},"props":{"http":{"endpoint":"http://"}},"env":{"PD_COMPONENT":"dc_"}}{"emits":[{"channel":null,"event":{"id":"metadata":{"id":"summary":"ts":"dedupe":null}}],"writes":[],"logs":[],"effects":[],"requests":[],"returned":null,"reply":{"status":200,"headers":[],"body":""},"error":null,"fuel":,"was_cut_off":false}"#;
 
-/// A [`Content`] on its way into or out of its bytes.
+/// A [`Content`] on its way into or out of its bytes, with deeds in the form of its layout.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Packed<'a> {
+pub(super) struct Packed<'a, Form> {
     pub(super) call: &'a str,
     #[serde(serialize_with = "at_once")]
     pub(super) answers: &'a [u8],
     pub(super) fuel_limit: u64,
     pub(super) memory_bytes: usize,
-    /// JSON.
-    pub(super) deeds: &'a str,
+    pub(super) deeds: Form,
 }
 
 /// In the form of a layout.
-pub(super) fn pack(content: &Packed<'_>, layout: u32) -> Result<Vec<u8>, Error> {
-    let Packed { call, answers, deeds, .. } = content;
-    let room = Vec::with_capacity(call.len() + answers.len() + deeds.len() + NUMBERS_BYTES);
+pub(super) fn pack(content: &Packed<'_, Told<'_>>, layout: u32) -> Result<Vec<u8>, Error> {
+    if layout >= TEXTS_LAYOUT {
+        return compress(content, TEXTS | WITH_DICTIONARY);
+    }
+    let Packed { call, answers, fuel_limit, memory_bytes, ref deeds } = *content;
+    let deeds = &deeds.deeds().and_then(|deeds| serde_json::to_string(&deeds)).map_err(super::unwritable)?;
+    let marks = if layout < DICTIONARY_LAYOUT { 0 } else { WITH_DICTIONARY };
+    compress(&Packed { call, answers, fuel_limit, memory_bytes, deeds: deeds.as_str() }, marks)
+}
+
+fn compress<Form: Serialize>(content: &Packed<'_, Form>, marks: u32) -> Result<Vec<u8>, Error> {
+    let room = Vec::with_capacity(content.call.len() + content.answers.len() + DEEDS_BYTES);
     let bytes = postcard::to_extend(content, room).map_err(unwritable)?;
     let size = u32::try_from(bytes.len()).map_err(unwritable)?;
-    if layout < DICTIONARY_LAYOUT {
-        return Ok(lz4_flex::block::compress_prepend_size(&bytes));
-    }
     let mut packed = vec![0; SIZE_BYTES + get_maximum_output_size(bytes.len())];
     let (head, compressed) =
         packed.split_first_chunk_mut::<SIZE_BYTES>().ok_or_else(|| unwritable("it has no room"))?;
-    *head = (size | WITH_DICTIONARY).to_le_bytes();
-    let length = compress_into_with_dict(&bytes, compressed, DICTIONARY).map_err(unwritable)?;
+    *head = (size | marks).to_le_bytes();
+    let length = compress_into_with_dict(&bytes, compressed, dictionary(marks)).map_err(unwritable)?;
     packed.truncate(SIZE_BYTES + length);
     Ok(packed)
 }
 
+fn dictionary(marks: u32) -> &'static [u8] {
+    if marks & WITH_DICTIONARY == 0 { &[] } else { DICTIONARY }
+}
+
 /// As a version does that reads up to this layout.
 pub(super) fn unpack(packed: &[u8], reads: u32) -> Result<Content, Error> {
-    let (size, packed) = packed.split_first_chunk().ok_or_else(|| malformed("it is empty"))?;
-    let size = u32::from_le_bytes(*size);
-    if size & WITH_DICTIONARY != 0 && reads < DICTIONARY_LAYOUT {
-        return Err(RecordError::Newer { kind: FIELD, found: DICTIONARY_LAYOUT, known: reads }.into());
+    let (head, packed) = packed.split_first_chunk().ok_or_else(|| malformed("it is empty"))?;
+    let head = u32::from_le_bytes(*head);
+    for (mark, since) in [(WITH_DICTIONARY, DICTIONARY_LAYOUT), (TEXTS, TEXTS_LAYOUT)] {
+        if head & mark != 0 && reads < since {
+            return Err(RecordError::Newer { kind: FIELD, found: since, known: reads }.into());
+        }
     }
-    let dictionary = if size & WITH_DICTIONARY == 0 { &[] } else { DICTIONARY };
-    let size = size & !WITH_DICTIONARY;
+    let size = head & !(WITH_DICTIONARY | TEXTS);
     if size > UNPACKED_MAXIMUM {
         return Err(malformed("it is too large").into());
     }
-    let bytes = lz4_flex::block::decompress_with_dict(packed, size as usize, dictionary).map_err(malformed)?;
-    let Packed { call, answers, fuel_limit, memory_bytes, deeds } = postcard::from_bytes(&bytes).map_err(malformed)?;
-    let deeds: Deeds = serde_json::from_str(deeds).map_err(malformed)?;
-    Ok(Content { call: call.to_owned(), answers: answers.to_vec(), fuel_limit, memory_bytes, deeds })
+    let bytes = lz4_flex::block::decompress_with_dict(packed, size as usize, dictionary(head)).map_err(malformed)?;
+    if head & TEXTS == 0 {
+        let packed: Packed<'_, &str> = postcard::from_bytes(&bytes).map_err(malformed)?;
+        return packed.to_content(|deeds| serde_json::from_str(deeds));
+    }
+    let packed: Packed<'_, Told<'_>> = postcard::from_bytes(&bytes).map_err(malformed)?;
+    packed.to_content(Told::deeds)
+}
+
+// === impl Packed ===
+
+impl<Form> Packed<'_, Form> {
+    fn to_content(&self, read: impl FnOnce(&Form) -> Result<Deeds, serde_json::Error>) -> Result<Content, Error> {
+        let Self { call, answers, fuel_limit, memory_bytes, ref deeds } = *self;
+        let deeds = read(deeds).map_err(malformed)?;
+        Ok(Content { call: call.to_owned(), answers: answers.to_vec(), fuel_limit, memory_bytes, deeds })
+    }
 }
 
 fn unwritable(error: impl std::fmt::Display) -> RecordError {
@@ -80,8 +106,10 @@ fn malformed(error: impl std::fmt::Display) -> RecordError {
 
 #[cfg(test)]
 mod tests {
-    use domain::replay::Deeds;
+    use domain::outcome::{Emit, Outcome, Usage};
+    use domain::replay::{Deeds, Told};
     use serde_json::json;
+    use serde_json::value::RawValue;
     use sha2::Digest;
 
     use super::{DICTIONARY, Packed, unpack};
@@ -90,14 +118,20 @@ mod tests {
 
     struct Example {
         call: String,
-        deeds: Deeds,
+        outcome: Outcome,
     }
 
     const ANSWERS: &[u8] = &[7; 40];
 
-    fn pack(Example { call, deeds }: &Example, layout: u32) -> Result<Vec<u8>, Error> {
-        let deeds = &serde_json::to_string(deeds).unwrap();
+    fn pack(Example { call, outcome }: &Example, layout: u32) -> Result<Vec<u8>, Error> {
+        let deeds = Told::of(outcome, Some(&json!({"status": 200}))).unwrap();
         super::pack(&Packed { call, answers: ANSWERS, fuel_limit: 1 << 40, memory_bytes: 1 << 27, deeds }, layout)
+    }
+
+    impl Example {
+        fn deeds(&self) -> Deeds {
+            Deeds::of(&self.outcome, Some(&json!({"status": 200}))).unwrap()
+        }
     }
 
     /// What a run leaves that parses a request and emits an event.
@@ -108,10 +142,10 @@ mod tests {
             "body": serde_json::from_str::<serde_json::Value>(body).unwrap(), "url": "http://127.0.0.1:39815/e/abcdef",
             "client_ip": "127.0.0.1", "interface": "http"});
         let call = json!({"kind": "run", "event": event, "props": {}, "env": {"PD_COMPONENT": "dc_QsyFl84uoTGQ"}});
-        let emits =
-            vec![json!({"event": {"id": "evt_8DZ1sX2", "title": "The answer"}, "metadata": {"summary": "#42"}})];
-        let deeds = Deeds { emits, fuel: 123_456, ..Deeds::default() };
-        Example { call: call.to_string(), deeds }
+        let event = RawValue::from_string(r#"{"id":"evt_8DZ1sX2","title":"The answer"}"#.to_owned()).unwrap();
+        let emits = vec![Emit { event: event.into(), metadata: json!({"summary": "#42"}) }];
+        let usage = Usage { fuel: 123_456, ..Usage::default() };
+        Example { call: call.to_string(), outcome: Outcome { emits, usage, ..Outcome::default() } }
     }
 
     #[test]
@@ -121,14 +155,14 @@ mod tests {
         let packed = pack(&example, LAYOUT).unwrap();
         let unpacked = unpack(&packed, LAYOUT).unwrap();
 
+        assert_eq!((unpacked.deeds, unpacked.fuel_limit), (example.deeds(), 1 << 40));
         assert_eq!((unpacked.call, &unpacked.answers[..]), (example.call, ANSWERS));
-        assert_eq!((unpacked.deeds, unpacked.fuel_limit), (example.deeds, 1 << 40));
         assert!(packed.len() < 560, "{} bytes", packed.len());
     }
 
     #[test]
     fn recordings_from_before_the_dictionary_are_read() {
-        let Example { call, deeds } = example();
+        let (deeds, call) = (example().deeds(), example().call);
         let text = serde_json::to_string(&deeds).unwrap();
         // A list of bytes, as it was declared then.
         let packed = (&call, ANSWERS.to_vec(), 1_u64 << 40, 1_usize << 27, &text);
@@ -138,6 +172,18 @@ mod tests {
 
         assert_eq!((unpacked.call, unpacked.deeds), (call, deeds));
         assert_eq!(pack(&example(), 1).unwrap(), packed, "and written as long as a host needs it");
+    }
+
+    #[test]
+    fn every_layout_is_read_and_refused_by_what_knows_only_earlier_ones() {
+        for layout in 1..=LAYOUT {
+            let packed = pack(&example(), layout).unwrap();
+
+            let unpacked = unpack(&packed, layout).unwrap();
+
+            assert_eq!((unpacked.call, unpacked.deeds), (example().call, example().deeds()), "{layout}");
+            assert!(layout == 1 || unpack(&packed, layout - 1).is_err(), "{layout}");
+        }
     }
 
     #[test]
