@@ -3,9 +3,12 @@
 # Everything is made in a folder of its own, which is removed in the end; only cargo's downloads are used again.
 # CARGO_TARGET_DIR keeps what was compiled from one time to the next. WELLSPRING_BINARY=<file> spares the build, and
 # WELLSPRING_ARCHIVE=<file of `just release`> is installed instead, as its users do: that may take five seconds in all.
+# WELLSPRING_PEER=yes compiles an empty crate with the runtime of wasmtime as well, and says how many times as long the build took:
+# machines differ, and change their pace from one hour to the next.
 set -euo pipefail
 binary=${WELLSPRING_BINARY:+$(realpath -e "$WELLSPRING_BINARY")}
 archive=${WELLSPRING_ARCHIVE:+$(realpath -e "$WELLSPRING_ARCHIVE")}
+peer=${WELLSPRING_PEER:-}
 # What this shell is set up for is not what a newcomer has.
 unset "${!WELLSPRING_@}" XDG_CACHE_HOME XDG_CONFIG_HOME
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -32,6 +35,16 @@ next() {
   since=$now step=${1:-}
 }
 begin=$(now_us) since=$(now_us)
+# How long the empty crate takes, with its dependencies.
+compile_peer() {
+  local wasmtime
+  wasmtime=$(grep '^wasmtime = ' Cargo.toml)
+  mkdir -p "$folder/peer/src"
+  cp Cargo.lock "$folder/peer/"
+  printf '[package]\nname = "peer"\nedition = "2024"\n[dependencies]\n%s\n' "$wasmtime" > "$folder/peer/Cargo.toml"
+  echo 'fn main() { let _ = wasmtime::Engine::default(); }' > "$folder/peer/src/main.rs"
+  (cd "$folder/peer" && CARGO_TARGET_DIR=$folder/peer/target cargo build --release --quiet --offline)
+}
 
 if [ -n "$archive" ]; then
   step="install $(basename "$archive")"
@@ -52,7 +65,12 @@ else
 fi
 mkdir "$folder/bin"
 ln -s "$binary" "$folder/bin/wellspring"
-built_us=$(($(now_us) - since))
+built_us=$(($(now_us) - since)) peer_us=0
+if [ -n "$peer" ]; then
+  next 'compile an empty crate with the runtime of wasmtime'
+  compile_peer
+  peer_us=$(($(now_us) - since))
+fi
 next 'start the server'
 
 export PATH="$folder/bin:$PATH" HOME="$folder" WELLSPRING_API_KEY=first-event-key-0123456789
@@ -78,6 +96,8 @@ curl -sS --fail -o /dev/null "$endpoint" -H 'content-type: application/json' -d 
 event=$(wellspring events hello --until 1 2> "$folder/events.said")
 grep -q '{"hello":"world"}' <<< "$event"
 next
-total_us=$(($(now_us) - begin))
+total_us=$(($(now_us) - begin - peer_us))
 echo "$event"
 echo "from clone to first event: $(seconds "$total_us") s, of which compiling $(seconds "$built_us") s"
+[ -z "$peer" ] || awk -v built="$built_us" -v peer="$peer_us" \
+  'BEGIN { printf "compiling took %.1f times as long as an empty crate with the runtime of wasmtime\n", built / peer }'

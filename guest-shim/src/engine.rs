@@ -70,7 +70,13 @@ pub(crate) fn run_jobs() -> bool {
     true
 }
 
-/// Collects garbage before an image is taken, and lets QuickJS collect by itself once a run has grown well beyond it.
+unsafe extern "C" {
+    /// Of patches/quickjs-references.patch.
+    fn JS_KeepForever(runtime: *mut qjs::JSRuntime);
+}
+
+/// Collects garbage before an image is taken, and lets QuickJS collect by itself once a run has grown well beyond it. What is left is
+/// in every run: references to it are not counted any more, which would write to the pages of the image.
 pub(crate) fn collect() {
     // SAFETY: the runtime is alive; the usage is plain numbers, for which zeros are valid and which QuickJS fills in.
     engine().runtime.context().with(|ctx| unsafe {
@@ -79,6 +85,7 @@ pub(crate) fn collect() {
         let mut usage = std::mem::zeroed::<qjs::JSMemoryUsage>();
         qjs::JS_ComputeMemoryUsage(runtime, &mut usage);
         qjs::JS_SetGCThreshold(runtime, (usage.malloc_size as usize + GROWTH_BEFORE_COLLECTING_BYTES) as _);
+        JS_KeepForever(runtime);
     });
 }
 

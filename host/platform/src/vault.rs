@@ -22,9 +22,11 @@ use crate::ports::Entropy;
 
 pub use ring::{KeyRing, RingError};
 
-const NONCE_BYTES: usize = 12;
+/// What has to be free before a value that is sealed where it stands.
+pub(crate) const NONCE_BYTES: usize = 12;
 const KEY_BYTES: usize = 32;
-const TAG_BYTES: usize = 16;
+/// What is added at its end.
+pub(crate) const TAG_BYTES: usize = 16;
 
 /// A sealed value, as it is stored: `<key id>.<wrapped data key>.<ciphertext>`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +114,11 @@ impl Vault {
     }
 
     pub fn seal_bytes(&self, context: Context<'_>, value: &[u8]) -> Result<SealedBytes, VaultError> {
+        self.seal_in_place(context, with_room(value))
+    }
+
+    /// Seals what stands after [`NONCE_BYTES`] that are free, without moving it.
+    pub(crate) fn seal_in_place(&self, context: Context<'_>, value: Vec<u8>) -> Result<SealedBytes, VaultError> {
         let (data_key, context) = (Zeroizing::new(self.entropy.bytes::<KEY_BYTES>()), context.to_bytes());
         let text = self.encrypt(&cipher(&data_key), &context, value)?;
         self.wrap(&context, &data_key, text)
@@ -144,7 +151,7 @@ impl Vault {
 
     fn wrap(&self, context: &[u8], data_key: &[u8; KEY_BYTES], text: Vec<u8>) -> Result<SealedBytes, VaultError> {
         let ring = self.ring();
-        let wrapped_key = self.encrypt(ring.current(), context, data_key)?;
+        let wrapped_key = self.encrypt(ring.current(), context, with_room(data_key))?;
         Ok(SealedBytes { key_id: ring.current_id().to_owned(), wrapped_key, text })
     }
 
@@ -156,15 +163,13 @@ impl Vault {
         data_key.as_slice().try_into().map(Zeroizing::new).map_err(|_| VaultError::Damaged)
     }
 
-    fn encrypt(&self, cipher: &Aes256Gcm, context: &[u8], value: &[u8]) -> Result<Vec<u8>, VaultError> {
-        let nonce = self.entropy.bytes::<NONCE_BYTES>();
-        let mut sealed = Vec::with_capacity(NONCE_BYTES + value.len() + TAG_BYTES);
-        sealed.extend_from_slice(&nonce);
-        sealed.extend_from_slice(value);
-        let (_, text) = sealed.split_at_mut_checked(NONCE_BYTES).ok_or(VaultError::Seal)?;
-        let tag = cipher.encrypt_in_place_detached(Nonce::from_slice(&nonce), context, text);
-        sealed.extend_from_slice(&tag.map_err(|_| VaultError::Seal)?);
-        Ok(sealed)
+    /// Of what stands after the room for its nonce.
+    fn encrypt(&self, cipher: &Aes256Gcm, context: &[u8], mut value: Vec<u8>) -> Result<Vec<u8>, VaultError> {
+        let (nonce, text) = value.split_at_mut_checked(NONCE_BYTES).ok_or(VaultError::Seal)?;
+        self.entropy.fill(nonce);
+        let tag = cipher.encrypt_in_place_detached(Nonce::from_slice(nonce), context, text);
+        value.extend_from_slice(&tag.map_err(|_| VaultError::Seal)?);
+        Ok(value)
     }
 }
 
@@ -219,6 +224,13 @@ impl Context<'_> {
 /// Not one byte after the other, as serde writes a list; what is written is the same.
 pub(crate) fn at_once<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bytes(bytes)
+}
+
+fn with_room(value: &[u8]) -> Vec<u8> {
+    let mut roomy = Vec::with_capacity(NONCE_BYTES + value.len() + TAG_BYTES);
+    roomy.resize(NONCE_BYTES, 0);
+    roomy.extend_from_slice(value);
+    roomy
 }
 
 fn cipher(key: &[u8; KEY_BYTES]) -> Aes256Gcm {

@@ -15,6 +15,7 @@ mod aside;
 mod cache;
 mod compile;
 mod engine;
+mod idle;
 mod images;
 #[cfg(target_os = "linux")]
 mod isolated;

@@ -18,6 +18,7 @@ use ::engine::{GUARD_BYTES, RESERVED_BYTES};
 use tokio::runtime::Handle;
 use wasmtime::{LinearMemory, MemoryCreator, MemoryType};
 
+use crate::idle::Idle;
 use crate::snapshot::Snapshot;
 use faults::Moment;
 use slot::Slot;
@@ -30,7 +31,7 @@ const RESTORED_ASIDE_BYTES: usize = 4 << 20;
 /// Idle slots, and the way to get one. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Slots {
-    idle: Arc<Mutex<Vec<Slot>>>,
+    idle: Arc<Mutex<Idle<Slot>>>,
     /// How many may be idle; the oldest goes first.
     most_idle: usize,
     /// Whether large memories are restored on another thread. A worker process may not start any.
@@ -72,10 +73,9 @@ impl Slots {
     fn take(&self, snapshot: &Arc<Snapshot>) -> io::Result<Slot> {
         let (slot, is_ready) = {
             let mut idle = self.lock();
-            match idle.iter().rposition(|slot| slot.is_of(snapshot)) {
-                Some(at) => (Some(idle.remove(at)), true),
-                None if idle.len() >= self.most_idle && !idle.is_empty() => (Some(idle.remove(0)), false),
-                None => (None, false),
+            match idle.take(|slot| slot.is_of(snapshot)) {
+                None if idle.len() >= self.most_idle => (idle.take_oldest(), false),
+                ready => (ready, true),
             }
         };
         match slot {
@@ -87,13 +87,22 @@ impl Slots {
 
     /// Takes the idle slots of a snapshot that is no longer held out of the pool.
     pub(crate) fn forget(&self, snapshot: &Arc<Snapshot>) -> Forgotten {
-        Forgotten(self.lock().extract_if(.., |slot| slot.is_of(snapshot)).collect())
+        Forgotten(self.lock().extract(|slot| slot.is_of(snapshot)))
     }
 
     /// An idle slot of a snapshot.
     #[cfg(test)]
     pub(crate) fn warm(&self, snapshot: &Arc<Snapshot>) {
         self.give_back(self.take(snapshot).unwrap(), false);
+    }
+
+    /// Pages that runs of a snapshot wrote to, of the slot that is lent next; none where the system cannot tell.
+    #[cfg(test)]
+    pub(crate) fn dirty_pages(&self, snapshot: &Arc<Snapshot>) -> Option<usize> {
+        let slot = self.take(snapshot).unwrap();
+        let pages = slot.dirty_pages();
+        self.lock().give_back(slot);
+        pages
     }
 
     /// A slot whose memory could not be restored is unmapped, and with it everything that was written there.
@@ -103,13 +112,13 @@ impl Slots {
             return;
         }
         let mut idle = self.lock();
-        idle.push(slot);
-        let oldest = (idle.len() > self.most_idle).then(|| idle.remove(0));
+        idle.give_back(slot);
+        let oldest = if idle.len() > self.most_idle { idle.take_oldest() } else { None };
         drop(idle);
         drop(oldest);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Slot>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Idle<Slot>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

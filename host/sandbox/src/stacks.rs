@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use wasmtime::{StackCreator, StackMemory};
 
+use crate::idle::Idle;
 use crate::region::Region;
 
 /// A page of any machine.
@@ -15,7 +16,7 @@ const GUARD_BYTES: usize = 64 << 10;
 /// Idle stacks. Cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct Stacks {
-    idle: Arc<Mutex<Vec<Region>>>,
+    idle: Arc<Mutex<Idle<Region>>>,
     most_idle: Arc<AtomicUsize>,
 }
 
@@ -34,7 +35,7 @@ impl Stacks {
         self.most_idle.fetch_max(most_idle, Ordering::Relaxed);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Region>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Idle<Region>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -44,7 +45,7 @@ impl Stacks {
 unsafe impl StackCreator for Stacks {
     fn new_stack(&self, size: usize, zeroed: bool) -> wasmtime::Result<Box<dyn StackMemory>> {
         let length = GUARD_BYTES + size.next_multiple_of(GUARD_BYTES);
-        let idle = self.lock().pop().filter(|idle| !zeroed && idle.length() == length);
+        let idle = self.lock().take(|idle| !zeroed && idle.length() == length);
         let region = match idle {
             Some(idle) => idle,
             None => {
@@ -91,7 +92,7 @@ impl Drop for LentStack {
     fn drop(&mut self) {
         let mut idle = self.home.lock();
         if idle.len() < self.home.most_idle.load(Ordering::Relaxed) {
-            idle.extend(self.region.take());
+            self.region.take().into_iter().for_each(|region| idle.give_back(region));
         }
     }
 }

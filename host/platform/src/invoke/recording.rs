@@ -16,7 +16,7 @@ use super::Invocation;
 use super::execute::Executed;
 use crate::ports::{Outcome, Reply, RunLimits};
 use crate::records::{RecordError, Recording, StreamEntry, names};
-use crate::vault::Context;
+use crate::vault::{Context, NONCE_BYTES};
 use crate::{Error, Platform};
 use packing::Packed;
 
@@ -102,8 +102,9 @@ fn write(
     let whole = invocation.step.as_ref().map(|step| step.given.to_recorded(call));
     let deeds = Told::of(&executed.outcome, reply.as_ref().map(ShownReply::of).as_ref()).map_err(unwritable)?;
     let call = whole.as_deref().unwrap_or(call);
-    let packed = packing::pack(&Packed { call, answers, fuel_limit, memory_bytes, deeds }, platform.hosts().writes())?;
-    let sealed = platform.vault.seal_bytes(context(tenant, &run_id), &packed)?;
+    let content = Packed { call, answers, fuel_limit, memory_bytes, deeds };
+    let packed = packing::pack(&content, NONCE_BYTES, platform.hosts().writes())?;
+    let sealed = platform.vault.seal_in_place(context(tenant, &run_id), packed)?;
     let recording = Recording {
         run_id,
         emitter_id: run.emitter.to_owned(),

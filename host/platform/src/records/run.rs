@@ -1,5 +1,7 @@
 //! The record of a run, as it is stored.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use domain::ids::RunId;
 use domain::outcome::RequestMade;
@@ -19,17 +21,17 @@ impl StreamEntry for RunRecord {
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, RecordError> {
-        compact::decode::<StoredRun>(KIND, bytes)?.into_record()
+        compact::decode::<StoredRun<'static>>(KIND, bytes)?.into_record()
     }
 }
 
-/// Times are differences; what most runs do not have is JSON, or nothing.
+/// Times are differences; what most runs do not have is JSON, or nothing. Borrowed to be written, as every run does.
 #[derive(Serialize, Deserialize)]
-struct StoredRun {
-    id: String,
-    emitter_id: String,
-    version: String,
-    trigger: (TriggerKind, Option<String>),
+struct StoredRun<'a> {
+    id: Cow<'a, str>,
+    emitter_id: Cow<'a, str>,
+    version: Cow<'a, str>,
+    trigger: (TriggerKind, Option<Cow<'a, str>>),
     trace_id: [u8; 16],
     state: State,
     queued_at_ms: u64,
@@ -41,8 +43,8 @@ struct StoredRun {
     sent_bytes: u64,
     received_bytes: u64,
     requests: (usize, Option<String>),
-    emits: (usize, Vec<String>),
-    writes: (usize, Vec<String>),
+    emits: (usize, Cow<'a, [String]>),
+    writes: (usize, Cow<'a, [String]>),
     reply_status: Option<u16>,
     error: Option<String>,
     recording: Recording,
@@ -50,16 +52,16 @@ struct StoredRun {
 
 // === impl StoredRun ===
 
-impl StoredRun {
-    fn of(record: &RunRecord) -> Result<Self, RecordError> {
+impl<'a> StoredRun<'a> {
+    fn of(record: &'a RunRecord) -> Result<Self, RecordError> {
         let unwritable = |source| RecordError::Unwritable { kind: KIND, source };
         let requests = &record.requests.first;
         let requests = (!requests.is_empty()).then(|| serde_json::to_string(requests)).transpose();
         Ok(Self {
-            id: record.id.to_string(),
-            emitter_id: record.emitter_id.clone(),
-            version: record.version.clone(),
-            trigger: (record.trigger.kind, record.trigger.id.clone()),
+            id: record.id.as_str().into(),
+            emitter_id: record.emitter_id.as_str().into(),
+            version: record.version.as_str().into(),
+            trigger: (record.trigger.kind, record.trigger.id.as_deref().map(Cow::from)),
             trace_id: record.trace_id.to_bytes(),
             state: record.state,
             queued_at_ms: record.queued_at_ms,
@@ -71,8 +73,8 @@ impl StoredRun {
             sent_bytes: record.sent_bytes,
             received_bytes: record.received_bytes,
             requests: (record.requests.count, requests.map_err(unwritable)?),
-            emits: (record.emits.count, record.emits.first.clone()),
-            writes: (record.writes.count, record.writes.first.clone()),
+            emits: (record.emits.count, record.emits.first.as_slice().into()),
+            writes: (record.writes.count, record.writes.first.as_slice().into()),
             reply_status: record.reply_status,
             error: record.error.as_ref().map(serde_json::to_string).transpose().map_err(unwritable)?,
             recording: record.recording,
@@ -88,9 +90,9 @@ impl StoredRun {
         let error: Option<RunError> = self.error.as_deref().map(serde_json::from_str).transpose().map_err(malformed)?;
         Ok(RunRecord {
             id,
-            emitter_id: self.emitter_id,
-            version: self.version,
-            trigger: Trigger { kind: self.trigger.0, id: self.trigger.1 },
+            emitter_id: self.emitter_id.into_owned(),
+            version: self.version.into_owned(),
+            trigger: Trigger { kind: self.trigger.0, id: self.trigger.1.map(Cow::into_owned) },
             trace_id: TraceId::from_random(self.trace_id),
             state: self.state,
             queued_at_ms: self.queued_at_ms,
@@ -102,8 +104,8 @@ impl StoredRun {
             sent_bytes: self.sent_bytes,
             received_bytes: self.received_bytes,
             requests: Listed { count: self.requests.0, first: requests.unwrap_or_default() },
-            emits: Listed { count: self.emits.0, first: self.emits.1 },
-            writes: Listed { count: self.writes.0, first: self.writes.1 },
+            emits: Listed { count: self.emits.0, first: self.emits.1.into_owned() },
+            writes: Listed { count: self.writes.0, first: self.writes.1.into_owned() },
             reply_status: self.reply_status,
             error,
             recording: self.recording,

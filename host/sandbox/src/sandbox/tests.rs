@@ -6,6 +6,7 @@ use super::{Config, Sandbox, Task};
 use crate::limits::Limits;
 use crate::offline::Offline;
 use crate::program::Program;
+use crate::slots::Slots;
 
 #[tokio::test]
 async fn what_waits_for_its_first_turn_has_no_memory() {
@@ -33,4 +34,25 @@ async fn what_waits_for_its_first_turn_has_no_memory() {
 
     assert!((1..=turns).contains(&of_memories), "{of_memories} of {admitted} runs have memory");
     runs.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+/// All that a run calls and reads is in its image. References to it are not counted, which would write to each page of it.
+#[tokio::test]
+async fn a_short_run_writes_to_few_pages_of_its_image() {
+    let sandbox = Sandbox::open(Config::default()).await.unwrap();
+    let code = "module.exports = {name: 'short', version: '1', props: {http: '$.interface.http'}, run({body}) {
+        this.$emit({id: body.id, title: body.issue.title}, {id: body.id, summary: `#${body.issue.number}`});
+    }}";
+    let program = Arc::new(Program::single("component.js", code));
+    let image = sandbox.build(program, Limits::default()).await.unwrap().image;
+    let call = r#"{"kind":"run","event":{"method":"POST","body":{"id":"evt_1","issue":{"number":42,"title":"The answer"}}},
+        "props":{"http":{"endpoint_url":"http://localhost/"}}}"#;
+
+    let task = Task { tenant: "one", call, limits: Limits::default(), is_urgent: false, replay: None };
+    let outcome = sandbox.run(&image, task, Arc::new(Offline::default())).await.unwrap();
+
+    assert_eq!((outcome.emits.len(), outcome.fault), (1, None));
+    let pages = sandbox.inner.engine.slots.dirty_pages(&image.snapshot);
+    assert_eq!(pages.is_some(), Slots::prepare());
+    assert!(pages.is_none_or(|pages| pages <= 24), "{pages:?}");
 }

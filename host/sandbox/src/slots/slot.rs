@@ -76,6 +76,12 @@ impl Slot {
         Arc::ptr_eq(&self.snapshot, snapshot)
     }
 
+    #[cfg(test)]
+    pub(super) fn dirty_pages(&self) -> Option<usize> {
+        let dirty = self.dirty.as_ref()?.iter();
+        Some(dirty.map(|stretch| stretch.len() / MACHINE_PAGE_BYTES).sum())
+    }
+
     pub(super) fn size(&self) -> usize {
         self.size
     }

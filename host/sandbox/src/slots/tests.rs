@@ -104,7 +104,8 @@ fn written_at(slots: &Slots, snapshot: &Arc<Snapshot>, page: usize) -> LentSlot 
 
 /// How often the slot of the pool was looked at, and whether it is restored.
 fn looks(slots: &Slots, snapshot: &Snapshot) -> (u32, bool) {
-    let slot = &mut slots.lock()[0];
+    let mut idle = slots.lock();
+    let slot = idle.first().unwrap();
     (slot.looks, memory(slot) == snapshot.bytes())
 }
 
@@ -151,7 +152,7 @@ async fn a_memory_that_grew_large_is_restored_aside_and_lent_again() {
         assert_eq!(idle.len(), 0);
     }
 
-    while slots.lock().is_empty() {
+    while slots.lock().len() == 0 {
         tokio::task::yield_now().await;
     }
     let mut slot = slots.take(&snapshot).unwrap();

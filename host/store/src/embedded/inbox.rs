@@ -71,8 +71,8 @@ struct Queue<Request> {
     /// Counts how often gathering began: what an earlier gathering task says does not count.
     gathering: u64,
     gathering_since: Instant,
-    /// Whether several tenants were in the last groups.
-    is_shared: bool,
+    /// The only tenant of the last groups, until a request of another arrives.
+    alone: Option<String>,
     /// The runtime of the callers, on which the gathering task runs.
     runtime: Option<Handle>,
 }
@@ -97,7 +97,7 @@ pub(super) fn new<Request: Send + 'static>(bounds: Bounds) -> (Inbox<Request>, R
         is_closed: false,
         gathering: 0,
         gathering_since: now(),
-        is_shared: true,
+        alone: None,
         runtime: None,
     });
     let permits = Semaphore::new(bounds.capacity);
@@ -107,19 +107,24 @@ pub(super) fn new<Request: Send + 'static>(bounds: Bounds) -> (Inbox<Request>, R
 
 // === impl Inbox ===
 
-impl<Request: Send + 'static> Inbox<Request> {
-    /// Waits while the queue is full.
+impl<Request: Weighed + Send + 'static> Inbox<Request> {
+    /// Waits while the queue is full. A group that is held open for one tenant ends when another comes, which should not wait for it.
     pub(super) async fn put(&self, request: Request) -> Result<(), Error> {
         self.0.permits.acquire().await.map_err(|_| Error::Closed)?.forget();
         let mut queue = self.0.queue();
         if queue.is_closed {
             return Err(Error::Closed);
         }
+        let is_new_here =
+            queue.is_alone() && request.tenant().is_some_and(|tenant| queue.alone.as_deref() != Some(tenant));
+        if is_new_here {
+            queue.alone = None;
+        }
         queue.waiting.push_back(request);
         queue.runtime.get_or_insert_with(Handle::current);
         match queue.writer {
             WriterState::Idle => Shared::gather(&self.0, queue),
-            WriterState::Gathering if queue.is_shared && queue.is_due(&self.0.bounds) => {
+            WriterState::Gathering if is_new_here || (!queue.is_alone() && queue.is_due(&self.0.bounds)) => {
                 queue.writer = WriterState::Flush;
                 drop(queue);
                 self.0.flush.notify_one();
@@ -153,8 +158,8 @@ impl<Request: Weighed + Send + 'static> Receiver<Request> {
         }
         while queue.writer != WriterState::Flush && !queue.is_closed {
             queue = match queue.writer {
-                WriterState::Gathering if queue.is_shared && queue.is_due(&shared.bounds) => break,
-                WriterState::Gathering if queue.is_shared => {
+                WriterState::Gathering if !queue.is_alone() && queue.is_due(&shared.bounds) => break,
+                WriterState::Gathering if !queue.is_alone() => {
                     let waited = shared.flush.wait_timeout(queue, shared.bounds.max_shared_wait);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
@@ -164,7 +169,9 @@ impl<Request: Weighed + Send + 'static> Receiver<Request> {
         queue.writer = WriterState::Busy;
         let before = group.len();
         groups.take(&mut queue.waiting, &shared.bounds, group);
-        queue.is_shared = groups.is_shared();
+        if queue.alone.as_deref() != groups.alone() {
+            queue.alone = groups.alone().map(str::to_owned);
+        }
         drop(queue);
         shared.permits.add_permits(group.len() - before);
     }
@@ -208,9 +215,13 @@ impl<Request: Send + 'static> Shared<Request> {
 // === impl Queue ===
 
 impl<Request> Queue<Request> {
+    fn is_alone(&self) -> bool {
+        self.alone.is_some()
+    }
+
     /// Whether a group that is held open is complete: it is large enough, or was open for long enough.
     fn is_due(&self, bounds: &Bounds) -> bool {
-        let max_wait = if self.is_shared { bounds.max_shared_wait } else { bounds.max_wait };
+        let max_wait = if self.is_alone() { bounds.max_wait } else { bounds.max_shared_wait };
         self.waiting.len() >= bounds.flush_at || now().saturating_duration_since(self.gathering_since) >= max_wait
     }
 }

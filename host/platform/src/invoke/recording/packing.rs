@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Content, FIELD};
 use crate::Error;
 use crate::records::RecordError;
-use crate::vault::at_once;
+use crate::vault::{TAG_BYTES, at_once};
 
 /// Against content that is damaged; far above what is recorded.
 const UNPACKED_MAXIMUM: u32 = 256 << 20;
@@ -36,27 +36,27 @@ pub(super) struct Packed<'a, Form> {
     pub(super) deeds: Form,
 }
 
-/// In the form of a layout.
-pub(super) fn pack(content: &Packed<'_, Told<'_>>, layout: u32) -> Result<Vec<u8>, Error> {
+/// In the form of a layout, after so many bytes that are free.
+pub(super) fn pack(content: &Packed<'_, Told<'_>>, free: usize, layout: u32) -> Result<Vec<u8>, Error> {
     if layout >= TEXTS_LAYOUT {
-        return compress(content, TEXTS | WITH_DICTIONARY);
+        return compress(content, free, TEXTS | WITH_DICTIONARY);
     }
     let Packed { call, answers, fuel_limit, memory_bytes, ref deeds } = *content;
     let deeds = &deeds.deeds().and_then(|deeds| serde_json::to_string(&deeds)).map_err(super::unwritable)?;
     let marks = if layout < DICTIONARY_LAYOUT { 0 } else { WITH_DICTIONARY };
-    compress(&Packed { call, answers, fuel_limit, memory_bytes, deeds: deeds.as_str() }, marks)
+    compress(&Packed { call, answers, fuel_limit, memory_bytes, deeds: deeds.as_str() }, free, marks)
 }
 
-fn compress<Form: Serialize>(content: &Packed<'_, Form>, marks: u32) -> Result<Vec<u8>, Error> {
+fn compress<Form: Serialize>(content: &Packed<'_, Form>, free: usize, marks: u32) -> Result<Vec<u8>, Error> {
     let room = Vec::with_capacity(content.call.len() + content.answers.len() + DEEDS_BYTES);
     let bytes = postcard::to_extend(content, room).map_err(unwritable)?;
     let size = u32::try_from(bytes.len()).map_err(unwritable)?;
-    let mut packed = vec![0; SIZE_BYTES + get_maximum_output_size(bytes.len())];
-    let (head, compressed) =
-        packed.split_first_chunk_mut::<SIZE_BYTES>().ok_or_else(|| unwritable("it has no room"))?;
+    let mut packed = vec![0; free + SIZE_BYTES + get_maximum_output_size(bytes.len()) + TAG_BYTES];
+    let room = packed.get_mut(free..).and_then(|room| room.split_first_chunk_mut::<SIZE_BYTES>());
+    let (head, compressed) = room.ok_or_else(|| unwritable("it has no room"))?;
     *head = (size | marks).to_le_bytes();
     let length = compress_into_with_dict(&bytes, compressed, dictionary(marks)).map_err(unwritable)?;
-    packed.truncate(SIZE_BYTES + length);
+    packed.truncate(free + SIZE_BYTES + length);
     Ok(packed)
 }
 
@@ -112,7 +112,7 @@ mod tests {
     use serde_json::value::RawValue;
     use sha2::Digest;
 
-    use super::{DICTIONARY, Packed, unpack};
+    use super::{DICTIONARY, Packed, TAG_BYTES, unpack};
     use crate::Error;
     use crate::records::LAYOUT;
 
@@ -125,7 +125,7 @@ mod tests {
 
     fn pack(Example { call, outcome }: &Example, layout: u32) -> Result<Vec<u8>, Error> {
         let deeds = Told::of(outcome, Some(&json!({"status": 200}))).unwrap();
-        super::pack(&Packed { call, answers: ANSWERS, fuel_limit: 1 << 40, memory_bytes: 1 << 27, deeds }, layout)
+        super::pack(&Packed { call, answers: ANSWERS, fuel_limit: 1 << 40, memory_bytes: 1 << 27, deeds }, 0, layout)
     }
 
     impl Example {
@@ -192,6 +192,37 @@ mod tests {
 
         assert!(unpack(&[], LAYOUT).is_err() && unpack(&packed[..packed.len() / 2], LAYOUT).is_err());
         assert!(unpack(&u32::MAX.to_le_bytes(), LAYOUT).is_err());
+    }
+
+    #[test]
+    fn levels_and_kinds_of_effects_keep_the_numbers_that_recordings_have_of_them() {
+        use domain::outcome::EffectKind::{Exit, Export, Respond, SendEmail, SendEmit, SendHttp, SendS3, SendSse};
+        use domain::outcome::Level::{Debug, Error, Info, Warn};
+        let number = |bytes: Vec<u8>| bytes.first().copied();
+
+        for (at, level) in (0..).zip([Debug, Info, Warn, Error]) {
+            assert_eq!(number(postcard::to_stdvec(&level).unwrap()), Some(at), "{level:?}");
+        }
+        let kinds = [Export, Respond, Exit, SendHttp, SendEmail, SendS3, SendEmit, SendSse];
+        for (at, kind) in (0..).zip(kinds) {
+            assert_eq!(number(postcard::to_stdvec(&kind).unwrap()), Some(at), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_free_is_before_what_is_packed() {
+        let example = example();
+        let deeds = || Told::of(&example.outcome, None::<&()>).unwrap();
+        let packed = |free: usize| {
+            let content =
+                Packed { call: &example.call, answers: ANSWERS, fuel_limit: 1, memory_bytes: 1, deeds: deeds() };
+            super::pack(&content, free, LAYOUT).unwrap()
+        };
+
+        let (plain, roomy) = (packed(0), packed(12));
+
+        assert_eq!(roomy.split_at(12), (&[0; 12][..], &plain[..]));
+        assert!(roomy.capacity() - roomy.len() >= TAG_BYTES, "a seal does not move it");
     }
 
     /// A text that changes makes what was recorded with it unreadable.

@@ -31,8 +31,9 @@ struct Company {
 // === impl Groups ===
 
 impl Groups {
-    pub(super) fn is_shared(&self) -> bool {
-        !self.company.is_alone()
+    /// The tenant that is alone.
+    pub(super) fn alone(&self) -> Option<&str> {
+        self.company.tenant.as_deref().filter(|_| self.company.is_alone())
     }
 
     pub(super) fn take<Request: Weighed>(
@@ -209,7 +210,7 @@ mod tests {
         let mut taken = |requests: &[Request]| {
             let (mut waiting, mut group) = (requests.iter().copied().collect(), VecDeque::new());
             groups.take(&mut waiting, &bounds, &mut group);
-            (group.len(), groups.is_shared())
+            (group.len(), groups.alone().is_none())
         };
         let three = [("a", 10), ("a", 10), ("a", 10)];
 

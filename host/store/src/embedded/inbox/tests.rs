@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use super::groups::ALONE_AFTER;
 use super::{Bounds, Inbox, Receiver, Weighed, WriterState, new};
 use crate::Error;
 
@@ -25,6 +26,16 @@ pub(super) const WIDE: Bounds = Bounds {
 
 /// Of no tenant.
 impl Weighed for u32 {
+    fn tenant(&self) -> Option<&str> {
+        None
+    }
+
+    fn weight(&self) -> usize {
+        1
+    }
+}
+
+impl Weighed for tokio::sync::oneshot::Sender<()> {
     fn tenant(&self) -> Option<&str> {
         None
     }
@@ -154,6 +165,44 @@ async fn a_group_is_held_open_until_flush_at_or_max_wait() {
 
         assert_eq!(taking.await.unwrap().1.len(), expected);
     }
+}
+
+/// Nothing else would end the group: this test keeps the scheduler to itself, and a lone tenant's group waits for an hour.
+#[tokio::test]
+async fn a_group_of_one_tenant_ends_at_once_when_another_comes() {
+    let (inbox, mut receiver) = new(Bounds { max_shared_wait: Duration::ZERO, ..WIDE });
+    let taking = std::thread::spawn(move || {
+        let mut groups = Vec::new();
+        for _ in 0..ALONE_AFTER + 3 {
+            let mut group = VecDeque::new();
+            receiver.take(&mut group);
+            groups.push(Vec::from(group));
+        }
+        groups
+    });
+    let idle = || {
+        while inbox.0.queue().writer != WriterState::Idle {
+            std::thread::yield_now();
+        }
+    };
+    for _ in 0..=ALONE_AFTER {
+        idle();
+        inbox.put(("a", 1)).now_or_never().unwrap().unwrap();
+        tokio::task::yield_now().await;
+    }
+    idle();
+    assert!(inbox.0.queue().is_alone());
+
+    for request in [("a", 1), ("", 1), ("b", 1)] {
+        assert!(matches!(inbox.0.queue().writer, WriterState::Idle | WriterState::Gathering));
+        inbox.put(request).now_or_never().unwrap().unwrap();
+    }
+    idle();
+    inbox.put(("b", 1)).now_or_never().unwrap().unwrap();
+    tokio::task::yield_now().await;
+
+    let groups = taking.join().unwrap();
+    assert_eq!(groups.last_chunk().unwrap(), &[vec![("a", 1), ("", 1), ("b", 1)], vec![("b", 1)]]);
 }
 
 #[tokio::test]
