@@ -15,7 +15,7 @@ use crate::snapshot::Snapshot;
 const ALIGNMENT_BYTES: usize = 2 << 20;
 
 /// Up to this many dirty pages are copied back from the snapshot, which costs less than faulting them in again; a short run
-/// dirties some twenty, a step of a workflow some seventy. With more, the memory is mapped anew.
+/// dirties some fifteen, one of a larger component many more. With more, the memory is mapped anew.
 const MOST_PAGES_RESTORED: usize = 256;
 /// The same after the first run: most components are called once in a while, and what stays private until then is memory
 /// that is held for nothing.
