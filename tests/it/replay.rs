@@ -4,26 +4,39 @@
 
 use std::sync::Arc;
 
-use sandbox::{Fault, Image, Limits, Outcome, Recording, Replay, ReplayMode, Task};
+use sandbox::{Fault, Image, Limits, Outcome, Recording, Replay, ReplayMode, Task, Write};
 use serde_json::json;
 
 use crate::stage::{Answer, Stage, load, run_call, sandbox, source};
 
 const CALL: &str = r#"{"kind":"run","event":{}}"#;
 
-/// Replays a run and compares everything it did.
-pub(crate) async fn check_repeatable(image: &Image, call: &str, limits: Limits, outcome: &Outcome) {
+/// Replays a run and compares everything it did, `flushed` and what it wrote after that. The same code finds the same answers also
+/// when it is replayed as if it were another one.
+pub(crate) async fn check_repeatable(image: &Image, call: (&str, Limits), outcome: &Outcome, flushed: &[Write]) {
+    for mode in [ReplayMode::Exact, ReplayMode::ByQuestion] {
+        check_replay(image, call, outcome, flushed, mode).await;
+    }
+}
+
+async fn check_replay(
+    image: &Image,
+    (call, limits): (&str, Limits),
+    outcome: &Outcome,
+    flushed: &[Write],
+    mode: ReplayMode,
+) {
     let Some(Recording::Kept(recording)) = &outcome.recording else { return };
-    let replay = Replay { recording: recording.clone(), mode: ReplayMode::Exact };
+    let replay = Replay { recording: recording.clone(), mode };
     let replayed = replay_call(image, call, limits, &replay).await;
     match (&outcome.fault, &replayed.fault) {
         // It was stopped from outside: by the clock, or by what was about to come in.
         (Some(Fault::Deadline { .. }), Some(Fault::RecordingEnded | Fault::Deadline { .. })) => return,
         (Some(Fault::Deadline { .. }), _) => return,
-        (recorded, replayed) => assert_eq!(recorded, replayed, "how it ended"),
+        (recorded, replayed) => assert_eq!(recorded, replayed, "how it ended, {mode:?}"),
     }
-    assert_eq!(shown(outcome), shown(&replayed));
-    assert_eq!(outcome.usage.fuel, replayed.usage.fuel, "fuel");
+    assert_eq!(shown(outcome, flushed), shown(&replayed, &[]), "{mode:?}");
+    assert_eq!(outcome.usage.fuel, replayed.usage.fuel, "fuel, {mode:?}");
 }
 
 async fn replay_call(image: &Image, call: &str, limits: Limits, replay: &Replay) -> Outcome {
@@ -34,9 +47,15 @@ async fn replay_call(image: &Image, call: &str, limits: Limits, replay: &Replay)
     outcome
 }
 
-fn shown(outcome: &Outcome) -> serde_json::Value {
+fn shown(outcome: &Outcome, flushed: &[Write]) -> serde_json::Value {
     let emits: Vec<_> = outcome.emits.iter().map(|emit| (emit.event.get(), &emit.metadata)).collect();
-    let writes: Vec<_> = outcome.writes.iter().map(|write| (&write.key, &write.value)).collect();
+    let mut writes: Vec<(&str, &Option<String>)> = Vec::new();
+    for Write { key, value } in flushed.iter().chain(&outcome.writes) {
+        match writes.iter_mut().find(|(written, _)| written == key) {
+            Some(written) => written.1 = value,
+            None => writes.push((key, value)),
+        }
+    }
     let effects: Vec<_> = outcome.effects.iter().map(|effect| (effect.kind, effect.parameters.get())).collect();
     json!({
         "returned": outcome.returned, "emits": emits, "writes": writes, "effects": effects, "logs": outcome.logs,
@@ -77,6 +96,30 @@ async fn a_run_that_uses_everything_is_repeated_without_the_outside() {
 
     // Recording compares the run with its replay.
     record(&image, services()).await;
+}
+
+const WRITES_AROUND_REQUESTS: &str = r#"
+    this.db.set("a", 1);
+    this.db.set("b", 1);
+    const began = Date.now();
+    await fetch("https://a.test/");
+    this.db.set("b", this.db.get("a") + this.db.get("b"));
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await (await fetch("https://a.test/")).text();
+    this.db.set("c", this.db.get("b"));
+    this.$emit({took: Date.now() - began, precisely: performance.now(), c: this.db.get("c")});
+"#;
+
+#[tokio::test]
+async fn what_was_durable_before_a_request_left_is_written_by_the_replay_too() {
+    let image = load(&source(WRITES_AROUND_REQUESTS)).await.unwrap();
+
+    let services = services();
+    services.answers.lock().unwrap().push(answer(json!({"url": "https://a.test/", "body": "twice"})));
+    record(&image, services.clone()).await;
+
+    let flushed: Vec<_> = services.flushed.lock().unwrap().iter().map(|write| write.key.clone()).collect();
+    assert_eq!(flushed, ["a", "b", "b"]);
 }
 
 #[test]

@@ -82,8 +82,10 @@ pub(crate) async fn run_image(image: &Image, limits: Limits, services: Arc<Stage
 pub(crate) async fn run_call(image: &Image, call: &str, limits: Limits, services: Arc<Stage>) -> Outcome {
     let limits = Limits { recording_bytes: 16 << 20, ..limits };
     let task = Task { tenant: "test", call, limits, is_urgent: false, replay: None };
-    let outcome = sandbox().await.run(image, task, services).await.expect("the host does not fail");
-    replay::check_repeatable(image, call, limits, &outcome).await;
+    let flushed_before = services.flushed.lock().unwrap().len();
+    let outcome = sandbox().await.run(image, task, services.clone()).await.expect("the host does not fail");
+    let flushed = services.flushed.lock().unwrap()[flushed_before..].to_vec();
+    replay::check_repeatable(image, (call, limits), &outcome, &flushed).await;
     outcome
 }
 

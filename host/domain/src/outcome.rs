@@ -1,5 +1,6 @@
 //! The outcome of a run, as data. The component's failure is part of it, never an error of ours.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ pub struct Outcome {
     /// JSON of what the call returned; `None` when it failed.
     pub returned: Option<Box<RawValue>>,
     pub emits: Vec<Emit>,
+    /// Writes that were made durable before a request left: they stay, however the run ends.
+    pub flushed: Vec<Write>,
     /// Writes that were not flushed before an outbound request; in order, the last one of a key counts.
     pub writes: Vec<Write>,
     pub logs: Vec<LogLine>,
@@ -198,6 +201,22 @@ impl Outcome {
     /// Of a run that did not begin.
     pub fn failed(fault: Fault) -> Self {
         Self { fault: Some(fault), ..Self::default() }
+    }
+
+    /// All that it wrote, in the order in which keys were first written, with the last value of each.
+    pub fn written(&self) -> Vec<&Write> {
+        if self.flushed.is_empty() {
+            return self.writes.iter().collect();
+        }
+        let (mut places, mut written) = (HashMap::new(), Vec::new());
+        for write in self.flushed.iter().chain(&self.writes) {
+            let place = *places.entry(write.key.as_str()).or_insert(written.len());
+            match written.get_mut(place) {
+                Some(earlier) => *earlier = write,
+                None => written.push(write),
+            }
+        }
+        written
     }
 }
 

@@ -136,7 +136,7 @@ impl<'a> Told<'a> {
             emits: emits
                 .map(|emit| Ok((emit.event.as_str(), serde_json::to_string(&emit.metadata)?)))
                 .collect::<Result<_, serde_json::Error>>()?,
-            writes: outcome.writes.iter().map(|write| (write.key.as_str(), write.value.as_deref())).collect(),
+            writes: outcome.written().iter().map(|write| (write.key.as_str(), write.value.as_deref())).collect(),
             logs: outcome.logs.iter().map(|line| (line.level, line.message.as_str())).collect(),
             effects: outcome.effects.iter().map(|effect| (effect.kind, effect.parameters.get())).collect(),
             requests: requests.map(|made| format!("{} {}{}", made.method, made.host, made.path)).collect(),
@@ -215,11 +215,13 @@ pub fn compare(recorded: &Deeds, replayed: &Deeds) -> (Verdict, Vec<Difference>)
     for (what, recorded, replayed) in [
         ("returned", recorded.returned.clone(), replayed.returned.clone()),
         ("reply", json!(recorded.reply), json!(replayed.reply)),
-        ("error", json!(recorded.error), json!(replayed.error)),
     ] {
-        if recorded != replayed && !(what == "error" && is_cut_off) {
+        if recorded != replayed {
             found.push(difference(what, &recorded, &replayed));
         }
+    }
+    if thrown(recorded) != thrown(replayed) && !is_cut_off {
+        found.push(difference("error", &json!(recorded.error), &json!(replayed.error)));
     }
     let same_fuel = recorded.fuel == replayed.fuel || recorded.was_cut_off;
     let verdict = match (found.is_empty(), same_fuel) {
@@ -231,6 +233,15 @@ pub fn compare(recorded: &Deeds, replayed: &Deeds) -> (Verdict, Vec<Difference>)
         found.push(difference("fuel", &json!(recorded.fuel), &json!(replayed.fuel)));
     }
     (verdict, found)
+}
+
+/// The error of a run, without the places in its code: other code has others.
+fn thrown(deeds: &Deeds) -> Value {
+    let causes = |error: &RunError| {
+        let causes = std::iter::successors(error.cause.as_deref(), |cause| cause.cause.as_deref());
+        causes.map(|cause| json!([cause.name, cause.message, cause.code])).collect::<Vec<_>>()
+    };
+    json!(deeds.error.as_ref().map(|error| json!([error.code, error.name, error.message, causes(error)])))
 }
 
 fn listed<T: Serialize>(items: &[T]) -> Vec<Value> {
@@ -258,7 +269,7 @@ fn shortened(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::{Effect, Emit, LogLine};
+    use crate::outcome::{Effect, Emit, LogLine, Thrown};
 
     fn deeds(emit: i32) -> Deeds {
         Deeds { emits: vec![json!(emit)], fuel: 10, ..Deeds::default() }
@@ -272,6 +283,13 @@ mod tests {
             stack: String::new(),
             cause: None,
         };
+        Deeds { error: Some(error), ..deeds(1) }
+    }
+
+    fn thrown_at(place: &str) -> Deeds {
+        let cause = Thrown { message: "why".into(), file: Some(place.into()), ..Thrown::default() };
+        let error = ended("threw").error.unwrap();
+        let error = RunError { stack: format!("at {place}"), cause: Some(Box::new(cause)), ..error };
         Deeds { error: Some(error), ..deeds(1) }
     }
 
@@ -310,6 +328,7 @@ mod tests {
             ("no event", deeds(1), Deeds { emits: vec![], ..deeds(1) }, Verdict::Different, "emits[0]"),
             ("a new error", deeds(1), ended("threw"), Verdict::Different, "error"),
             ("another request", deeds(1), ended("diverged"), Verdict::Diverged, "error"),
+            ("thrown elsewhere", thrown_at("a.js:1"), thrown_at("b.js:9"), Verdict::Identical, ""),
             ("cut off by the clock", cut_off, ended("recording_ended"), Verdict::Identical, ""),
         ] {
             let (found, differences) = compare(&recorded, &replayed);

@@ -45,7 +45,7 @@ pub struct RunRecord {
     /// Ids of its events.
     #[serde(default, skip_serializing_if = "Listed::is_empty")]
     pub emits: Listed<String>,
-    /// Keys of `db` that it wrote at its end, and those of data stores: `<data store>/<key>`.
+    /// Keys of `db` that it wrote, and those of data stores: `<data store>/<key>`.
     #[serde(default, skip_serializing_if = "Listed::is_empty")]
     pub writes: Listed<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,7 +154,8 @@ impl RunRecord {
     pub fn new(facts: Facts<'_>, outcome: &Outcome, emit_ids: impl ExactSizeIterator<Item = String>) -> Self {
         let Usage { fuel, cpu, wall_clock, peak_memory_bytes } = outcome.usage;
         let wall_clock_ms = u64::try_from(wall_clock.as_millis()).unwrap_or(u64::MAX);
-        let keys = outcome.writes.iter().map(|write| cut(&data_stores::shown(&write.key), NAME_BYTES_MAXIMUM));
+        let written = outcome.written();
+        let keys = written.iter().map(|write| cut(&data_stores::shown(&write.key), NAME_BYTES_MAXIMUM));
         Self {
             id: facts.id,
             emitter_id: facts.emitter_id.to_owned(),
@@ -192,6 +193,18 @@ impl RunError {
             stack: cut(fault.stack(), 2 * TEXT_BYTES_MAXIMUM),
             cause: thrown.and_then(|thrown| thrown.cause.as_deref()).map(|cause| Box::new(shortened(cause, 3))),
         }
+    }
+}
+
+impl RunRecord {
+    /// Masks what a redaction has hidden.
+    pub fn mask(&mut self, hidden: &Hidden) {
+        if let Some(error) = &mut self.error {
+            error.mask(hidden);
+        }
+        let requests = self.requests.first.iter_mut();
+        let requests = requests.flat_map(|made| [&mut made.host, &mut made.path].into_iter().chain(&mut made.error));
+        self.writes.first.iter_mut().chain(requests).for_each(|text| hidden.mask_text(text));
     }
 }
 

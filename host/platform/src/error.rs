@@ -14,6 +14,7 @@ use domain::keys::{Scope, ScopeError};
 use domain::paging::PagingError;
 use domain::problem::Problem;
 use domain::redact::RedactionError;
+use domain::runs::Recording;
 use domain::subscriptions::SubscriptionError;
 use domain::users::QuotaError;
 use domain::webhooks::UrlError;
@@ -28,6 +29,8 @@ pub enum Error {
     /// Also for what is another tenant's.
     #[error("there is no {noun} `{id}`")]
     NotFound { noun: Noun, id: String },
+    #[error("run `{run}` cannot be replayed: {}", why_not_recorded(*.recording))]
+    NoRecording { run: String, recording: Recording },
     #[error("`{name}` is required")]
     Missing { name: &'static str },
     #[error("one of {} is required", names.join(", "))]
@@ -99,6 +102,8 @@ pub enum Error {
     Changed,
     #[error("other runs kept changing the values this run had read; retry when there are fewer of them")]
     Contended,
+    #[error("a run that is under way holds what is to be changed; retry when it has ended")]
+    Held,
     #[error("the server's disk is full: nothing can be changed until there is room")]
     DiskFull(#[source] store::Error),
     #[error("this server only reads for now: its store is being copied, and nothing can be changed")]
@@ -181,7 +186,6 @@ pub enum Noun {
     Key,
     RegistryComponent,
     Pause,
-    Recording,
     Run,
     Session,
     Source,
@@ -273,7 +277,6 @@ impl Noun {
             Self::DeadLetter => "dead_letter",
             Self::Event => "event",
             Self::Pause => "pause",
-            Self::Recording => "recording",
             Self::Run => "run",
             Self::Session => "session",
             Self::Key => "key",
@@ -286,6 +289,21 @@ impl Noun {
             Self::Version => "version",
             Self::Webhook => "webhook",
             Self::Workflow => "workflow",
+        }
+    }
+}
+
+fn why_not_recorded(recording: Recording) -> &'static str {
+    match recording {
+        Recording::None => {
+            "it was not recorded. Runs that fail are, unless the source says otherwise; \
+             `wellspring update SOURCE --record all` records all from now on"
+        }
+        Recording::Truncated => {
+            "its recording was larger than the server keeps; `serve --recording-bytes` says how large one may be"
+        }
+        Recording::Kept => {
+            "its recording is gone, because newer ones took its place; `serve --keep-recordings` says how many are kept"
         }
     }
 }

@@ -29,6 +29,7 @@ pub mod sources;
 
 pub mod events;
 pub mod logs;
+mod newest;
 mod recordings;
 pub mod replays;
 pub mod runs;

@@ -98,8 +98,14 @@ impl Run {
         self.memory_use.share = Some(share);
     }
 
+    /// What it has written and not flushed; of a replay, all that it has written.
     pub(crate) fn take_writes(&mut self) -> Vec<Write> {
-        std::mem::take(&mut self.writes).into_iter().map(|(key, value)| Write { key, value }).collect()
+        let mut writes = self.tape.take_flushed();
+        match writes.is_empty() {
+            true => std::mem::swap(&mut writes, &mut self.writes),
+            false => writes.extend(self.writes.drain(..)),
+        }
+        writes.into_iter().map(|(key, value)| Write { key, value }).collect()
     }
 }
 

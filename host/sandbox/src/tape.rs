@@ -8,9 +8,11 @@
 //! kind (1), length of what was asked (4), length of the answer (4), what was asked, the answer.
 
 mod calls;
+mod following;
 mod loose;
 
 use bytes::Bytes;
+use indexmap::IndexMap;
 
 use crate::wall::Stop;
 
@@ -75,7 +77,15 @@ pub(crate) struct Recorder {
 /// Answers in their order.
 pub(crate) struct Exact {
     rest: Bytes,
+    /// What the recorded run had made durable when a request left: it is not the run's own any more.
+    flushed: Writes,
 }
+
+/// Values by key, in the order in which the keys were first written.
+pub(crate) type Writes = IndexMap<String, Option<String>>;
+
+/// The answer to a request that writes were made durable for.
+const FLUSHED: &[u8] = &[1];
 
 #[derive(Clone)]
 pub(crate) struct Entry {
@@ -98,7 +108,7 @@ impl Tape {
     pub(crate) fn replaying(replay: &Replay) -> Self {
         let rest = replay.recording.slice(replay.recording.len().min(1)..);
         match replay.mode {
-            ReplayMode::Exact => Self::Exact(Exact { rest }),
+            ReplayMode::Exact => Self::Exact(Exact { rest, flushed: Writes::new() }),
             mode => Self::Loose(Box::new(Loose::new(rest, mode == ReplayMode::Live))),
         }
     }
@@ -106,6 +116,10 @@ impl Tape {
     /// Whether answers come from a recording, in its order.
     pub(crate) fn is_exact(&self) -> bool {
         matches!(self, Self::Exact(_))
+    }
+
+    pub(crate) fn is_replaying(&self) -> bool {
+        matches!(self, Self::Exact(_) | Self::Loose(_))
     }
 
     pub(crate) fn loose(&mut self) -> Option<&mut Loose> {
@@ -154,6 +168,33 @@ impl Tape {
             Self::Off | Self::Recording(_) => Ok(None),
             Self::Exact(exact) => exact.take(kind, asked).map(Some),
             Self::Loose(loose) => loose.find(kind, asked),
+        }
+    }
+
+    /// Before a request leaves that asked for `asked`.
+    pub(crate) fn record_request(&mut self, asked: &[u8], has_flushed: bool) {
+        self.record(Kind::Fetch, asked, if has_flushed { FLUSHED } else { &[] });
+    }
+
+    /// Whether the recording answers the next request; what the recorded run had flushed for it is taken from `writes`.
+    pub(crate) fn replay_request(&mut self, request: u32, asked: &[u8], writes: &mut Writes) -> Result<bool, Stop> {
+        match self {
+            Self::Off | Self::Recording(_) => Ok(false),
+            Self::Exact(exact) => {
+                if exact.take(Kind::Fetch, asked)? == FLUSHED {
+                    exact.flushed.extend(writes.drain(..));
+                }
+                Ok(true)
+            }
+            Self::Loose(loose) => loose.start(request, asked),
+        }
+    }
+
+    /// What a replayed run has written in all: nothing of it becomes durable, and it is compared as a whole.
+    pub(crate) fn take_flushed(&mut self) -> Writes {
+        match self {
+            Self::Exact(exact) => std::mem::take(&mut exact.flushed),
+            _ => Writes::new(),
         }
     }
 

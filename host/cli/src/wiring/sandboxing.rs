@@ -266,6 +266,7 @@ fn translate_outcome(ran: sandbox::Outcome) -> ports::Outcome {
     ports::Outcome {
         returned: ran.returned,
         emits: ran.emits.into_iter().map(emit).collect(),
+        flushed: Vec::new(),
         writes: ran.writes.into_iter().map(write).collect(),
         logs: ran.logs.iter().map(log_line).collect(),
         effects: ran.effects.into_iter().map(effect).collect(),

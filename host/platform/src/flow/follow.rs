@@ -19,6 +19,7 @@ use store::{EntryId, Live, LiveEntry, Lookup, Taken};
 
 use self::history::{History, Read};
 use self::permission::Permission;
+use crate::manage::replays;
 use crate::records::{Source, Workflow, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
@@ -79,7 +80,13 @@ impl Follower {
     ) -> Result<Self, Error> {
         let found = table::find::<Source>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
         let source = found.ok_or_else(|| Error::not_found(Noun::Source, id))?.record;
-        Self::of(caller, platform, EmitterId::Source(source.id), following).await
+        let emitter = EmitterId::Source(source.id.clone());
+        let oldest_ms = replays::settings(platform, Some(source)).oldest_ms;
+        let mut follower = Self::of(caller, platform, emitter, following).await?;
+        if let (names::RUNS, Some(oldest_ms)) = (following.event_name, oldest_ms) {
+            follower.skip_before(oldest_ms);
+        }
+        Ok(follower)
     }
 
     pub async fn of_workflow(
@@ -106,6 +113,14 @@ impl Follower {
         let history = (last < newest).then(|| History::until(newest));
         let permission = Permission::new(caller, platform, id);
         Ok(Self { platform: platform.clone(), permission, emitter, stream, live, history, last })
+    }
+
+    /// What was committed before is not kept any more, though it may still be there.
+    fn skip_before(&mut self, oldest_ms: u64) {
+        if let Some(history) = &self.history {
+            let before = EntryId::new(oldest_ms.saturating_sub(1), u32::MAX);
+            self.last = self.last.max(before.min(history.newest));
+        }
     }
 
     pub fn emitter(&self) -> &str {

@@ -57,6 +57,7 @@ pub(crate) async fn execute(
         _ => match prepare(platform, invocation, transaction.clone()).await? {
             Ok(prepared) => {
                 let mut outcome = prepared.execute(platform).await?;
+                outcome.flushed = prepared.transaction.take_flushed();
                 if let Some(injector) = &prepared.injector {
                     conceal(&mut outcome, injector);
                 }
@@ -68,7 +69,7 @@ pub(crate) async fn execute(
     if description.is_atomic && outcome.fault.is_some() {
         discard(&mut outcome);
         if let Some(slot) = &invocation.reply {
-            slot.take();
+            slot.clear();
         }
     }
     Ok(Executed { transaction, outcome, call, earlier: Usage::default() })
@@ -196,6 +197,7 @@ fn conceal_thrown(thrown: &mut Thrown, injector: &Injector) {
 /// Drops the run's effects; its cost, log and error remain.
 pub(super) fn discard(outcome: &mut Outcome) {
     *outcome = Outcome {
+        flushed: std::mem::take(&mut outcome.flushed),
         logs: std::mem::take(&mut outcome.logs),
         traffic: std::mem::take(&mut outcome.traffic),
         recording: outcome.recording.take(),

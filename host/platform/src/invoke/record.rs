@@ -1,15 +1,16 @@
 //! The record of a run, written in the batch that the run commits anyway.
 
 use domain::plan::Plan;
+use domain::redact::Hidden;
 use domain::retention::RunRetention;
 use domain::runs::{Facts, Recording};
 use store::{EntryId, EntryQuery, Op, Order, Tenant};
 
-use super::Invocation;
 use super::commit::Frame;
 use super::recording::delete_of_run;
 use super::transaction::Transaction;
-use crate::ports::Outcome;
+use super::{Invocation, Values};
+use crate::ports::{Call, Outcome};
 use crate::records::{RunRecord, StreamEntry, names};
 use crate::{Error, Platform};
 
@@ -35,7 +36,20 @@ pub(super) fn record_operation(
         recording,
     };
     let emit_ids = plan.events.iter().map(|planned| planned.event.metadata.emit_id.clone());
-    append_record(platform, invocation.target.retention(), &RunRecord::new(facts, outcome, emit_ids))
+    let mut record = RunRecord::new(facts, outcome, emit_ids);
+    redact(&mut record, invocation);
+    append_record(platform, invocation.target.retention(), &record)
+}
+
+/// Here, so that no list, stream or listener has what is hidden of the event.
+fn redact(record: &mut RunRecord, invocation: &Invocation<'_>) {
+    let Values::Stored(source) = &invocation.target.values else { return };
+    let Call::Run { event } = &invocation.call else { return };
+    if !source.redaction.is_empty() {
+        let mut hidden = Hidden::default();
+        source.redaction.apply(&mut event.to_value(), &mut hidden);
+        record.mask(&hidden);
+    }
 }
 
 /// None when records of runs are switched off.

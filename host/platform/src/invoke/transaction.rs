@@ -34,7 +34,7 @@ use tokio::sync::Notify;
 use self::places::Place;
 use super::key_queues::{Front, Key};
 use crate::Platform;
-use crate::ports::ServiceError;
+use crate::ports::{ServiceError, Write};
 
 pub(crate) use locks::Waited;
 
@@ -89,6 +89,8 @@ struct State {
     /// Keys at which the last attempt would have had to wait.
     busy: BTreeSet<String>,
     has_effects: bool,
+    /// What was made durable before requests left.
+    flushed: Vec<Write>,
     attempts: u32,
     /// Since when the run waits for an answer of the store.
     asked_ms: Option<u64>,
@@ -146,6 +148,10 @@ impl Transaction {
 
     pub(crate) fn has_effects(&self) -> bool {
         self.state().has_effects
+    }
+
+    pub(crate) fn take_flushed(&self) -> Vec<Write> {
+        std::mem::take(&mut self.state().flushed)
     }
 
     /// Why the last attempt was ended by this transaction, if it was.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use store::{CommitError, Enqueue, Op, Precondition};
 
 use super::sources::change_ms;
-use super::state::{clear_scope, contended};
+use super::state::{change, clear_scope};
 use super::workflows;
 use crate::data_stores::{self, Found, expiry_operation};
 use crate::invoke::{shown_key, stored_key};
@@ -154,18 +154,15 @@ pub async fn set(
     }
     let (scope, cap_bytes) = (names::data_store(store.id.as_str()), limits.data_store_bytes as u64);
     let set = Op::SetValue { scope, key: stored_key(key), value: entry.into(), cap_bytes };
-    let mut batch = platform.batch(&caller.tenant).then(set);
-    if let Some(expires_ms) = expires_ms {
-        batch.operations.push(expiry_operation(&store.id, expires_ms)?);
-    }
-    platform.commit(batch).await.map_err(contended)?;
+    let expiry = expires_ms.map(|expires_ms| expiry_operation(&store.id, expires_ms)).transpose()?;
+    change(caller, platform, std::iter::once(set).chain(expiry).collect()).await?;
     Ok(RecordView { key: key.to_owned(), value, expires_at_ms: expires_ms })
 }
 
 pub async fn remove(caller: &Caller, platform: &Platform, id: &str, key: &str) -> Result<(), Error> {
     let store = find(caller, platform, id).await?;
     let remove = Op::RemoveValue { scope: names::data_store(store.id.as_str()), key: stored_key(key) };
-    platform.store.commit(platform.batch(&caller.tenant).then(remove)).await.map(drop).map_err(contended)
+    change(caller, platform, vec![remove]).await
 }
 
 pub async fn clear(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {

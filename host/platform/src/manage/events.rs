@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use store::{Entry, EntryId, EntryQuery, LiveEntry, Order, StreamInfo, Tenant};
 
-use super::sources;
+use super::{replays, sources};
 use crate::paging::PageOf;
 use crate::records::{Event, LogEntry, Metadata, RunRecord, StreamEntry, names};
 use crate::streams::streams_of;
@@ -67,7 +67,13 @@ pub async fn of_source(
     query: &EventQuery,
 ) -> Result<PageOf<EventSummary>, Error> {
     let source = sources::find(caller, platform, id).await?;
-    summaries(&caller.tenant, platform, source.id.as_str(), query).await
+    let emitter = source.id.to_string();
+    // Records of runs lie in a stream as events do, and are kept for as long as runs are.
+    let oldest_ms = match query.event_name.as_deref() {
+        Some(names::RUNS) => replays::settings(platform, Some(source)).oldest_ms,
+        _ => None,
+    };
+    summaries_since(&caller.tenant, platform, &emitter, query, oldest_ms).await
 }
 
 /// The default stream, the channels that were ever written by name, and the platform's two.
@@ -95,7 +101,19 @@ pub(super) async fn summaries(
     emitter: &str,
     query: &EventQuery,
 ) -> Result<PageOf<EventSummary>, Error> {
-    let window = Window::new(query)?;
+    summaries_since(tenant, platform, emitter, query, None).await
+}
+
+async fn summaries_since(
+    tenant: &Tenant,
+    platform: &Platform,
+    emitter: &str,
+    query: &EventQuery,
+    oldest_ms: Option<u64>,
+) -> Result<PageOf<EventSummary>, Error> {
+    let mut window = Window::new(query)?;
+    let oldest = oldest_ms.map(|oldest_ms| EntryId::new(oldest_ms, 0));
+    window.entries.first = window.entries.first.max(oldest);
     let streams = streams_of(tenant, platform, emitter, query.event_name.as_deref()).await?;
     let mut page = gather::Page::new(tenant, platform, emitter, window, query.is_expanded);
     for stream in &streams.names {

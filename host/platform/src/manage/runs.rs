@@ -4,13 +4,14 @@
 //! is kept, which is bounded for each emitter.
 
 use domain::ids::RunId;
-use domain::paging::{Limit, PageInfo};
+use domain::paging::Limit;
 use domain::runs::State;
 use domain::trace::TraceId;
 use serde::Serialize;
 use serde_json::Value;
 use store::{Entry, EntryQuery, Page, Tenant};
 
+use super::newest::Newest;
 use super::{replays, sources};
 use crate::paging::{PageOf, Unreadable};
 use crate::records::{Component, RunRecord, Source, Stored, StreamEntry, Workflow, decode, names};
@@ -45,13 +46,6 @@ pub struct RunView {
     pub input: Option<Value>,
 }
 
-/// What was found for a page.
-#[derive(Default)]
-struct Found {
-    views: Vec<RunView>,
-    unreadable: Unreadable,
-}
-
 pub async fn of_source(
     caller: &Caller,
     platform: &Platform,
@@ -59,16 +53,16 @@ pub async fn of_source(
     query: &RunQuery,
 ) -> Result<PageOf<RunView>, Error> {
     let source = sources::find(caller, platform, id).await?;
-    let mut found = Found::default();
+    let mut found = Newest::new(query.limit, query.after.clone());
     let id = source.id.to_string();
     let oldest_ms = replays::settings(platform, Some(source)).oldest_ms;
-    read(platform, &caller.tenant, (&id, oldest_ms), query, &mut found).await?;
-    Ok(page(found, query))
+    read(platform, &caller.tenant, (&id, oldest_ms), query, &mut found, |_, _| false).await?;
+    Ok(found.into_page())
 }
 
-/// Of sources, workflows, and components that were run by hand.
+/// Of sources, workflows, and components that were run by hand. Not all are read, so their total is what was.
 pub async fn of_all(caller: &Caller, platform: &Platform, query: &RunQuery) -> Result<PageOf<RunView>, Error> {
-    let mut found = Found::default();
+    let mut found = Newest::new(query.limit, query.after.clone());
     for kind in [Source::KIND, Workflow::KIND, Component::KIND] {
         let listed = platform.store.records(&caller.tenant, kind, Page::newest(EMITTERS_MERGED)).await?;
         for record in listed.items {
@@ -81,11 +75,11 @@ pub async fn of_all(caller: &Caller, platform: &Platform, query: &RunQuery) -> R
                 _ => None,
             };
             let oldest_ms = replays::settings(platform, source).oldest_ms;
-            read(platform, &caller.tenant, (&record.id, oldest_ms), query, &mut found).await?;
-            keep_newest(&mut found.views, query.limit.get() + 1);
+            let is_enough = |found: &Newest<RunView>, ended_ms| !found.has_room_before(ended_ms);
+            read(platform, &caller.tenant, (&record.id, oldest_ms), query, &mut found, is_enough).await?;
         }
     }
-    Ok(page(found, query))
+    Ok(found.into_page())
 }
 
 /// With its input, when it was recorded.
@@ -94,10 +88,8 @@ pub async fn show(caller: &Caller, platform: &Platform, id: &str) -> Result<RunV
     let redaction = replays::settings_of(caller, platform, &view.record.emitter_id).await?.redaction;
     if let Some((input, hidden)) = replays::input(caller, platform, id, &redaction).await? {
         view.input = Some(input);
-        if let Some(error) = &mut view.record.error {
-            error.mask(&hidden);
-        }
-        view.record.writes.first.iter_mut().for_each(|key| hidden.mask_text(key));
+        // Paths may have been named since the run.
+        view.record.mask(&hidden);
     }
     Ok(view)
 }
@@ -125,27 +117,30 @@ pub async fn find(caller: &Caller, platform: &Platform, id: &str) -> Result<RunV
     }
 }
 
-/// What an emitter has for the page.
+/// What an emitter has for the page, until that is enough with what was committed at a time, and before.
 async fn read(
     platform: &Platform,
     tenant: &Tenant,
     (emitter, oldest_ms): (&str, Option<u64>),
     query: &RunQuery,
-    found: &mut Found,
+    found: &mut Newest<RunView>,
+    is_enough: impl Fn(&Newest<RunView>, u64) -> bool,
 ) -> Result<(), Error> {
-    let (mut last, mut missing) = (None, query.limit.get() + 1);
+    let mut last = None;
     loop {
         let entries = EntryQuery { last, ..EntryQuery::newest(READ_AT_ONCE) };
         let entries = platform.store.entries(tenant, emitter, names::RUNS, entries).await?;
         for entry in &entries {
             let Some(view) = found.unreadable.pass(&entry.id, view(entry))? else { continue };
-            if query.wants(&view.record) && view.committed_at_ms >= oldest_ms.unwrap_or_default() && missing > 0 {
-                missing -= 1;
-                found.views.push(view);
+            if is_enough(found, view.committed_at_ms) || view.committed_at_ms < oldest_ms.unwrap_or_default() {
+                return Ok(());
+            }
+            if query.wants(&view.record) {
+                found.add(view.record.id.clone(), view);
             }
         }
         let oldest = entries.last().and_then(|entry| entry.id.predecessor());
-        match oldest.filter(|_| missing > 0 && entries.len() == READ_AT_ONCE as usize) {
+        match oldest.filter(|_| entries.len() == READ_AT_ONCE as usize) {
             Some(oldest) => last = Some(oldest),
             None => return Ok(()),
         }
@@ -156,27 +151,11 @@ fn view(entry: &Entry) -> Result<RunView, Error> {
     Ok(RunView { record: RunRecord::decode(&entry.value)?, committed_at_ms: entry.id.ms(), input: None })
 }
 
-fn keep_newest(found: &mut Vec<RunView>, count: usize) {
-    found.sort_by(|one, other| other.record.id.cmp(&one.record.id));
-    found.truncate(count);
-}
-
-fn page(found: Found, query: &RunQuery) -> PageOf<RunView> {
-    let Found { views: mut found, unreadable } = found;
-    let limit = query.limit.get();
-    keep_newest(&mut found, limit + 1);
-    let total = found.len();
-    found.truncate(limit);
-    let cursors: Vec<String> = found.iter().map(|view| view.record.id.to_string()).collect();
-    PageOf { info: unreadable.named_in(PageInfo::new(total, &cursors)), items: found }
-}
-
 // === impl RunQuery ===
 
 impl RunQuery {
     fn wants(&self, record: &RunRecord) -> bool {
-        self.after.as_ref().is_none_or(|after| record.id < *after)
-            && self.state.is_none_or(|state| record.state == state)
+        self.state.is_none_or(|state| record.state == state)
             && self.trace_id.is_none_or(|trace_id| record.trace_id == trace_id)
             && self.since_ms.is_none_or(|since_ms| record.started_at_ms >= since_ms)
             && self.until_ms.is_none_or(|until_ms| record.started_at_ms < until_ms)

@@ -1,12 +1,12 @@
 //! The `db` of a source, for people: listed, read, set and cleared.
 //!
-//! A change is a commit like any other: a run that has read the value meanwhile is executed again, and a value that a run
-//! has locked is refused until that run has ended.
+//! A change is a commit like any other: a run that has read the value meanwhile is executed again, and for a run that holds a
+//! value, because it cannot be executed again, the change waits a while.
 
 use domain::paging::{Limit, PageInfo};
 use serde::Serialize;
 use serde_json::Value;
-use store::{CommitError, Op};
+use store::{Batch, CommitError, Op};
 
 use super::sources;
 use crate::invoke::{shown_key, stored_key};
@@ -15,7 +15,10 @@ use crate::records::names;
 use crate::{Caller, Error, Noun, ParameterError, Platform};
 
 /// Values per batch.
-const CLEARED_AT_ONCE: u32 = 1000;
+const CLEARED_AT_ONCE: u32 = store::MAX_PAGE;
+/// How long a change waits for runs that hold values, and how long between two looks.
+const WAITED_MS: u64 = 10_000;
+const PAUSE_MS: u64 = 20;
 
 #[derive(Debug, Serialize)]
 pub struct KeyView {
@@ -73,13 +76,14 @@ pub async fn set(caller: &Caller, platform: &Platform, id: &str, key: &str, valu
     }
     let cap_bytes = limits.db_source_bytes as u64;
     let scope = names::db(&source.id);
-    change(caller, platform, Op::SetValue { scope, key: stored_key(key), value: text.into(), cap_bytes }).await?;
+    let set = Op::SetValue { scope, key: stored_key(key), value: text.into(), cap_bytes };
+    change(caller, platform, vec![set]).await?;
     Ok(ValueView { key: key.to_owned(), value })
 }
 
 pub async fn remove(caller: &Caller, platform: &Platform, id: &str, key: &str) -> Result<(), Error> {
     let source = sources::find(caller, platform, id).await?;
-    change(caller, platform, Op::RemoveValue { scope: names::db(&source.id), key: stored_key(key) }).await
+    change(caller, platform, vec![Op::RemoveValue { scope: names::db(&source.id), key: stored_key(key) }]).await
 }
 
 pub async fn clear(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
@@ -89,22 +93,34 @@ pub async fn clear(caller: &Caller, platform: &Platform, id: &str) -> Result<(),
 
 pub(super) async fn clear_scope(caller: &Caller, platform: &Platform, scope: &str) -> Result<(), Error> {
     loop {
-        let clear = Op::ClearScope { scope: scope.to_owned(), max: CLEARED_AT_ONCE };
-        let removed = platform.store.commit(platform.batch(&caller.tenant).then(clear)).await.map_err(contended)?;
-        if removed.removed.iter().all(|removed| *removed < u64::from(CLEARED_AT_ONCE)) {
+        // Key by key, which locks hold up: what a run has locked is still there when it ends.
+        let keys = platform.store.keys(&caller.tenant, scope, None, CLEARED_AT_ONCE).await?.found;
+        let remove = |info: &store::KeyInfo| Op::RemoveValue { scope: scope.to_owned(), key: info.key.clone() };
+        if !keys.is_empty() {
+            change(caller, platform, keys.iter().map(remove).collect()).await?;
+        }
+        if keys.len() < CLEARED_AT_ONCE as usize {
             return Ok(());
         }
     }
 }
 
-async fn change(caller: &Caller, platform: &Platform, operation: Op) -> Result<(), Error> {
-    let batch = platform.batch(&caller.tenant).then(operation);
-    platform.store.commit(batch).await.map(drop).map_err(contended)
+/// Commits once no run holds what is changed.
+pub(super) async fn change(caller: &Caller, platform: &Platform, operations: Vec<Op>) -> Result<(), Error> {
+    let until_ms = platform.clock.now_ms().saturating_add(WAITED_MS);
+    loop {
+        let batch = Batch { operations: operations.clone(), ..platform.batch(&caller.tenant) };
+        match platform.commit(batch).await {
+            Err(CommitError::Locked { .. }) if platform.clock.now_ms() < until_ms => {}
+            settled => return settled.map(drop).map_err(refused),
+        }
+        platform.clock.sleep_until(platform.clock.now_ms().saturating_add(PAUSE_MS)).await;
+    }
 }
 
-pub(super) fn contended(error: CommitError) -> Error {
+fn refused(error: CommitError) -> Error {
     match error {
-        CommitError::Locked { .. } => Error::Contended,
+        CommitError::Locked { .. } => Error::Held,
         CommitError::OverCap { cap_bytes, .. } => {
             let limit_bytes = usize::try_from(cap_bytes).unwrap_or(usize::MAX);
             Error::parameter(

@@ -1,12 +1,13 @@
 //! Answers for other code than the one that was recorded: found by what is asked for.
 //!
-//! The clock is virtual: it begins where the recorded one did and moves when the run waits, so that a run that waited for
-//! twenty seconds takes none.
+//! The clock is virtual: it is the recorded one while the run follows its recording, and moves when the run waits, so that a
+//! run that waited for twenty seconds takes none.
 
 use std::collections::{HashMap, VecDeque};
 
 use bytes::Bytes;
 
+use super::following::Following;
 use super::{Entry, Kind, next_entry, shown};
 use crate::wall::Stop;
 
@@ -15,7 +16,8 @@ pub(crate) type Completion = (u8, Bytes);
 
 pub(crate) struct Loose {
     is_live: bool,
-    began_ms: f64,
+    following: Following,
+    now_ms: f64,
     elapsed_ms: f64,
     random: VecDeque<Bytes>,
     /// Of what comes after the recorded randomness.
@@ -43,7 +45,8 @@ impl Loose {
     pub(super) fn new(mut recording: Bytes, is_live: bool) -> Self {
         let mut loose = Self {
             is_live,
-            began_ms: 0.0,
+            following: Following::new(recording.clone()),
+            now_ms: 0.0,
             elapsed_ms: 0.0,
             random: VecDeque::new(),
             seed: 0x9e37_79b9_7f4a_7c15,
@@ -60,8 +63,8 @@ impl Loose {
 
     fn learn(&mut self, Entry { kind, asked, answer }: Entry) {
         match kind {
-            Kind::Now if self.began_ms == 0.0 => {
-                self.began_ms = f64::from_le_bytes(answer.as_ref().try_into().unwrap_or_default());
+            Kind::Now if self.now_ms == 0.0 => {
+                self.now_ms = f64::from_le_bytes(answer.as_ref().try_into().unwrap_or_default());
             }
             Kind::Now | Kind::Elapsed => {}
             Kind::Random => self.random.push_back(answer),
@@ -80,14 +83,17 @@ impl Loose {
         }
     }
 
-    pub(super) fn clock(&self, kind: Kind) -> f64 {
-        match kind {
-            Kind::Elapsed => self.elapsed_ms,
-            _ => self.began_ms + self.elapsed_ms,
-        }
+    /// As it was recorded, and never before what the run knows already.
+    pub(super) fn clock(&mut self, kind: Kind) -> f64 {
+        let recorded = self.following.find(kind, &[]);
+        let recorded = recorded.and_then(|answer| answer.as_ref().try_into().ok()).map(f64::from_le_bytes);
+        let time = if kind == Kind::Elapsed { &mut self.elapsed_ms } else { &mut self.now_ms };
+        *time = recorded.map_or(*time, |recorded| time.max(recorded));
+        *time
     }
 
     pub(super) fn random(&mut self, buffer: &mut [u8]) {
+        self.following.find(Kind::Random, &(buffer.len() as u64).to_le_bytes());
         let recorded = self.random.pop_front().unwrap_or_default();
         let mut recorded = recorded.iter().copied();
         for byte in buffer {
@@ -102,6 +108,9 @@ impl Loose {
     }
 
     pub(super) fn find(&mut self, kind: Kind, asked: &[u8]) -> Result<Option<Bytes>, Stop> {
+        if let Some(answer) = self.following.find(kind, asked) {
+            return Ok(Some(answer));
+        }
         match self.values.get(&(kind as u8, Bytes::copy_from_slice(asked))) {
             Some(answer) => Ok(Some(answer.clone())),
             None if self.is_live => Ok(None),
@@ -111,6 +120,9 @@ impl Loose {
 
     /// Answers a request like one that was recorded; false when it has to be made.
     pub(crate) fn start(&mut self, request: u32, asked: &[u8]) -> Result<bool, Stop> {
+        if self.following.find(Kind::Fetch, asked).is_none() {
+            self.following.end();
+        }
         let line = |asked: &[u8]| asked.split(|byte| *byte == b'\n').next().unwrap_or_default().to_vec();
         let whole = self.requests.iter().position(|recorded| !recorded.is_used && recorded.asked == asked);
         let alike =
@@ -148,6 +160,13 @@ impl Loose {
 
     /// What happened to a request, if anything did.
     pub(crate) fn next(&mut self) -> Option<(u32, Completion)> {
+        if let Some(answer) = self.following.find(Kind::Completion, &[]) {
+            let Some((case, request, payload)) = read_completion(&answer) else { return None };
+            if self.is_told(request, case) {
+                return Some((request, (case, payload)));
+            }
+        }
+        self.following.end();
         while let Some(request) = self.ready.pop_front() {
             let recorded = self.matched.get(&request).and_then(|position| self.requests.get_mut(*position));
             if let Some(completion) = recorded.and_then(|recorded| recorded.completions.pop_front()) {
@@ -157,13 +176,26 @@ impl Loose {
         None
     }
 
+    /// Whether a request of this run waits to be told of something, and is told of that now.
+    fn is_told(&mut self, request: u32, case: u8) -> bool {
+        let Some(at) = self.ready.iter().position(|ready| *ready == request) else { return false };
+        self.ready.remove(at);
+        if let Some(recorded) = self.matched.get(&request).and_then(|position| self.requests.get_mut(*position))
+            && let Some(at) = recorded.completions.iter().position(|(left, _)| *left == case)
+        {
+            recorded.completions.remove(at);
+        }
+        true
+    }
+
     pub(crate) fn has_next(&self) -> bool {
-        !self.ready.is_empty()
+        self.following.goes_on() || !self.ready.is_empty()
     }
 
     /// The run waits: time passes at once.
     pub(crate) fn wait(&mut self, milliseconds: f64) {
         self.elapsed_ms += milliseconds.max(0.0);
+        self.now_ms += milliseconds.max(0.0);
     }
 }
 

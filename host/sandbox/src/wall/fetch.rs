@@ -106,9 +106,9 @@ async fn start(mut caller: Caller<'_>, head: Slice, body: Slice, is_streaming: b
     if let Some(request) = run.replay_fetch(&head, &body)? {
         return Ok(request);
     }
-    before_request(&mut caller).await?;
+    let has_flushed = before_request(&mut caller).await?;
     let run = caller.data_mut();
-    run.tape.record(Kind::Fetch, &asked(&head, &body), &[]);
+    run.tape.record_request(&asked(&head, &body), has_flushed);
     Ok(run.start_fetch(head, body, is_streaming))
 }
 
@@ -123,14 +123,16 @@ fn asked(head: &Head, body: &[u8]) -> Vec<u8> {
     format!("{} {}\n{}", head.method, head.url, digest.get(..16).unwrap_or_default()).into_bytes()
 }
 
-/// Output commit: the other side may call back, and must find what was written before.
-async fn before_request(caller: &mut Caller<'_>) -> Result<(), Stop> {
+/// Output commit: the other side may call back, and must find what was written before. Whether anything became durable.
+async fn before_request(caller: &mut Caller<'_>) -> Result<bool, Stop> {
     let run = caller.data_mut();
     let (writes, services) = (run.take_writes(), run.services.clone());
+    let has_written = !writes.is_empty();
     let kept = services.before_request(writes).await?;
+    let has_flushed = has_written && kept.is_empty();
     let kept = kept.into_iter().map(|Write { key, value }| (key, value));
     caller.data_mut().writes.extend(kept);
-    Ok(())
+    Ok(has_flushed)
 }
 
 fn write(mut caller: Caller<'_>, request: u32, chunk: u32, length: u32) -> wasmtime::Result<()> {
@@ -216,13 +218,8 @@ impl Run {
     /// A request that a recording answers; none when it has to be made.
     fn replay_fetch(&mut self, head: &Head, body: &[u8]) -> Result<Option<u32>, Stop> {
         let request = self.fetches.started + 1;
-        let is_replayed = if self.tape.is_exact() {
-            self.tape.replayed(Kind::Fetch, &asked(head, body))?.is_some()
-        } else if let Some(loose) = self.tape.loose() {
-            loose.start(request, &asked(head, body))?
-        } else {
-            false
-        };
+        let is_replayed =
+            self.tape.is_replaying() && self.tape.replay_request(request, &asked(head, body), &mut self.writes)?;
         if is_replayed {
             self.fetches.started = request;
         }

@@ -158,6 +158,9 @@ fn tell(error: &Error, now_ms: u64) -> ErrorBody {
         |code: &str| ErrorBody { retry_after_seconds: Some(1), ..told(StatusCode::SERVICE_UNAVAILABLE, code) };
     match error {
         Error::NotFound { noun, .. } => told(StatusCode::NOT_FOUND, &format!("{}_not_found", noun.as_snake_case())),
+        Error::NoRecording { recording, .. } => {
+            with(StatusCode::NOT_FOUND, "recording_not_found", json!({"recording": recording}))
+        }
         Error::Missing { name } => with(StatusCode::BAD_REQUEST, "missing_parameter", json!({"parameter": name})),
         Error::MissingOneOf { names } => with(StatusCode::BAD_REQUEST, "missing_parameter", json!({"one_of": names})),
         Error::Parameter { name, .. } => with(StatusCode::BAD_REQUEST, "invalid_parameter", json!({"parameter": name})),
@@ -180,7 +183,7 @@ fn tell(error: &Error, now_ms: u64) -> ErrorBody {
             let ids: Vec<&str> = used_by.iter().map(|user| user.id.as_str()).collect();
             with(StatusCode::CONFLICT, &format!("{}_in_use", noun.as_snake_case()), json!({"used_by": ids}))
         }
-        Error::Changed | Error::Contended | Error::NoFreeName => told(StatusCode::CONFLICT, "conflict"),
+        Error::Changed | Error::Contended | Error::Held | Error::NoFreeName => told(StatusCode::CONFLICT, "conflict"),
         Error::Quota(quota) => {
             let wait_ms = u64::try_from(quota.resets_at_ms()).unwrap_or(0).saturating_sub(now_ms);
             let retry_after_seconds = Some(wait_ms.div_ceil(1000).max(1));

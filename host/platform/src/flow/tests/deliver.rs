@@ -196,6 +196,35 @@ async fn a_receiver_that_is_gone_switches_its_webhook_off() {
 }
 
 #[tokio::test]
+async fn what_waited_for_a_webhook_that_was_switched_off_is_kept_and_what_comes_later_is_not() {
+    let stage = Stage::new().await;
+    let source = stage.endpoint("a", json!({})).await;
+    stage.webhook(DEAD).await;
+    stage.world.outbound.answer(DEAD, 410);
+    for number in 0..4 {
+        stage.post(&source, json!(number)).await.unwrap();
+    }
+    stage.work().await;
+    stage.world.clock.advance(2_000);
+    stage.post(&source, json!(4)).await.unwrap();
+    stage.work().await;
+
+    let letters = dead_letters::list(&stage.caller, &stage.world.platform, &everything()).await.unwrap().items;
+    stage.world.outbound.answer(DEAD, 200);
+    for letter in &letters {
+        dead_letters::replay(&stage.caller, &stage.world.platform, &letter.id).await.unwrap();
+    }
+    stage.work().await;
+
+    let refused = "the receiver answered 410";
+    let waited = format!("the webhook is switched off: {refused}");
+    let told = letters.iter().filter(|letter| letter.reason == refused || letter.reason == waited).count();
+    assert_eq!((letters.len(), told), (4, 4));
+    // Several may have been posted before the first answer was there.
+    assert!(stage.posted().len() >= 1 + letters.len(), "each is delivered in the end");
+}
+
+#[tokio::test]
 async fn a_webhook_that_was_switched_off_is_switched_on_by_its_user() {
     let stage = Stage::new().await;
     let source = stage.endpoint("a", json!({})).await;

@@ -1,14 +1,20 @@
 //! Tests of recorded runs: where they are kept, how many, and for how long.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use domain::outcome::Recorded;
+use domain::replay::Verdict;
 use domain::runs::RecordingMode;
 use serde_json::{Value, json};
 
-use super::Stage;
+use super::{Hold, Stage};
 use crate::fake::{World, returned, with_keys};
+use crate::flow::Answer;
+use crate::manage::replays::{self, ReplayRequest};
+use crate::manage::runs::RunQuery;
 use crate::manage::sources::RunSettings;
 use crate::manage::{rotation, runs, sources};
-use crate::ports::Outcome;
+use crate::ports::{Outcome, Reply, Write};
 use crate::records::Source;
 
 const NEW_KEY: &str = "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
@@ -42,6 +48,50 @@ async fn inputs(stage: &Stage, ids: &[String]) -> Vec<Option<Value>> {
         inputs.push(input.map(|mut input| input["body"].take()));
     }
     inputs
+}
+
+#[tokio::test]
+async fn what_was_durable_and_answered_before_the_end_is_part_of_the_recording() {
+    let (stage, hold) = (Stage::new().await, Hold::default());
+    let (inside, executed) = (hold.clone(), AtomicU32::new(0));
+    stage.world.sandbox.script_async("early", move |_, services| {
+        let (hold, execution) = (inside.clone(), executed.fetch_add(1, Ordering::SeqCst));
+        let write = |key: &str, value: &str| Write { key: key.into(), value: Some(value.into()) };
+        async move {
+            // A replay is answered the writes, because it has no effects.
+            let mut writes = services.before_request(vec![write("b", "1"), write("a", "1")]).await.unwrap();
+            services.reply(Reply { status: 201, headers: Vec::new(), body: "early".into() });
+            if execution == 0 {
+                hold.pass().await;
+            }
+            writes.retain(|write| write.key != "b");
+            writes.insert(0, write("b", "2"));
+            Outcome { writes, recording: Some(Recorded::Kept(Vec::new())), ..returned(&json!(null)) }
+        }
+    });
+    let props = json!({"props": {"http": {"type": "$.interface.http", "customResponse": true}}});
+    let source = stage.endpoint("early", props).await;
+    let (caller, platform) = (&stage.caller, &stage.world.platform);
+    let settings = RunSettings { recording: Some(RecordingMode::All), ..RunSettings::default() };
+    sources::set_recording(caller, platform, source.id.as_str(), settings).await.unwrap();
+
+    let posted = stage.post_aside(&source, json!({}));
+    hold.started.notified().await;
+    stage.world.clock.advance(5);
+    let answer = posted.await.unwrap().unwrap();
+    hold.released.notify_one();
+    stage.wait_for_runs().await;
+
+    assert!(matches!(answer, Answer::Replied(reply) if reply.status == 201));
+    let [run] = runs::of_source(caller, platform, source.id.as_str(), &RunQuery::default())
+        .await
+        .unwrap()
+        .items
+        .try_into()
+        .unwrap();
+    assert_eq!((run.record.writes.first, run.record.reply_status), (vec!["b".to_owned(), "a".to_owned()], Some(201)));
+    let replayed = replays::replay(caller, platform, run.record.id.as_str(), ReplayRequest::default()).await.unwrap();
+    assert_eq!(replayed.verdict, Verdict::Identical, "{:?}", replayed.differences);
 }
 
 #[tokio::test]

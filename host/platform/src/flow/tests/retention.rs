@@ -1,20 +1,22 @@
 //! Tests of what is kept and shown of runs: by source, to their bounds.
 
-use domain::outcome::Recorded;
+use domain::outcome::{Recorded, RequestMade, Traffic};
 use domain::redact::{REDACTED, Redaction};
 use domain::replay::Verdict;
-use domain::runs::RecordingMode;
+use domain::runs::{Recording, RecordingMode};
+use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::Stage;
 use crate::Error;
 use crate::fake::{World, component, emit, log, returned, threw};
-use crate::flow::Config;
+use crate::flow::{Config, Follower, Following};
 use crate::manage::components::CodeRequest;
+use crate::manage::events::{self, EventQuery};
 use crate::manage::replays::{self, ReplayRequest, SHADOW_MAXIMUM};
 use crate::manage::runs::{self, RunQuery};
 use crate::manage::sources::{self, RunSettings};
-use crate::ports::Outcome;
+use crate::ports::{Outcome, Write};
 use crate::records::{Source, names};
 
 const DAY_MS: u64 = 86_400_000;
@@ -136,6 +138,15 @@ async fn the_server_says_how_long_records_are_kept_where_a_source_does_not() {
     stage.world.clock.advance(60_001);
 
     assert_eq!((listed(&stage, &source).await, listed(&stage, &forever).await), (0, 1));
+    let streamed = async |source: &Source| {
+        let query = EventQuery { event_name: Some(names::RUNS.into()), ..EventQuery::default() };
+        let (caller, platform, id) = (&stage.caller, &stage.world.platform, source.id.as_str());
+        let summaries = events::of_source(caller, platform, id, &query).await.unwrap().items.len();
+        let following = Following { event_name: names::RUNS, after: Some("0-0") };
+        let mut follower = Follower::of_source(caller, platform, id, following).await.unwrap();
+        (summaries, follower.next().now_or_never().is_some())
+    };
+    assert_eq!((streamed(&source).await, streamed(&forever).await), ((0, false), (1, true)));
 }
 
 #[tokio::test]
@@ -181,6 +192,45 @@ async fn redacted_values_are_in_nothing_that_is_shown_of_runs_and_replays() {
     assert_eq!(stage.stream(&source, "default").await[0]["body"]["password"], "hunter22");
     replays::retry(&stage.caller, platform, &id).await.unwrap();
     assert_eq!(stage.stream(&source, "default").await[1]["body"]["password"], "hunter22");
+}
+
+#[tokio::test]
+async fn redacted_values_are_in_no_list_and_no_stream_of_runs() {
+    let stage = Stage::new().await;
+    let (caller, platform) = (&stage.caller, &stage.world.platform);
+    stage.world.sandbox.script("fails", |call| {
+        let password = call["event"]["body"]["password"].as_str().unwrap();
+        let made = RequestMade { path: format!("/login/{password}"), ..request() };
+        let write = Write { key: format!("of {password}"), value: Some("1".into()) };
+        let traffic = Traffic { requests_made: 1, requests: vec![made], ..Traffic::default() };
+        Outcome { traffic, writes: vec![write], ..threw(&format!("bad {password}")) }
+    });
+    let source = stage.deploy("fails", json!({})).await;
+    let redact = Some(Redaction::parse(["body.password"]).unwrap());
+    // It is not recorded, so nothing but its record tells of it.
+    let settings = RunSettings { redact, recording: Some(RecordingMode::Off), ..RunSettings::default() };
+    set(&stage, &source, settings).await.unwrap();
+
+    let id = run(&stage, &source, json!({"body": {"password": "hunter22"}})).await;
+
+    let (query, id) = (RunQuery::default(), id.as_str());
+    let replayed = replays::replay(caller, platform, id, ReplayRequest::default()).await;
+    assert!(matches!(replayed, Err(Error::NoRecording { recording: Recording::None, .. })), "{replayed:?}");
+    let streamed = EventQuery { event_name: Some(names::RUNS.into()), ..EventQuery::default() };
+    let shown = runs::show(caller, platform, id).await.unwrap();
+    let of_source = runs::of_source(caller, platform, source.id.as_str(), &query).await.unwrap().items;
+    let of_all = runs::of_all(caller, platform, &query).await.unwrap().items;
+    let streamed = events::of_source(caller, platform, source.id.as_str(), &streamed).await.unwrap().items;
+    for view in [json!(shown), json!(of_source), json!(of_all), json!(streamed)] {
+        let text = view.to_string();
+        assert!(text.contains(&format!("/login/{REDACTED}")) && text.contains(&format!("of {REDACTED}")), "{text}");
+        assert!(!text.contains("hunter22"), "{text}");
+    }
+}
+
+fn request() -> RequestMade {
+    let [method, host, path] = ["GET", "a.test", "/"].map(str::to_owned);
+    RequestMade { method, host, path, status: Some(200), error: None, ms: 1 }
 }
 
 #[tokio::test]

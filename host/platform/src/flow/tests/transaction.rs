@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 use store::{Batch, CommitError, Op, Reads, Store};
 
 use super::{Hold, Stage};
+use crate::Error;
 use crate::fake::{CommitFault, emit, meddled, returned, threw};
 use crate::flow::{Answer, Config, Flow, Refusal};
+use crate::manage::state;
 use crate::ports::{Fault, Outcome, Reply, RunServices, Write};
 use crate::records::{Source, names};
 
@@ -137,6 +139,42 @@ async fn after_a_request_other_runs_of_the_same_key_wait() {
     assert_eq!(stage.stream(&source, "default").await, (1..=6).map(|n| json!(n)).collect::<Vec<_>>());
     let executed = executed.load(Ordering::SeqCst);
     assert!(executed <= 11, "each is repeated once at most, but there were {executed} executions");
+}
+
+/// Sets, removes or clears `n` by hand.
+async fn change(stage: &Stage, source: &Source, how: &str) -> Result<(), Error> {
+    let (caller, platform, id) = (&stage.caller, &stage.world.platform, source.id.as_str());
+    match how {
+        "set" => state::set(caller, platform, id, "n", json!(7)).await.map(drop),
+        "remove" => state::remove(caller, platform, id, "n").await,
+        _ => state::clear(caller, platform, id).await,
+    }
+}
+
+#[tokio::test]
+async fn a_change_by_hand_waits_for_the_run_that_holds_the_value_and_not_forever() {
+    for (how, left) in [("set", Some("7")), ("remove", None), ("clear", None)] {
+        let (stage, hold) = (Stage::new().await, Hold::default());
+        script_counter(&stage, &hold, 1, true);
+        let source = stage.endpoint("counter", json!({})).await;
+        change(&stage, &source, "set").await.unwrap();
+        let posted = stage.post_aside(&source, json!({}));
+        hold.started.notified().await;
+
+        let mut late = Box::pin(change(&stage, &source, how));
+        assert!((&mut late).now_or_never().is_none());
+        stage.world.clock.advance(10_000);
+        assert!(matches!(late.await, Err(Error::Held)), "{how}");
+        let mut changed = Box::pin(change(&stage, &source, how));
+        assert!((&mut changed).now_or_never().is_none());
+        hold.released.notify_one();
+        posted.await.unwrap().unwrap();
+        stage.world.clock.advance(20);
+        changed.await.unwrap();
+
+        assert_eq!(stage.stream(&source, "default").await, [json!(8)], "{how}: the run lost nothing");
+        assert_eq!(stored(&stage, &source, "n").await.as_deref(), left, "{how}");
+    }
 }
 
 /// Whether another host could lock the key now.

@@ -67,6 +67,7 @@ impl Transaction {
         };
         let committed = self.commit_unlocked(batch, until_ms).await?;
         let mut state = self.state();
+        state.flushed.extend_from_slice(flushed);
         state.locked.extend(keys);
         state.reads.extend(values);
         Ok(committed)

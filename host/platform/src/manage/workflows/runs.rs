@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
 use domain::ids::RunId;
-use domain::paging::{Limit, PageInfo};
+use domain::paging::Limit;
 use domain::runs::{Trigger, TriggerKind};
 use serde_json::Value;
 use store::{Entry, EntryQuery, Lookup, Op, Page, Tenant};
@@ -18,6 +18,7 @@ use self::pauses::go_on;
 use super::find;
 use crate::invoke::workflow::{Hold, NewRun, Running, Version, end_early, enqueue};
 use crate::invoke::{Frame, Owner, ReplySlot};
+use crate::manage::newest::Newest;
 use crate::manage::reply::ReplyView;
 use crate::manage::users::check_quota;
 use crate::paging::{PageOf, Unreadable};
@@ -68,17 +69,12 @@ pub async fn list_runs(
     query: &RunListQuery,
 ) -> Result<PageOf<WorkflowRunView>, Error> {
     let workflow = find(caller, platform, id).await?;
-    let mut unreadable = Unreadable::default();
-    let mut at_work = under_way(caller, platform, &workflow, query, &mut unreadable).await?;
-    let mut found = ended(caller, platform, &workflow, query, &mut unreadable).await?;
-    // A run that ended between the two reads is in both, and has ended.
-    found.append(&mut at_work);
-    found.sort_by(|one, other| other.id.cmp(&one.id));
-    found.dedup_by(|later, first| later.id == first.id);
-    let (total, limit) = (found.len(), query.limit.get());
-    found.truncate(limit);
-    let cursors: Vec<String> = found.iter().map(|view| view.id.to_string()).collect();
-    Ok(PageOf { info: unreadable.named_in(PageInfo::new(total, &cursors)), items: found })
+    let mut found = Newest::new(query.limit, query.after.clone());
+    // A run that ends between the two reads is in both or in the second one, and has ended.
+    let at_work = under_way(caller, platform, &workflow, query, &mut found.unreadable).await?;
+    ended(caller, platform, &workflow, query, &mut found).await?;
+    at_work.into_iter().for_each(|view| found.add(view.id.clone(), view));
+    Ok(found.into_page())
 }
 
 /// With its event and its steps.
@@ -268,8 +264,10 @@ async fn under_way(
     query: &RunListQuery,
     unreadable: &mut Unreadable,
 ) -> Result<Vec<WorkflowRunView>, Error> {
-    let (mut after, mut looked_at, mut missing, mut found) = (None, 0, query.limit.get() + 1, Vec::new());
-    while missing > 0 && looked_at < LOOKED_AT {
+    // They lie in the order of their records, which some runs get a little after they began.
+    let most = query.limit.get() + READ_AT_ONCE as usize;
+    let (mut after, mut looked_at, mut found) = (None, 0, Vec::new());
+    while found.len() < most && looked_at < LOOKED_AT {
         let page = Page { after, before: None, limit: READ_AT_ONCE };
         let listed = table::list_readable::<WorkflowRun>(&*platform.store, &caller.tenant, page).await?;
         let Some((_, last)) = listed.places.last() else { break };
@@ -277,8 +275,7 @@ async fn under_way(
         unreadable.add(listed.unreadable);
         for run in listed.items.iter().filter(|run| run.workflow == workflow.id) {
             let view = WorkflowRunView::of(run, None);
-            if missing > 0 && query.wants(&view) {
-                missing -= 1;
+            if query.wants(&view) && query.after.as_ref().is_none_or(|after| view.id < *after) {
                 found.push(view);
             }
         }
@@ -291,23 +288,22 @@ async fn ended(
     platform: &Platform,
     workflow: &Workflow,
     query: &RunListQuery,
-    unreadable: &mut Unreadable,
-) -> Result<Vec<WorkflowRunView>, Error> {
-    let (mut last, mut missing, mut found) = (None, query.limit.get() + 1, Vec::new());
+    found: &mut Newest<WorkflowRunView>,
+) -> Result<(), Error> {
+    let mut last = None;
     loop {
         let entries = read(caller, platform, workflow, last).await?;
         for entry in &entries {
             let read = EndedWorkflowRun::decode(&entry.value).map_err(Error::from);
-            let Some(run) = unreadable.pass(&entry.id, read)? else { continue };
+            let Some(run) = found.unreadable.pass(&entry.id, read)? else { continue };
             let view = WorkflowRunView::of_ended(&run);
-            if missing > 0 && query.wants(&view) {
-                missing -= 1;
-                found.push(view);
+            if query.wants(&view) {
+                found.add(view.id.clone(), view);
             }
         }
         last = entries.last().and_then(|entry| entry.id.predecessor());
-        if missing == 0 || last.is_none() || entries.len() < READ_AT_ONCE as usize {
-            return Ok(found);
+        if last.is_none() || entries.len() < READ_AT_ONCE as usize {
+            return Ok(());
         }
     }
 }
@@ -316,8 +312,7 @@ async fn ended(
 
 impl RunListQuery {
     fn wants(&self, view: &WorkflowRunView) -> bool {
-        self.after.as_ref().is_none_or(|after| view.id < *after)
-            && self.state.is_none_or(|state| view.state == state)
+        self.state.is_none_or(|state| view.state == state)
             && self.since_ms.is_none_or(|since_ms| view.queued_at_ms >= since_ms)
             && self.until_ms.is_none_or(|until_ms| view.queued_at_ms < until_ms)
     }
