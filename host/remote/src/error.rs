@@ -46,6 +46,8 @@ pub enum Error {
     NoProfile { name: String, suggestions: Vec<String> },
     #[error("`{given}` is not an address")]
     InvalidUrl { given: String },
+    #[error("no address can hold `{given}` as a name")]
+    NoAddress { given: String },
     #[error("the profiles in {} cannot be read: {cause}", path.display())]
     Profiles { path: PathBuf, cause: String },
     #[error("there is no folder for the configuration: neither XDG_CONFIG_HOME nor HOME is set")]
@@ -139,6 +141,7 @@ impl Error {
             ),
             Self::OtherProject { .. } => "give one of the two another name".to_owned(),
             Self::Ambiguous { .. } => "use the id or the slug".to_owned(),
+            Self::NoAddress { .. } => "use the id".to_owned(),
             Self::NoProfile { suggestions, name } => {
                 return did_you_mean(suggestions).or(Some(format!("`wellspring login --profile {name}` makes it")));
             }
@@ -178,6 +181,7 @@ impl Error {
             | Self::MalformedField { .. }
             | Self::NothingToDo { .. }
             | Self::NoTerminal { .. }
+            | Self::NoAddress { .. }
             | Self::InvalidUrl { .. } => exit::USAGE,
             _ => exit::FAILED,
         }

@@ -1,6 +1,6 @@
 //! Finds the resource that an argument names: by id, slug, name, or another of its unique fields.
 
-use crate::client::Client;
+use crate::client::{Client, path_segment};
 use crate::error::Error;
 use crate::models::{Account, ApiKey, App, Component, DeadLetter, Source, Subscription, Webhook};
 use crate::suggest::suggest;
@@ -39,7 +39,8 @@ pub async fn own_component(client: &Client, wanted: &str) -> Result<Component, E
 }
 
 async fn component_at(client: &Client, paths: &[&str], wanted: &str) -> Result<Component, Error> {
-    let is_key = wanted.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.'));
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let is_key = path_segment(wanted).is_ok() && wanted.chars().all(is_letter);
     for path in paths.iter().filter(|_| is_key) {
         match client.get(&format!("{path}/{wanted}")).await {
             Err(Error::Refused { status: 404 | 400, .. }) => {}

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{events, list};
-use crate::client::Query;
+use crate::client::{Query, path_segment};
 use crate::error::Error;
 use crate::find;
 use crate::models::{EventSummary, Page, RunRecord, Source};
@@ -72,7 +72,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     match &arguments.command {
         Some(Command::Show { id }) => show(&session, id).await,
         Some(Command::Retry { id }) => {
-            let ran: Value = session.client.post(&format!("runs/{id}/retry"), &json!({})).await?;
+            let ran: Value = session.client.post(&format!("runs/{}/retry", path_segment(id)?), &json!({})).await?;
             if session.output.is_json {
                 return session.output.json(&ran);
             }
@@ -155,7 +155,7 @@ fn print_line(output: &Output, run: &RunRecord) -> Result<(), Error> {
 }
 
 async fn show(session: &Session, id: &str) -> Result<(), Error> {
-    let run: RunRecord = session.client.get(&format!("runs/{id}")).await?;
+    let run: RunRecord = session.client.get(&format!("runs/{}", path_segment(id)?)).await?;
     if session.output.is_json {
         return session.output.json(&run);
     }

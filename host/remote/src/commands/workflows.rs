@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use self::runs::{logs, print_run, runs, show_run};
 use super::run::read_event;
 use crate::documents;
+use crate::client::path_segment;
 use crate::error::Error;
 use crate::models::Source;
 use crate::output::table::{text, whole};
@@ -257,7 +258,8 @@ async fn by_hand(session: &Session, workflow: &str, event: Option<&str>, no_wait
 
 async fn of_run(session: &Session, workflow: &str, run: &str, verb: &str, body: &Value) -> Result<(), Error> {
     let id = id_of(&find(session, workflow).await?).to_owned();
-    let run: Value = session.client.post(&format!("workflows/{id}/runs/{run}/{verb}"), body).await?;
+    let path = format!("workflows/{id}/runs/{}/{verb}", path_segment(run)?);
+    let run: Value = session.client.post(&path, body).await?;
     if session.output.is_json {
         return session.output.json(&run);
     }

@@ -26,4 +26,5 @@ mod lists;
 mod logins;
 mod person;
 mod starting;
+mod stored;
 mod versions;

@@ -4,6 +4,7 @@ use console::Style;
 use serde_json::{Map, Value, json};
 
 use super::workflows::{self, Planned};
+use crate::client::path_segment;
 use crate::error::Error;
 use crate::files;
 use crate::models::{Component, Preview, PreviewedChange, Source};
@@ -205,7 +206,7 @@ impl Step {
             return Err(Error::Project { path: self.name.clone().into(), problem });
         };
         let digest = |component: &Component| component.rest.get("digest").cloned();
-        self.action = match session.client.get::<Component>(&format!("components/{key}")).await {
+        self.action = match session.client.get::<Component>(&format!("components/{}", path_segment(key)?)).await {
             Ok(published) if digest(&published) == digest(component) => Action::Unchanged,
             Ok(_) | Err(Error::Refused { status: 404, .. }) => Action::Publish,
             Err(error) => return Err(error),

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::{field, find, id_of};
 use crate::commands::list;
+use crate::client::path_segment;
 use crate::error::Error;
 use crate::output::table::{text, whole};
 use crate::output::{Table, clock_time, plain};
@@ -67,7 +68,7 @@ async fn read_runs(session: &Session, workflow: &str, state: Option<&str>, count
 
 pub(super) async fn show_run(session: &Session, workflow: &str, run: &str) -> Result<(), Error> {
     let id = id_of(&find(session, workflow).await?).to_owned();
-    let run: Value = session.client.get(&format!("workflows/{id}/runs/{run}")).await?;
+    let run: Value = session.client.get(&format!("workflows/{id}/runs/{}", path_segment(run)?)).await?;
     print_run(session, &run)
 }
 
