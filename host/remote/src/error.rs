@@ -40,6 +40,10 @@ pub enum Error {
     Project { path: PathBuf, problem: String },
     #[error("there is no secret {name} for the prop `{prop}`: it is neither in {} nor in the environment", path.display())]
     NoSecret { name: String, prop: String, path: PathBuf },
+    #[error("--prune needs a folder, and {} is one file: what is gone cannot be told from it", path.display())]
+    PruneOfFile { path: PathBuf },
+    #[error("the project is called {name}, as that of what `wellspring dev` deploys, and --prune would delete that")]
+    PruneOfDev { name: String },
     #[error("{count} of {of} components cannot be applied; nothing was changed")]
     NotApplied { count: usize, of: usize },
     #[error("there is no profile `{name}`")]
@@ -139,6 +143,8 @@ impl Error {
             Self::OtherComponent { source_name, wanted, .. } => format!(
                 "`wellspring update {source_name} --code {wanted}` replaces its code; --new makes another source"
             ),
+            Self::PruneOfFile { .. } => "apply the folder that it is in, or leave --prune out".to_owned(),
+            Self::PruneOfDev { .. } => "give it another name: `project = \"…\"` in wellspring.toml".to_owned(),
             Self::OtherProject { .. } => "give one of the two another name".to_owned(),
             Self::Ambiguous { .. } => "use the id or the slug".to_owned(),
             Self::NoAddress { .. } => "use the id".to_owned(),
@@ -182,6 +188,8 @@ impl Error {
             | Self::NothingToDo { .. }
             | Self::NoTerminal { .. }
             | Self::NoAddress { .. }
+            | Self::PruneOfFile { .. }
+            | Self::PruneOfDev { .. }
             | Self::InvalidUrl { .. } => exit::USAGE,
             _ => exit::FAILED,
         }

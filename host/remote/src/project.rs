@@ -44,6 +44,8 @@ const COMPONENTS_MAXIMUM: usize = 200;
 #[derive(Clone, Debug)]
 pub struct Project {
     pub name: String,
+    /// Not one file of it alone: what is not among the entries is not in the folder either.
+    pub is_whole: bool,
     pub secrets: Secrets,
     /// By the names of their sources.
     pub entries: Vec<Entry>,
@@ -103,7 +105,9 @@ struct Profile {
 impl Project {
     /// Of a folder, or of one file in it.
     pub fn read(path: &Path, profile: Option<&str>) -> Result<Self, Error> {
-        let is_folder = path.is_dir();
+        let there = std::fs::metadata(path);
+        let there = there.map_err(|source| Error::File { verb: "read", path: path.to_owned(), source })?;
+        let is_folder = there.is_dir();
         let folder = if is_folder { path } else { path.parent().unwrap_or(Path::new("")) };
         let file = read_file(folder)?;
         let chosen = profile.and_then(|name| file.profiles.get(name));
@@ -139,7 +143,7 @@ impl Project {
         entries.extend(others);
         entries.sort_by(|one, other| one.name.cmp(&other.name));
         check_names(folder, &entries)?;
-        Ok(Self { name, secrets, entries, workflows })
+        Ok(Self { name, is_whole: is_folder, secrets, entries, workflows })
     }
 }
 
@@ -287,6 +291,8 @@ fn problem(folder: &Path, problem: String) -> Error {
 }
 
 fn folder_name(folder: &Path) -> String {
+    // Of a file that was named without a folder.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     whole.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
 }

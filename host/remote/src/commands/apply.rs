@@ -5,21 +5,21 @@
 mod plan;
 mod workflows;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use crate::ask;
 use crate::error::Error;
 use crate::models::{Component, Source};
-use crate::project::Project;
+use crate::project::{DEV, Project};
 use crate::session::{Connection, Session};
 
 use plan::{Action, Plan, Step};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A folder of components and workflows, with or without a `wellspring.toml`
+    /// A folder of components and workflows, with or without a `wellspring.toml`, or one file of it
     #[arg(default_value = ".")]
     folder: PathBuf,
     /// Apply the plan without asking
@@ -40,6 +40,9 @@ pub struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let project = Project::read(&arguments.folder, arguments.connection.profile.as_deref())?;
+    if arguments.prune {
+        check_prunable(&project, &arguments.folder)?;
+    }
     let session = arguments.connection.open()?;
     if let Some(warning) = project.secrets.warning() {
         session.output.warn(&warning);
@@ -56,6 +59,17 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
         session.output.json(&json!({"project": project.name, "applied": is_applied, "steps": steps}))?;
     }
     applied.map(drop)
+}
+
+/// Whether what the project has on the server and not in the folder is what is no longer there.
+fn check_prunable(project: &Project, path: &Path) -> Result<(), Error> {
+    if !project.is_whole {
+        return Err(Error::PruneOfFile { path: path.to_owned() });
+    }
+    if project.name == DEV {
+        return Err(Error::PruneOfDev { name: project.name.clone() });
+    }
+    Ok(())
 }
 
 /// Whether the plan was applied.

@@ -16,6 +16,7 @@ mod client;
 mod fake;
 mod world;
 
+mod applying;
 mod bad_days;
 mod changes;
 mod completions;

@@ -7,7 +7,7 @@ use crate::fake::Fake;
 use crate::world::{COMPONENT, HELLO, account, component, hello, source};
 
 /// A source as a server shows it that keeps versions.
-fn running(id: &str, name: &str, key: &str, version: u32) -> Value {
+pub(crate) fn running(id: &str, name: &str, key: &str, version: u32) -> Value {
     let mut source = source(id, name, name, json!({"token": "********"}), true);
     source["component_key"] = json!(key);
     source["component_name"] = json!("Hello World");
@@ -16,7 +16,7 @@ fn running(id: &str, name: &str, key: &str, version: u32) -> Value {
 }
 
 /// A server with these sources, that takes any component with the key `hello-world`.
-fn server_with(sources: &[Value], props: Value) -> Fake {
+pub(crate) fn server_with(sources: &[Value], props: Value) -> Fake {
     let fake = account();
     fake.forget("GET /v1/users/me/sources");
     fake.page("GET /v1/users/me/sources", sources);
@@ -26,7 +26,7 @@ fn server_with(sources: &[Value], props: Value) -> Fake {
     fake
 }
 
-fn previews(fake: &Fake, id: &str, what: &[&str]) {
+pub(crate) fn previews(fake: &Fake, id: &str, what: &[&str]) {
     let changes: Vec<Value> = what.iter().map(|what| json!({"what": what, "before": "a", "after": "b"})).collect();
     fake.data(&format!("POST /v1/sources/{id}/preview"), json!({"version": 1, "changes": changes}));
 }
@@ -160,7 +160,7 @@ fn a_source_with_one_version_has_nothing_to_go_back_to() {
 }
 
 /// A folder with a component that is new, one that has changed, one that has not, and one that is gone.
-fn shop() -> (Fake, Machine) {
+pub(crate) fn shop() -> (Fake, Machine) {
     let of_project = |id: &str, name: &str| {
         let mut source = running(id, name, name, 1);
         source["project"] = json!("shop");

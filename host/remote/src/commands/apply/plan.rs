@@ -63,7 +63,7 @@ pub(super) async fn make(session: &Session, project: &Project, prune: bool) -> R
     let (planned, gone_workflows) = workflows::plan(session, project, &sources, &steps).await?;
     steps.extend(planned);
     let is_gone = |source: &&Source| {
-        source.project() == Some(&project.name) && !project.entries.iter().any(|entry| entry.name == source.name)
+        project.is_whole && source.project() == Some(&project.name) && !project.entries.iter().any(|entry| entry.name == source.name)
     };
     let gone: Vec<&Source> = sources.iter().filter(is_gone).collect();
     let mut left = Vec::new();

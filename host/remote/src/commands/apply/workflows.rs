@@ -44,7 +44,8 @@ pub(super) async fn plan(
         steps.push(step);
     }
     let is_gone = |workflow: &&Workflow| {
-        workflow.project() == Some(&project.name) && !project.workflows.iter().any(|entry| entry.name == workflow.name)
+        let is_ours = project.is_whole && workflow.project() == Some(&project.name);
+        is_ours && !project.workflows.iter().any(|entry| entry.name == workflow.name)
     };
     let gone = workflows.iter().filter(is_gone).map(|workflow| Step {
         action: Action::Delete,
