@@ -105,13 +105,18 @@ pub fn name_sources(document: &mut Value, sources: &[(String, String)]) -> Resul
     let triggers = document.get_mut("triggers").and_then(Value::as_array_mut).into_iter().flatten();
     for trigger in triggers.filter_map(Value::as_object_mut) {
         let Some(Value::String(wanted)) = trigger.get("source").cloned() else { continue };
-        let found = sources.iter().find(|(name, _)| *name == wanted).map(|(_, id)| id.clone());
-        let missing = || Error::NotFound {
-            noun: "source",
-            suggestions: suggest(&wanted, sources.iter().map(|(name, _)| name.as_str())),
-            wanted: wanted.clone(),
+        let found: Vec<&String> = sources.iter().filter(|(name, _)| *name == wanted).map(|(_, id)| id).collect();
+        let id = match found.as_slice() {
+            [id] => (*id).clone(),
+            [] => {
+                let suggestions = suggest(&wanted, sources.iter().map(|(name, _)| name.as_str()));
+                return Err(Error::NotFound { noun: "source", wanted, suggestions });
+            }
+            several => {
+                let candidates = several.iter().map(|id| (*id).clone()).collect();
+                return Err(Error::Ambiguous { noun: "source", wanted, candidates });
+            }
         };
-        let id = found.ok_or_else(missing)?;
         trigger.remove("source");
         trigger.insert("source_id".to_owned(), json!(id));
     }

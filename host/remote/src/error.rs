@@ -30,6 +30,8 @@ pub enum Error {
     NotFound { noun: &'static str, wanted: String, suggestions: Vec<String> },
     #[error("`{wanted}` is the name of several {noun}s: {}", candidates.join(", "))]
     Ambiguous { noun: &'static str, wanted: String, candidates: Vec<String> },
+    #[error("there are several {noun}s called {name}: {}", candidates.join(", "))]
+    SameName { noun: &'static str, name: String, candidates: Vec<String> },
     #[error("several sources run {component}: {}", sources.join(", "))]
     SeveralSources { component: String, sources: Vec<String> },
     #[error("{source_name} runs another component: {runs}")]
@@ -143,6 +145,7 @@ impl Error {
             Self::OtherComponent { source_name, wanted, .. } => format!(
                 "`wellspring update {source_name} --code {wanted}` replaces its code; --new makes another source"
             ),
+            Self::SameName { .. } => "give all but one of them another name".to_owned(),
             Self::PruneOfFile { .. } => "apply the folder that it is in, or leave --prune out".to_owned(),
             Self::PruneOfDev { .. } => "give it another name: `project = \"…\"` in wellspring.toml".to_owned(),
             Self::OtherProject { .. } => "give one of the two another name".to_owned(),
@@ -213,7 +216,7 @@ impl Error {
             Self::NotAServer { .. } | Self::NotUnderstood { .. } | Self::Moved { .. } => "not_a_server",
             Self::OtherVersion { .. } => "other_version",
             Self::NotFound { .. } => "not_found",
-            Self::Ambiguous { .. } => "ambiguous",
+            Self::Ambiguous { .. } | Self::SameName { .. } => "ambiguous",
             Self::RunFailed { .. } => "run_failed",
             Self::StreamEnded { .. } => "stream_ended",
             _ if self.exit_code() == exit::USAGE => "usage",

@@ -1,9 +1,9 @@
 //! What `apply` takes for the folder's own, and what it leaves alone.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::Machine;
-use crate::versions::{running, server_with, shop};
+use crate::versions::{previews, running, server_with, shop};
 
 #[test]
 fn apply_of_one_file_deletes_nothing_and_does_not_say_what_is_gone() {
@@ -62,4 +62,54 @@ fn a_folder_that_is_not_there_is_told_before_anything_is_asked() {
     let ran = Machine::of(&fake).run(&["apply", "nowhere", "--prune"]);
 
     assert!(ran.stderr.starts_with("error: cannot read nowhere: "), "{}", ran.stderr);
+}
+
+/// A source called `new` of each of these projects, oldest last.
+fn sources_called_new(projects: &[Option<&str>]) -> Vec<Value> {
+    let source = |(number, project): (usize, &Option<&str>)| {
+        let mut source = running(&format!("dc_Number00000{number}"), "new", "hello-world", 1);
+        source["name_slug"] = json!(format!("new-{number}"));
+        source["project"] = json!(project);
+        source
+    };
+    projects.iter().enumerate().map(source).collect()
+}
+
+#[test]
+fn apply_takes_the_source_of_its_own_project_or_else_one_of_none() {
+    for (projects, taken) in [
+        ([Some("other"), Some("shop"), None], Some("dc_Number000001")),
+        ([Some("other"), Some("else"), None], Some("dc_Number000002")),
+        ([Some("shop"), Some("shop"), None], None),
+        ([None, Some("other"), None], None),
+        ([Some("other"), Some("other"), Some("dev")], None),
+    ] {
+        let fake = server_with(&sources_called_new(&projects), json!([]));
+        for number in 0..3 {
+            let id = format!("dc_Number00000{number}");
+            previews(&fake, &id, &["code"]);
+            fake.data(&format!("PUT /v1/sources/{id}"), running(&id, "new", "hello-world", 2));
+        }
+        let machine = Machine::of(&fake);
+        machine.file("shop/new.js", "");
+
+        let ran = machine.run(&["apply", "shop", "--yes"]);
+
+        let changed = fake.changes().into_iter().find_map(|line| line.strip_prefix("PUT /v1/sources/").map(str::to_owned));
+        assert_eq!(changed.as_deref(), taken, "{projects:?} {}", ran.to_text());
+        assert_eq!(ran.code == 0, taken.is_some(), "{}", ran.to_text());
+        assert!(fake.seen("POST /v1/sources").is_empty());
+    }
+}
+
+#[test]
+fn several_sources_of_one_project_and_name_are_told() {
+    let fake = server_with(&sources_called_new(&[Some("shop"), Some("shop")]), json!([]));
+    let machine = Machine::of(&fake);
+    machine.file("shop/new.js", "");
+
+    let ran = machine.run(&["apply", "shop", "--yes"]);
+
+    let told = "warning: new: there are several sources called new: dc_Number000000, dc_Number000001\nhint: give all but one of them another name\n";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
 }

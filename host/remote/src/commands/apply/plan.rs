@@ -7,6 +7,7 @@ use super::workflows::{self, Planned};
 use crate::client::path_segment;
 use crate::error::Error;
 use crate::files;
+use crate::find;
 use crate::models::{Component, Preview, PreviewedChange, Source};
 use crate::output::Output;
 use crate::project::{Entry, Project};
@@ -176,13 +177,7 @@ impl Step {
         if component.kind == "action" {
             return self.plan_action(session, &component).await;
         }
-        let source = sources.iter().find(|source| source.name == entry.name);
-        if let Some((source, other)) = source.and_then(|source| Some((source, source.project()?)))
-            && other != project.name
-        {
-            let source_name = source.name.clone();
-            return Err(Error::OtherProject { source_name, project: other.to_owned() });
-        }
+        let source = find::pick_of_project(sources, (&entry.name, &project.name), Source::project)?;
         let mut given = entry.values(&component.configurable_props, &project.secrets)?;
         given.extend(kept_secrets(&component, source, &given));
         let filler = Filler { client: &session.client, person: None };
