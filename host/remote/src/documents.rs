@@ -17,8 +17,20 @@ pub fn read(path: &Path) -> Result<Value, Error> {
     if let Some(steps) = document.get_mut("steps") {
         bring_files(folder, steps)?;
     }
+    make_whole(&mut document);
     name_after(path, &mut document);
     Ok(document)
+}
+
+/// A part that is not in the file, or is empty there, is to be gone: one that is not sent stays as it was.
+fn make_whole(document: &mut Value) {
+    let Some(fields) = document.as_object_mut() else { return };
+    for (part, nothing) in [("settings", json!({})), ("triggers", json!([])), ("steps", json!([]))] {
+        let given = fields.entry(part).or_insert(Value::Null);
+        if given.is_null() {
+            *given = nothing;
+        }
+    }
 }
 
 /// As it stands in the file.
@@ -235,6 +247,21 @@ mod tests {
         assert!(give_props(&mut document, "b", &serde_json::from_str(r#"{"x": 1}"#).unwrap()));
         assert_eq!(document["steps"][0]["if"][0]["steps"][0]["props"], json!({"component_key": "no", "x": 1}));
         assert!(!give_props(&mut document, "c", &Map::new()));
+    }
+
+    #[test]
+    fn parts_that_are_not_in_the_file_are_sent_as_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("orders.yaml");
+        std::fs::write(&path, "triggers:\nsettings:\nsteps:\n  - namespace: a\n    end: x\n").unwrap();
+        let empty = read(&path).unwrap();
+        std::fs::write(&path, "version: 1\n").unwrap();
+
+        let absent = read(&path).unwrap();
+
+        assert_eq!((&empty["triggers"], &empty["settings"]), (&json!([]), &json!({"name": "orders"})));
+        assert_eq!((&absent["triggers"], &absent["steps"]), (&json!([]), &json!([])));
+        assert_eq!((&absent["settings"], &absent["version"]), (&json!({"name": "orders"}), &json!(1)));
     }
 
     #[test]

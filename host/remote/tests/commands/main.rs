@@ -29,3 +29,4 @@ mod person;
 mod starting;
 mod stored;
 mod versions;
+mod workflows;

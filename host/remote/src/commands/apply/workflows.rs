@@ -137,10 +137,6 @@ impl Planned {
     fn body(&self, project: &Project, document: Value) -> Value {
         let mut body = document;
         if let Some(fields) = body.as_object_mut() {
-            // A part that is not in the file is not there: absent, it would stay as it was.
-            for part in ["triggers", "steps"] {
-                fields.entry(part).or_insert_with(|| json!([]));
-            }
             fields.insert("active".to_owned(), json!(self.is_active));
             fields.insert("project".to_owned(), json!(project.name));
         }
