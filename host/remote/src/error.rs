@@ -149,6 +149,7 @@ impl Error {
             Self::PruneOfFile { .. } => "apply the folder that it is in, or leave --prune out".to_owned(),
             Self::PruneOfDev { .. } => "give it another name: `project = \"…\"` in wellspring.toml".to_owned(),
             Self::OtherProject { .. } => "give one of the two another name".to_owned(),
+            Self::Ambiguous { noun: "workflow", .. } => "use the id".to_owned(),
             Self::Ambiguous { .. } => "use the id or the slug".to_owned(),
             Self::NoAddress { .. } => "use the id".to_owned(),
             Self::NoProfile { suggestions, name } => {

@@ -58,6 +58,10 @@ pub async fn webhook(client: &Client, wanted: &str) -> Result<Webhook, Error> {
     pick(client.all("users/me/webhooks").await?, wanted)
 }
 
+pub async fn workflow(client: &Client, wanted: &str) -> Result<Workflow, Error> {
+    pick(client.all("users/me/workflows").await?, wanted)
+}
+
 pub async fn subscription(client: &Client, wanted: &str) -> Result<Subscription, Error> {
     pick(client.get("users/me/subscriptions").await?, wanted)
 }

@@ -33,3 +33,42 @@ fn what_was_taken_out_of_a_document_is_sent_as_none() {
     let expected = |steps: Value| json!({"settings": {"name": "orders"}, "triggers": [], "steps": steps});
     assert_eq!(sent, [expected(steps), expected(json!([]))]);
 }
+
+#[test]
+fn a_name_that_several_workflows_have_means_none_of_them() {
+    let fake = server_with(&[workflow("p_First0000001", "orders"), workflow("p_Second000001", "orders")]);
+    let machine = Machine::of(&fake);
+    machine.file("orders.yaml", "steps:\n  - namespace: a\n    end: x\n");
+
+    for arguments in [
+        &["delete", "orders"] as &[&str],
+        &["pause", "orders"],
+        &["resume", "orders"],
+        &["run", "orders"],
+        &["runs", "orders"],
+        &["logs", "orders"],
+        &["rollback", "orders"],
+        &["describe", "orders"],
+        &["cancel", "orders", "x"],
+        &["deploy", "orders.yaml"],
+    ] {
+        let ran = machine.run(&[&["workflows"], arguments].concat());
+        let told = "error: `orders` is the name of several workflows: p_First0000001, p_Second000001\nhint: use the id\n";
+        assert_eq!((ran.code, ran.stderr.as_str()), (1, told), "{arguments:?}");
+    }
+    assert_eq!(fake.changes(), Vec::<String>::new());
+}
+
+#[test]
+fn a_misspelt_workflow_is_suggested_and_nothing_is_deleted() {
+    let fake = server_with(&[workflow("p_First0000001", "orders"), workflow("p_Second000001", "refunds")]);
+    fake.text("DELETE /v1/workflows/p_Second000001", 204, "text/plain", "");
+    let machine = Machine::of(&fake);
+
+    let ran = machine.run(&["workflows", "delete", "refunds", "ordres"]);
+
+    assert_eq!(ran.stderr, "error: there is no workflow `ordres`\nhint: did you mean `orders`?\n");
+    assert_eq!(fake.changes(), Vec::<String>::new());
+    machine.run(&["workflows", "delete", "p_Second000001"]).succeeded();
+    assert_eq!(fake.changes(), ["DELETE /v1/workflows/p_Second000001"]);
+}
