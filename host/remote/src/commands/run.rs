@@ -125,7 +125,7 @@ fn tell_effects(session: &Session, run: &Run) {
 }
 
 /// A run that failed is a command that failed.
-fn outcome(run: &Run) -> Result<(), Error> {
+pub(super) fn outcome(run: &Run) -> Result<(), Error> {
     let text =
         |error: &Value| error.get("stack").or_else(|| error.get("message")).and_then(Value::as_str).map(str::to_owned);
     match (&run.error, run.ok) {

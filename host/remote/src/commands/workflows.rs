@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use self::runs::{logs, print_run, runs, show_run};
+use self::runs::{ended, logs, print_run, runs, show_run};
 use super::run::read_event;
 use crate::documents;
 use crate::client::path_segment;
@@ -261,10 +261,12 @@ async fn of_run(session: &Session, workflow: &str, run: &str, verb: &str, body: 
     let id = find::workflow(&session.client, workflow).await?.id;
     let path = format!("workflows/{id}/runs/{}/{verb}", path_segment(run)?);
     let run: Value = session.client.post(&path, body).await?;
-    if session.output.is_json {
-        return session.output.json(&run);
+    match session.output.is_json {
+        true => session.output.json(&run)?,
+        false => session.output.line(&format!("{} {}", field(&run, "state"), id_of(&run)))?,
     }
-    session.output.line(&format!("{} {}", field(&run, "state"), id_of(&run)))
+    // One that was cancelled is what was asked for.
+    if field(&run, "state") == "error" { ended(&run) } else { Ok(()) }
 }
 
 async fn set_active(session: &Session, workflow: &str, active: bool) -> Result<(), Error> {

@@ -25,6 +25,11 @@ pub(super) fn print_run(session: &Session, run: &Value) -> Result<(), Error> {
         }
         output.say(&format!("{} {}", field(run, "state"), id_of(run)));
     }
+    ended(run)
+}
+
+/// A run that failed is a command that failed.
+pub(super) fn ended(run: &Value) -> Result<(), Error> {
     match run.get("error").filter(|error| !error.is_null()) {
         Some(error) => Err(Error::RunFailed { message: field(error, "message") }),
         None => Ok(()),
