@@ -94,6 +94,8 @@ pub enum Error {
     NoField { field: String, suggestions: Vec<String> },
     #[error("the run failed: {message}")]
     RunFailed { message: String },
+    #[error("the test event was not delivered: {cause}")]
+    TestNotDelivered { cause: String },
     #[error("`{name}` is the component of a source, and not a source")]
     NotDeployed { name: String },
     #[error("nothing to change")]

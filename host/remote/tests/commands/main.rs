@@ -26,6 +26,7 @@ mod help;
 mod lists;
 mod logins;
 mod person;
+mod running;
 mod starting;
 mod stored;
 mod versions;
