@@ -39,7 +39,7 @@ pub(crate) async fn get(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn set(context: Context) -> Result<Answer, Error> {
-    let value = context.parameters.value("value").ok_or_else(|| Error::Missing { name: "value" })?;
+    let value = context.json("value")?;
     let ttl_seconds = context.parameters.whole_number("ttl_seconds")?;
     let (id, key) = (context.path("id"), context.key()?);
     Ok(Answer::data(data_stores::set(context.caller()?, context.platform(), id, &key, value, ttl_seconds).await?))

@@ -17,7 +17,7 @@ pub(crate) async fn get(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn set(context: Context) -> Result<Answer, Error> {
-    let value = context.parameters.value("value").ok_or_else(|| Error::Missing { name: "value" })?;
+    let value = context.json("value")?;
     let (id, key) = (context.path("id"), context.key()?);
     Ok(Answer::data(state::set(context.caller()?, context.platform(), id, &key, value).await?))
 }

@@ -39,3 +39,17 @@ async fn keys_that_no_path_can_hold_are_read_set_and_removed_as_a_parameter() {
         assert_eq!(keys(&wire, &list).await, ["kept"]);
     }
 }
+
+#[tokio::test]
+async fn null_is_a_value_and_none_is_missing() {
+    let wire = wire().await;
+
+    for (list, _) in places(&wire).await {
+        let path = format!("{list}/k");
+        assert_eq!(wire.put(&path, json!({"value": null})).await.data()["value"], Value::Null);
+        assert_eq!(wire.get(&path).await.data()["value"], Value::Null);
+        assert_eq!(wire.put(&path, json!({})).await.refusal(), (400, "missing_parameter".into()));
+
+        assert_eq!(keys(&wire, &list).await, ["k"]);
+    }
+}
