@@ -74,6 +74,8 @@ pub enum Error {
     InvalidProp { name: String, given: String, expected: String },
     #[error("values are missing for {}", names.join(", "))]
     MissingProps { names: Vec<String>, examples: Vec<String> },
+    #[error("values are missing for {}", names.join(", "))]
+    MissingEntries { names: Vec<String>, table: String },
     #[error("this needs a confirmation, and there is no terminal to ask on: {question}")]
     NotConfirmed { question: String },
     #[error("the replay of {run} did something else than the run")]
@@ -161,6 +163,7 @@ impl Error {
                 return did_you_mean(suggestions);
             }
             Self::MissingProps { examples, .. } => format!("add {}", examples.join(" ")),
+            Self::MissingEntries { table, .. } => format!("give them below [{table}] in wellspring.toml"),
             Self::NotDeployed { name } => format!("`wellspring deploy {name}` makes a source of it"),
             Self::NotConfirmed { .. } => "add --yes".to_owned(),
             Self::Regressed { .. } => "nothing was changed; with --yes it is done all the same".to_owned(),
@@ -185,6 +188,7 @@ impl Error {
             | Self::UnknownProp { .. }
             | Self::InvalidProp { .. }
             | Self::MissingProps { .. }
+            | Self::MissingEntries { .. }
             | Self::NotConfirmed { .. }
             | Self::SeveralSources { .. }
             | Self::Project { .. }

@@ -55,6 +55,8 @@ pub struct Project {
 /// One source that there is to be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
+    /// Its table in the file is `[sources.KEY]`.
+    pub key: String,
     /// What the source is called, and what finds it again.
     pub name: String,
     pub path: PathBuf,
@@ -152,7 +154,7 @@ impl Project {
 impl Entry {
     fn new(key: &str, path: PathBuf, entry: &FileEntry) -> Self {
         let name = entry.name.clone().unwrap_or_else(|| key.to_owned());
-        Self { name, path, is_active: entry.active.unwrap_or(true), props: entry.props.clone() }
+        Self { key: key.to_owned(), name, path, is_active: entry.active.unwrap_or(true), props: entry.props.clone() }
     }
 
     fn plain(path: &Path) -> Self {

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use self::runs::{ended, logs, print_run, runs, show_run};
 use super::run::read_event;
-use crate::documents;
 use crate::client::path_segment;
+use crate::documents;
 use crate::error::Error;
 use crate::find;
 use crate::models::{Source, Workflow};

@@ -95,7 +95,8 @@ fn apply_takes_the_source_of_its_own_project_or_else_one_of_none() {
 
         let ran = machine.run(&["apply", "shop", "--yes"]);
 
-        let changed = fake.changes().into_iter().find_map(|line| line.strip_prefix("PUT /v1/sources/").map(str::to_owned));
+        let changed =
+            fake.changes().into_iter().find_map(|line| line.strip_prefix("PUT /v1/sources/").map(str::to_owned));
         assert_eq!(changed.as_deref(), taken, "{projects:?} {}", ran.to_text());
         assert_eq!(ran.code == 0, taken.is_some(), "{}", ran.to_text());
         assert!(fake.seen("POST /v1/sources").is_empty());
@@ -111,5 +112,60 @@ fn several_sources_of_one_project_and_name_are_told() {
     let ran = machine.run(&["apply", "shop", "--yes"]);
 
     let told = "warning: new: there are several sources called new: dc_Number000000, dc_Number000001\nhint: give all but one of them another name\n";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+}
+
+#[test]
+fn a_plan_that_is_half_applied_tells_how_far_it_came() {
+    let fails = || {
+        let (fake, machine) = shop();
+        fake.forget("POST /v1/sources");
+        fake.refuse("POST /v1/sources", 422, "hook_failed", "the deploy hook failed");
+        (fake, machine)
+    };
+
+    let (fake, machine) = fails();
+    let text = machine.run(&["apply", "shop", "--yes", "--prune"]);
+    let json = fails().1.run(&["apply", "shop", "--yes", "--prune", "--json"]);
+
+    let told = "applied: changed\nfailed: new\nnot applied: gone\nerror: the deploy hook failed\n";
+    assert!(text.code == 1 && text.stderr.contains(told), "{}", text.to_text());
+    assert!(fake.seen("DELETE /v1/sources/dc_Gone00000001").is_empty());
+    let printed: Value = serde_json::from_str(&json.stdout).unwrap();
+    let steps = printed["steps"].as_array().unwrap();
+    let states: Vec<(&str, &str)> =
+        steps.iter().map(|step| (step["name"].as_str().unwrap(), step["state"].as_str().unwrap())).collect();
+    assert_eq!(states, [("changed", "applied"), ("new", "failed"), ("same", "unchanged"), ("gone", "not_applied")]);
+    assert_eq!((json.code, &printed["applied"]), (1, &json!(false)));
+    assert!(json.stderr.contains("hook_failed"), "{}", json.stderr);
+}
+
+#[test]
+fn a_plan_for_programs_has_its_problems_and_what_is_left() {
+    let (_, machine) = shop();
+    machine.file(
+        "shop/wellspring.toml",
+        "project = \"shop\"\n[sources.changed]\nprops = { word = \"w\" }\n[sources.same]\nprops = { word = \"w\" }\n",
+    );
+
+    let ran = machine.run(&["apply", "shop", "--plan", "--json"]);
+
+    let printed: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, &printed["no_longer_in_folder"]), (1, &json!(["gone"])));
+    let [changed, new] = [0, 1].map(|index| &printed["steps"][index]);
+    assert_eq!((&changed["kind"], &changed["source_id"]), (&json!("source"), &json!("dc_Changed00001")));
+    assert_eq!((&changed["changes"][0]["what"], &changed["problem"]), (&json!("code"), &Value::Null));
+    assert_eq!((&new["state"], &new["problem"]["error"]), (&json!("problem"), &json!("values are missing for word")));
+}
+
+#[test]
+fn a_value_that_is_missing_is_to_be_given_in_the_file() {
+    let (_, machine) = shop();
+    machine.file("shop/wellspring.toml", "project = \"shop\"\n[sources.new]\nname = \"Newest\"\n[sources.changed]\nprops = { word = \"w\" }\n[sources.same]\nprops = { word = \"w\" }\n");
+
+    let ran = machine.run(&["apply", "shop"]);
+
+    let told =
+        "warning: Newest: values are missing for word\nhint: give them below [sources.new.props] in wellspring.toml\n";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
 }

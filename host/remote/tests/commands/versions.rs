@@ -103,14 +103,17 @@ fn a_name_that_several_sources_have_updates_none_and_a_slug_the_one_it_is_of() {
     let by_slug = server_with(&[other.clone(), one], json!([]));
     previews(&by_slug, HELLO, &["code"]);
     by_slug.data(&format!("PUT /v1/sources/{HELLO}"), hello());
-    let twice = [source(HELLO, "Same", "same", json!({}), true), source("dc_Second000001", "Same", "same-2", json!({}), true)];
+    let twice =
+        [source(HELLO, "Same", "same", json!({}), true), source("dc_Second000001", "Same", "same-2", json!({}), true)];
 
     machine(&by_slug).run(&["deploy", "x.js", "--name", "hello"]).succeeded();
     let fake = server_with(&twice, json!([]));
     let ambiguous = machine(&fake).run(&["deploy", "x.js", "--name", "Same"]);
 
     assert_eq!(by_slug.seen(&format!("PUT /v1/sources/{HELLO}")).len(), 1);
-    let told = format!("error: `Same` is the name of several sources: {HELLO}, dc_Second000001\nhint: use the id or the slug\n");
+    let told = format!(
+        "error: `Same` is the name of several sources: {HELLO}, dc_Second000001\nhint: use the id or the slug\n"
+    );
     assert!(ambiguous.stderr.ends_with(&told), "{}", ambiguous.stderr);
     assert!(fake.changes().iter().all(|line| line.ends_with("/components") || line.starts_with("DELETE /v1/comp")));
 }

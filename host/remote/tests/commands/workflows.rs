@@ -27,8 +27,7 @@ fn what_was_taken_out_of_a_document_is_sent_as_none() {
 
     machine.run(&["workflows", "deploy", "orders.yaml"]).succeeded();
 
-    let sent: Vec<Value> =
-        fake.seen("PUT /v1/workflows/p_Orders000001").into_iter().map(|seen| seen.body).collect();
+    let sent: Vec<Value> = fake.seen("PUT /v1/workflows/p_Orders000001").into_iter().map(|seen| seen.body).collect();
     let steps = json!([{"namespace": "a", "end": "x"}]);
     let expected = |steps: Value| json!({"settings": {"name": "orders"}, "triggers": [], "steps": steps});
     assert_eq!(sent, [expected(steps), expected(json!([]))]);
@@ -53,7 +52,8 @@ fn a_name_that_several_workflows_have_means_none_of_them() {
         &["deploy", "orders.yaml"],
     ] {
         let ran = machine.run(&[&["workflows"], arguments].concat());
-        let told = "error: `orders` is the name of several workflows: p_First0000001, p_Second000001\nhint: use the id\n";
+        let told =
+            "error: `orders` is the name of several workflows: p_First0000001, p_Second000001\nhint: use the id\n";
         assert_eq!((ran.code, ran.stderr.as_str()), (1, told), "{arguments:?}");
     }
     assert_eq!(fake.changes(), Vec::<String>::new());

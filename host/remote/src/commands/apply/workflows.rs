@@ -103,9 +103,8 @@ fn changed(what: &str, name: &str) -> PreviewedChange {
 /// With the ids of sources. A name means the project's own source when others have it as well.
 fn resolve(document: &Value, project: &Project, sources: &[Source]) -> Result<Value, Error> {
     let is_own = |source: &Source| source.project() == Some(&project.name);
-    let is_meant = |source: &&Source| {
-        is_own(source) || !sources.iter().any(|other| other.name == source.name && is_own(other))
-    };
+    let is_meant =
+        |source: &&Source| is_own(source) || !sources.iter().any(|other| other.name == source.name && is_own(other));
     let meant = sources.iter().filter(is_meant);
     let sources: Vec<_> = meant.map(|source| (source.name.clone(), source.id.clone())).collect();
     let mut document = document.clone();

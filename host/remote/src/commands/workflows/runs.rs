@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{field, id_of};
-use crate::commands::list;
 use crate::client::path_segment;
+use crate::commands::list;
 use crate::error::Error;
 use crate::find;
 use crate::output::table::{text, whole};
