@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::files;
 use crate::suggest::suggest;
+use crate::unique::Unique;
 
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
@@ -38,9 +39,11 @@ fn parse(path: &Path) -> Result<Value, Error> {
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::File { verb: "read", path: path.into(), source })?;
     if path.extension().is_some_and(|ending| ending == "json") {
-        return serde_json::from_str(&text).map_err(|source| Error::NotJson { path: path.into(), source });
+        let read = serde_json::from_str::<Unique>(&text);
+        return read.map(|read| read.0).map_err(|source| Error::NotJson { path: path.into(), source });
     }
-    serde_yaml_ng::from_str(&text).map_err(|source| Error::NotYaml { path: path.into(), source })
+    let read = serde_yaml_ng::from_str::<Unique>(&text);
+    read.map(|read| read.0).map_err(|source| Error::NotYaml { path: path.into(), source })
 }
 
 /// Whether a file of a folder is one, and not something else in YAML or JSON. The text decides, so that a document with a

@@ -60,9 +60,9 @@ pub enum Error {
     NoConfigFolder,
     #[error("cannot {verb} {}", path.display())]
     File { verb: &'static str, path: PathBuf, source: std::io::Error },
-    #[error("{} is not JSON: {source}", path.display())]
+    #[error("{} cannot be read as JSON: {source}", path.display())]
     NotJson { path: PathBuf, source: serde_json::Error },
-    #[error("{} is not YAML: {source}", path.display())]
+    #[error("{} cannot be read as YAML: {source}", path.display())]
     NotYaml { path: PathBuf, source: serde_yaml_ng::Error },
     #[error("the component has more than {limit} {what}")]
     TooLarge { what: &'static str, limit: usize },
