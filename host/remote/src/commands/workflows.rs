@@ -170,10 +170,17 @@ pub(crate) fn template(name: &str, file: &str) -> String {
     TEMPLATE.replace("__FILE__", file).replace("__NAME__", &Value::from(name).to_string())
 }
 
+/// Letters and digits of any script, in lower case, with a `-` between words; `workflow` when there are none.
+fn file_stem(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let words = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let stem = words.collect::<Vec<_>>().join("-");
+    if stem.is_empty() { "workflow".to_owned() } else { stem }
+}
+
 fn init(arguments: &Arguments, name: &str, force: bool) -> Result<(), Error> {
     let output = arguments.connection.output();
-    let slug: String = name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
-    let file = format!("{}.yaml", slug.to_lowercase());
+    let file = format!("{}.yaml", file_stem(name));
     let path = PathBuf::from(&file);
     if path.exists() && !force {
         return Err(Error::Exists { path });
