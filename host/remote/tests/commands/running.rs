@@ -83,7 +83,8 @@ fn a_retry_that_fails_is_a_command_that_fails() {
         fake.data("GET /v1/runs/run_2", record("run_2", "t1", None));
         let machine = Machine::of(&fake);
 
-        let [text, json] = [&[] as &[&str], &["--json"]].map(|more| machine.run(&[&["runs", "retry", "run_1"], more].concat()));
+        let [text, json] =
+            [&[] as &[&str], &["--json"]].map(|more| machine.run(&[&["runs", "retry", "run_1"], more].concat()));
 
         assert_eq!((text.code, json.code), (code, code), "{}", text.to_text());
         assert!(text.stdout.contains("run_2") && json.stdout.contains("\"run_id\": \"run_2\""), "{}", json.stdout);
@@ -99,7 +100,8 @@ fn a_test_event_that_is_not_delivered_is_a_command_that_fails() {
         let fake = account();
         fake.data(&format!("POST /v1/webhooks/{WEBHOOK}/test"), attempt);
         let machine = Machine::of(&fake);
-        let [text, json] = [&[] as &[&str], &["--json"]].map(|more| machine.run(&[&["webhooks", "test", WEBHOOK], more].concat()));
+        let [text, json] =
+            [&[] as &[&str], &["--json"]].map(|more| machine.run(&[&["webhooks", "test", WEBHOOK], more].concat()));
         assert_eq!(text.code, json.code);
         assert!(json.stdout.contains("\"emit_id\": \"e\""), "{}", json.stdout);
         (text.code, text.stderr)
