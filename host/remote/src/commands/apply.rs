@@ -98,9 +98,9 @@ async fn decide_and_apply(
     Ok(())
 }
 
-async fn apply(session: &Session, arguments: &Arguments, project: &Project, step: &Step) -> Result<(), Error> {
+async fn apply(session: &Session, arguments: &Arguments, project: &Project, step: &mut Step) -> Result<(), Error> {
     let _progress = session.output.progress(&format!("{} {}", step.action.doing(), step.name));
-    if let Some(workflow) = &step.workflow {
+    if let Some(workflow) = &mut step.workflow {
         return workflow.apply(session, project, step.action).await;
     }
     match (&step.action, &step.component, &step.source) {
@@ -112,6 +112,7 @@ async fn apply(session: &Session, arguments: &Arguments, project: &Project, step
             if !step.is_active {
                 session.client.put::<Source>(&format!("sources/{}", made.id), &json!({"active": false})).await?;
             }
+            step.source = Some(made);
         }
         (Action::Update, Some(_), Some(source)) => {
             let mut body = step.body(project);

@@ -264,7 +264,7 @@ fn apply_keeps_what_is_gone_unless_told_and_prints_json() {
         .map(|step| (step["name"].as_str().unwrap(), step["action"].as_str().unwrap()))
         .collect();
     assert_eq!(steps, [("changed", "update"), ("new", "create"), ("same", "keep")]);
-    assert_eq!(printed["applied"], true);
+    assert_eq!((&printed["applied"], &printed["steps"][1]["source_id"]), (&json!(true), &json!(HELLO)));
     assert!(fake.seen("DELETE /v1/sources/dc_Gone00000001").is_empty());
 }
 

@@ -142,7 +142,7 @@ impl Planned {
         body
     }
 
-    pub(super) async fn apply(&self, session: &Session, project: &Project, action: Action) -> Result<(), Error> {
+    pub(super) async fn apply(&mut self, session: &Session, project: &Project, action: Action) -> Result<(), Error> {
         if let (Action::Delete, Some(id)) = (action, &self.id) {
             return session.client.delete(&format!("workflows/{id}"), &[]).await;
         }
@@ -150,10 +150,11 @@ impl Planned {
         let sources: Vec<Source> =
             if needs_sources { session.client.all("users/me/sources").await? } else { Vec::new() };
         let body = self.body(project, resolve(&self.document, project, &sources)?);
-        match &self.id {
-            Some(id) => session.client.put::<Workflow>(&format!("workflows/{id}"), &body).await?,
-            None => session.client.post::<Workflow>("workflows", &body).await?,
+        let applied: Workflow = match &self.id {
+            Some(id) => session.client.put(&format!("workflows/{id}"), &body).await?,
+            None => session.client.post("workflows", &body).await?,
         };
+        self.id = Some(applied.id);
         Ok(())
     }
 }
