@@ -123,7 +123,7 @@ pub fn pick_of_project<'a, T: Named>(
             }
         }
     }
-    match named().next().and_then(|item| project_of(item)) {
+    match named().next().and_then(project_of) {
         Some(other) => Err(Error::OtherProject { source_name: name.to_owned(), project: other.to_owned() }),
         None => Ok(None),
     }
