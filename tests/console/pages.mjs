@@ -34,6 +34,22 @@ export async function a_source_shows_events_runs_logs_and_state_as_they_happen(s
   await page.finish();
 }
 
+export async function a_stored_key_of_dots_is_shown_and_removed_alone(stage) {
+  const user = await newUser(stage.server, "dotted");
+  const source = await deploy(user);
+  const at = (key) => `/sources/${source.id}/db_value?key=${key}`;
+  for (const key of ["..", "kept"]) await user.call("PUT", at(key), { value: { of: "dots" } });
+  const page = await openAs(stage, user);
+  await page.at(`/sources/${source.id}/state`);
+  await page.getByRole("button", { name: /^\.\./ }).click();
+  await page.locator(".tree").getByText('"dots"').waitFor();
+  await page.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("button", { name: /^\.\./ }).waitFor({ state: "hidden" });
+  const keys = await user.call("GET", `/sources/${source.id}/db`);
+  assert.deepEqual(keys.map((one) => one.key), ["kept"], "and the source is there");
+  await page.finish();
+}
+
 export async function a_failed_run_tells_why_and_can_be_replayed_and_run_again(stage) {
   const user = await newUser(stage.server, "failing");
   const source = await deploy(user);

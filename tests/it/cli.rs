@@ -238,3 +238,36 @@ async fn listeners_are_subscribed_listed_and_ended() {
     assert_eq!(developer.json(&["list", "subscriptions"]), json!([]), "the subscriptions go with the webhook");
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_dots_and_of_nothing_are_keys_and_null_is_a_value() {
+    let place = DataFolder::new();
+    let server = place.start().await;
+    let developer = Developer::logged_in(&server);
+    let file = developer.run(&["init", "source", "kept"]);
+    developer.run(&["deploy", &file]);
+    developer.run(&["data-stores", "create", "shared"]);
+
+    for key in ["kept", "..", ".", "", "a/../b"] {
+        for set in [["db", "kept", "set"], ["data-stores", "set", "shared"]] {
+            developer.run(&[&set, &[key, "null"] as &[&str]].concat());
+        }
+    }
+    let lists: [&[&str]; 2] = [&["db", "kept", "list"], &["data-stores", "keys", "shared"]];
+    assert!(lists.iter().all(|list| developer.json(list).as_array().unwrap().len() == 5));
+    for key in ["..", ".", "", "a/../b"] {
+        for at in [["db", "kept"], ["data-stores", "shared"]] {
+            let [noun, name] = at;
+            let with = |verb| if noun == "db" { [noun, name, verb, key] } else { [noun, verb, name, key] };
+            assert_eq!(developer.json(&with("get")), Value::Null, "{at:?} {key}");
+            developer.run(&with(if noun == "db" { "delete" } else { "remove" }));
+        }
+    }
+
+    for list in lists {
+        let keys = developer.json(list);
+        assert_eq!((keys.as_array().unwrap().len(), &keys[0]["key"]), (1, &json!("kept")));
+    }
+    assert_eq!(developer.json(&["list"])[0]["name"], "kept", "the source is there");
+    server.stop().await;
+}

@@ -6,6 +6,7 @@
 mod answer;
 mod follow;
 mod frames;
+mod paths;
 mod version;
 
 use std::time::Duration;
@@ -23,6 +24,7 @@ use crate::models::{Page, PageInfo};
 
 pub use follow::Stage;
 pub(crate) use frames::{Frame, Frames};
+pub(crate) use paths::{path_of_key, path_segment};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A deploy fetches packages and runs two hooks, which may take five minutes each; nothing takes longer.
@@ -157,8 +159,7 @@ impl Client {
     }
 
     fn request(&self, method: Method, path: &str, query: &[Query<'_>]) -> Result<RequestBuilder, Error> {
-        let url = self.base.join("v1/").and_then(|base| base.join(path.trim_start_matches('/')));
-        let url = url.map_err(|_| Error::InvalidUrl { given: path.to_owned() })?;
+        let url = paths::join(&self.base, path)?;
         let key = self.key.as_ref().ok_or_else(|| Error::NotLoggedIn { url: self.url().to_owned() })?;
         Ok(self.http.request(method, url).query(query).bearer_auth(key.expose()))
     }
@@ -246,12 +247,3 @@ fn parse_base(url: &str) -> Result<Url, Error> {
 
 #[cfg(test)]
 mod tests;
-
-/// One segment of a path: everything but letters, digits and `-._~` is escaped.
-pub(crate) fn path_segment(text: &str) -> String {
-    let escaped = text.bytes().map(|byte| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    });
-    escaped.collect()
-}

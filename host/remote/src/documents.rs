@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::files;
 use crate::suggest::suggest;
+use crate::unique::Unique;
 
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 
@@ -17,8 +18,20 @@ pub fn read(path: &Path) -> Result<Value, Error> {
     if let Some(steps) = document.get_mut("steps") {
         bring_files(folder, steps)?;
     }
+    make_whole(&mut document);
     name_after(path, &mut document);
     Ok(document)
+}
+
+/// A part that is not in the file, or is empty there, is to be gone: one that is not sent stays as it was.
+fn make_whole(document: &mut Value) {
+    let Some(fields) = document.as_object_mut() else { return };
+    for (part, nothing) in [("settings", json!({})), ("triggers", json!([])), ("steps", json!([]))] {
+        let given = fields.entry(part).or_insert(Value::Null);
+        if given.is_null() {
+            *given = nothing;
+        }
+    }
 }
 
 /// As it stands in the file.
@@ -26,9 +39,11 @@ fn parse(path: &Path) -> Result<Value, Error> {
     let text =
         std::fs::read_to_string(path).map_err(|source| Error::File { verb: "read", path: path.into(), source })?;
     if path.extension().is_some_and(|ending| ending == "json") {
-        return serde_json::from_str(&text).map_err(|source| Error::NotJson { path: path.into(), source });
+        let read = serde_json::from_str::<Unique>(&text);
+        return read.map(|read| read.0).map_err(|source| Error::NotJson { path: path.into(), source });
     }
-    serde_yaml_ng::from_str(&text).map_err(|source| Error::NotYaml { path: path.into(), source })
+    let read = serde_yaml_ng::from_str::<Unique>(&text);
+    read.map(|read| read.0).map_err(|source| Error::NotYaml { path: path.into(), source })
 }
 
 /// Whether a file of a folder is one, and not something else in YAML or JSON. The text decides, so that a document with a
@@ -105,13 +120,18 @@ pub fn name_sources(document: &mut Value, sources: &[(String, String)]) -> Resul
     let triggers = document.get_mut("triggers").and_then(Value::as_array_mut).into_iter().flatten();
     for trigger in triggers.filter_map(Value::as_object_mut) {
         let Some(Value::String(wanted)) = trigger.get("source").cloned() else { continue };
-        let found = sources.iter().find(|(name, _)| *name == wanted).map(|(_, id)| id.clone());
-        let missing = || Error::NotFound {
-            noun: "source",
-            suggestions: suggest(&wanted, sources.iter().map(|(name, _)| name.as_str())),
-            wanted: wanted.clone(),
+        let found: Vec<&String> = sources.iter().filter(|(name, _)| *name == wanted).map(|(_, id)| id).collect();
+        let id = match found.as_slice() {
+            [id] => (*id).clone(),
+            [] => {
+                let suggestions = suggest(&wanted, sources.iter().map(|(name, _)| name.as_str()));
+                return Err(Error::NotFound { noun: "source", wanted, suggestions });
+            }
+            several => {
+                let candidates = several.iter().map(|id| (*id).clone()).collect();
+                return Err(Error::Ambiguous { noun: "source", wanted, candidates });
+            }
         };
-        let id = found.ok_or_else(missing)?;
         trigger.remove("source");
         trigger.insert("source_id".to_owned(), json!(id));
     }
@@ -230,6 +250,21 @@ mod tests {
         assert!(give_props(&mut document, "b", &serde_json::from_str(r#"{"x": 1}"#).unwrap()));
         assert_eq!(document["steps"][0]["if"][0]["steps"][0]["props"], json!({"component_key": "no", "x": 1}));
         assert!(!give_props(&mut document, "c", &Map::new()));
+    }
+
+    #[test]
+    fn parts_that_are_not_in_the_file_are_sent_as_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("orders.yaml");
+        std::fs::write(&path, "triggers:\nsettings:\nsteps:\n  - namespace: a\n    end: x\n").unwrap();
+        let empty = read(&path).unwrap();
+        std::fs::write(&path, "version: 1\n").unwrap();
+
+        let absent = read(&path).unwrap();
+
+        assert_eq!((&empty["triggers"], &empty["settings"]), (&json!([]), &json!({"name": "orders"})));
+        assert_eq!((&absent["triggers"], &absent["steps"]), (&json!([]), &json!([])));
+        assert_eq!((&absent["settings"], &absent["version"]), (&json!({"name": "orders"}), &json!(1)));
     }
 
     #[test]

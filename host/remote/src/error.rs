@@ -30,6 +30,8 @@ pub enum Error {
     NotFound { noun: &'static str, wanted: String, suggestions: Vec<String> },
     #[error("`{wanted}` is the name of several {noun}s: {}", candidates.join(", "))]
     Ambiguous { noun: &'static str, wanted: String, candidates: Vec<String> },
+    #[error("there are several {noun}s called {name}: {}", candidates.join(", "))]
+    SameName { noun: &'static str, name: String, candidates: Vec<String> },
     #[error("several sources run {component}: {}", sources.join(", "))]
     SeveralSources { component: String, sources: Vec<String> },
     #[error("{source_name} runs another component: {runs}")]
@@ -40,21 +42,27 @@ pub enum Error {
     Project { path: PathBuf, problem: String },
     #[error("there is no secret {name} for the prop `{prop}`: it is neither in {} nor in the environment", path.display())]
     NoSecret { name: String, prop: String, path: PathBuf },
+    #[error("--prune needs a folder, and {} is one file: what is gone cannot be told from it", path.display())]
+    PruneOfFile { path: PathBuf },
+    #[error("the project is called {name}, as that of what `wellspring dev` deploys, and --prune would delete that")]
+    PruneOfDev { name: String },
     #[error("{count} of {of} components cannot be applied; nothing was changed")]
     NotApplied { count: usize, of: usize },
     #[error("there is no profile `{name}`")]
     NoProfile { name: String, suggestions: Vec<String> },
     #[error("`{given}` is not an address")]
     InvalidUrl { given: String },
+    #[error("no address can hold `{given}` as a name")]
+    NoAddress { given: String },
     #[error("the profiles in {} cannot be read: {cause}", path.display())]
     Profiles { path: PathBuf, cause: String },
     #[error("there is no folder for the configuration: neither XDG_CONFIG_HOME nor HOME is set")]
     NoConfigFolder,
     #[error("cannot {verb} {}", path.display())]
     File { verb: &'static str, path: PathBuf, source: std::io::Error },
-    #[error("{} is not JSON: {source}", path.display())]
+    #[error("{} cannot be read as JSON: {source}", path.display())]
     NotJson { path: PathBuf, source: serde_json::Error },
-    #[error("{} is not YAML: {source}", path.display())]
+    #[error("{} cannot be read as YAML: {source}", path.display())]
     NotYaml { path: PathBuf, source: serde_yaml_ng::Error },
     #[error("the component has more than {limit} {what}")]
     TooLarge { what: &'static str, limit: usize },
@@ -66,6 +74,8 @@ pub enum Error {
     InvalidProp { name: String, given: String, expected: String },
     #[error("values are missing for {}", names.join(", "))]
     MissingProps { names: Vec<String>, examples: Vec<String> },
+    #[error("values are missing for {}", names.join(", "))]
+    MissingEntries { names: Vec<String>, table: String },
     #[error("this needs a confirmation, and there is no terminal to ask on: {question}")]
     NotConfirmed { question: String },
     #[error("the replay of {run} did something else than the run")]
@@ -86,6 +96,8 @@ pub enum Error {
     NoField { field: String, suggestions: Vec<String> },
     #[error("the run failed: {message}")]
     RunFailed { message: String },
+    #[error("the test event was not delivered: {cause}")]
+    TestNotDelivered { cause: String },
     #[error("`{name}` is the component of a source, and not a source")]
     NotDeployed { name: String },
     #[error("nothing to change")]
@@ -137,8 +149,13 @@ impl Error {
             Self::OtherComponent { source_name, wanted, .. } => format!(
                 "`wellspring update {source_name} --code {wanted}` replaces its code; --new makes another source"
             ),
+            Self::SameName { .. } => "give all but one of them another name".to_owned(),
+            Self::PruneOfFile { .. } => "apply the folder that it is in, or leave --prune out".to_owned(),
+            Self::PruneOfDev { .. } => "give it another name: `project = \"…\"` in wellspring.toml".to_owned(),
             Self::OtherProject { .. } => "give one of the two another name".to_owned(),
+            Self::Ambiguous { noun: "workflow", .. } => "use the id".to_owned(),
             Self::Ambiguous { .. } => "use the id or the slug".to_owned(),
+            Self::NoAddress { .. } => "use the id".to_owned(),
             Self::NoProfile { suggestions, name } => {
                 return did_you_mean(suggestions).or(Some(format!("`wellspring login --profile {name}` makes it")));
             }
@@ -146,6 +163,7 @@ impl Error {
                 return did_you_mean(suggestions);
             }
             Self::MissingProps { examples, .. } => format!("add {}", examples.join(" ")),
+            Self::MissingEntries { table, .. } => format!("give them below [{table}] in wellspring.toml"),
             Self::NotDeployed { name } => format!("`wellspring deploy {name}` makes a source of it"),
             Self::NotConfirmed { .. } => "add --yes".to_owned(),
             Self::Regressed { .. } => "nothing was changed; with --yes it is done all the same".to_owned(),
@@ -170,6 +188,7 @@ impl Error {
             | Self::UnknownProp { .. }
             | Self::InvalidProp { .. }
             | Self::MissingProps { .. }
+            | Self::MissingEntries { .. }
             | Self::NotConfirmed { .. }
             | Self::SeveralSources { .. }
             | Self::Project { .. }
@@ -178,6 +197,9 @@ impl Error {
             | Self::MalformedField { .. }
             | Self::NothingToDo { .. }
             | Self::NoTerminal { .. }
+            | Self::NoAddress { .. }
+            | Self::PruneOfFile { .. }
+            | Self::PruneOfDev { .. }
             | Self::InvalidUrl { .. } => exit::USAGE,
             _ => exit::FAILED,
         }
@@ -201,7 +223,7 @@ impl Error {
             Self::NotAServer { .. } | Self::NotUnderstood { .. } | Self::Moved { .. } => "not_a_server",
             Self::OtherVersion { .. } => "other_version",
             Self::NotFound { .. } => "not_found",
-            Self::Ambiguous { .. } => "ambiguous",
+            Self::Ambiguous { .. } | Self::SameName { .. } => "ambiguous",
             Self::RunFailed { .. } => "run_failed",
             Self::StreamEnded { .. } => "stream_ended",
             _ if self.exit_code() == exit::USAGE => "usage",

@@ -30,6 +30,7 @@ pub mod project;
 pub mod props;
 pub mod spans;
 mod suggest;
+mod unique;
 
 pub mod output;
 pub mod tail;

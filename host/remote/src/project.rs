@@ -44,6 +44,8 @@ const COMPONENTS_MAXIMUM: usize = 200;
 #[derive(Clone, Debug)]
 pub struct Project {
     pub name: String,
+    /// Not one file of it alone: what is not among the entries is not in the folder either.
+    pub is_whole: bool,
     pub secrets: Secrets,
     /// By the names of their sources.
     pub entries: Vec<Entry>,
@@ -53,6 +55,8 @@ pub struct Project {
 /// One source that there is to be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
+    /// Its table in the file is `[sources.KEY]`.
+    pub key: String,
     /// What the source is called, and what finds it again.
     pub name: String,
     pub path: PathBuf,
@@ -103,7 +107,9 @@ struct Profile {
 impl Project {
     /// Of a folder, or of one file in it.
     pub fn read(path: &Path, profile: Option<&str>) -> Result<Self, Error> {
-        let is_folder = path.is_dir();
+        let there = std::fs::metadata(path);
+        let there = there.map_err(|source| Error::File { verb: "read", path: path.to_owned(), source })?;
+        let is_folder = there.is_dir();
         let folder = if is_folder { path } else { path.parent().unwrap_or(Path::new("")) };
         let file = read_file(folder)?;
         let chosen = profile.and_then(|name| file.profiles.get(name));
@@ -139,7 +145,7 @@ impl Project {
         entries.extend(others);
         entries.sort_by(|one, other| one.name.cmp(&other.name));
         check_names(folder, &entries)?;
-        Ok(Self { name, secrets, entries, workflows })
+        Ok(Self { name, is_whole: is_folder, secrets, entries, workflows })
     }
 }
 
@@ -148,7 +154,7 @@ impl Project {
 impl Entry {
     fn new(key: &str, path: PathBuf, entry: &FileEntry) -> Self {
         let name = entry.name.clone().unwrap_or_else(|| key.to_owned());
-        Self { name, path, is_active: entry.active.unwrap_or(true), props: entry.props.clone() }
+        Self { key: key.to_owned(), name, path, is_active: entry.active.unwrap_or(true), props: entry.props.clone() }
     }
 
     fn plain(path: &Path) -> Self {
@@ -287,6 +293,8 @@ fn problem(folder: &Path, problem: String) -> Error {
 }
 
 fn folder_name(folder: &Path) -> String {
+    // Of a file that was named without a folder.
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     whole.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
 }

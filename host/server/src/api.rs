@@ -61,4 +61,18 @@ impl Context {
     pub(crate) fn path(&self, name: &str) -> &str {
         self.path.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| value)
     }
+
+    /// Any JSON of the body, where `null` is a value like others.
+    pub(crate) fn json(&self, name: &'static str) -> Result<Value, Error> {
+        let given = self.body.get(name).cloned();
+        given.or_else(|| self.parameters.value(name)).ok_or(Error::Missing { name })
+    }
+
+    /// The key of a stored value, which may be empty: in the path, or a parameter of routes for keys that no path can hold.
+    pub(crate) fn key(&self) -> Result<String, Error> {
+        match self.path.iter().find(|(known, _)| *known == "key") {
+            Some((_, key)) => Ok(key.clone()),
+            None => self.parameters.text("key")?.ok_or(Error::Missing { name: "key" }),
+        }
+    }
 }

@@ -183,6 +183,10 @@ impl App {
 
     fn find(&self, head: &request::Parts) -> Result<Found, Refusal> {
         let segments = parse_path(head.uri.path())?;
+        // Of `…/db/{key}` with an empty key, and of `…/db/..`, this is what clients make: it would change more than was meant.
+        if head.uri.path().ends_with('/') && matches!(head.method, Method::PUT | Method::DELETE) {
+            return Err(Refusal::NoName);
+        }
         let method = if head.method == Method::HEAD { &Method::GET } else { &head.method };
         let mut allowed: Vec<&str> = Vec::new();
         let mut template = None;

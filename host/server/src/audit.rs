@@ -19,7 +19,7 @@ use crate::ingress::client_ip;
 use crate::operator_socket::Trusted;
 
 /// Parameters beside the path that say what a change is about.
-const IDS: [&str; 4] = ["component_id", "emitter_id", "listener_id", "name_slug"];
+const IDS: [&str; 5] = ["component_id", "emitter_id", "listener_id", "name_slug", "key"];
 /// Prefixes of ids, each with letters and digits after it.
 const PREFIXES: [&str; 11] = ["dc_", "sc_", "p_", "ds_", "wh_", "sub_", "apn_", "u_", "key_", "ses_", "con_"];
 

@@ -40,7 +40,7 @@ pub(crate) fn whole_document() -> Value {
             "title": "Wellspring",
             "version": env!("CARGO_PKG_VERSION"),
             "summary": "Event sources: components that receive webhooks or poll APIs and emit events.",
-            "description": "Parameters of a body may be given in the query string instead; the body wins. Paths work with and without a slash at the end. A DELETE with a parameter that is unknown, empty or null is refused: it must not delete more than was meant.",
+            "description": "Parameters of a body may be given in the query string instead; the body wins. Paths of a GET or a POST work with and without a slash at the end. A PUT or a DELETE with one is refused: the name that belongs there is missing. A DELETE with a parameter that is unknown, empty or null is refused: it must not delete more than was meant.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/v1"}],

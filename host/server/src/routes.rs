@@ -187,6 +187,13 @@ fn state_routes() -> Vec<Route> {
             .example(json!({"value": {"since": 1}})),
         route(DELETE, "/v1/sources/{id}/db/{key}", WRITE, state::remove)
             .says("State", "Remove a value of a source's `db`").answers(NoContent).refuses(&[404, 409]),
+        route(GET, "/v1/sources/{id}/db_value", READ, state::get)
+            .says("State", "Read a value of a source's `db` by a parameter, which can be any key").query(&[KEY]).answers(One("StateValue")).refuses(&[404]),
+        route(PUT, "/v1/sources/{id}/db_value", WRITE, state::set).after(sources::find)
+            .says("State", "Set a value of a source's `db` by a parameter, which can be any key").query(&[KEY]).body(&VALUE).answers(One("StateValue")).refuses(&[404, 409])
+            .example(json!({"value": {"since": 1}})),
+        route(DELETE, "/v1/sources/{id}/db_value", WRITE, state::remove)
+            .says("State", "Remove a value of a source's `db` by a parameter, which can be any key").query(&[KEY]).answers(NoContent).refuses(&[404, 409]),
         route(DELETE, "/v1/sources/{id}/db", WRITE, state::clear)
             .says("State", "Remove everything that a source has stored").answers(NoContent).refuses(&[404, 409]),
     ]
@@ -214,6 +221,13 @@ fn data_stores_routes() -> Vec<Route> {
             .example(json!({"value": {"total": 3}, "ttl_seconds": 3600})),
         route(DELETE, "/v1/data_stores/{id}/records/{key}", WRITE, data_stores::remove)
             .says("Data stores", "Remove a record of a data store").answers(NoContent).refuses(&[404, 409]),
+        route(GET, "/v1/data_stores/{id}/record", READ, data_stores::get)
+            .says("Data stores", "Read a record of a data store by a parameter, which can be any key").query(&[KEY]).answers(One("DataStoreRecord")).refuses(&[404]),
+        route(PUT, "/v1/data_stores/{id}/record", WRITE, data_stores::set).after(data_stores::find)
+            .says("Data stores", "Set a record of a data store by a parameter, which can be any key").query(&[KEY]).body(&RECORD).answers(One("DataStoreRecord")).refuses(&[404, 409])
+            .example(json!({"value": {"total": 3}, "ttl_seconds": 3600})),
+        route(DELETE, "/v1/data_stores/{id}/record", WRITE, data_stores::remove)
+            .says("Data stores", "Remove a record of a data store by a parameter, which can be any key").query(&[KEY]).answers(NoContent).refuses(&[404, 409]),
         route(DELETE, "/v1/data_stores/{id}/records", WRITE, data_stores::clear)
             .says("Data stores", "Remove all records of a data store").answers(NoContent).refuses(&[404, 409]),
     ]

@@ -13,6 +13,7 @@ mod operator_socket;
 mod rules;
 mod sessions;
 mod sources;
+mod state;
 mod subscriptions;
 mod tenancy;
 mod users;

@@ -8,7 +8,7 @@ const HEAD: &str = "# API reference
 
 Written by `just generate` from [`schemas/openapi.json`](../schemas/openapi.json); a server shows the same at `/docs`.
 
-- Every path is below `/v1`, with or without a slash at the end; only endpoints of sources are not.
+- Every path is below `/v1`; only endpoints of sources are not. That of a GET or a POST may end in a slash.
 - `Authorization: Bearer <API key>` goes with every request, or the cookie of a [session](#sessions); a body needs
   `Content-Type: application/json`.
 - A key has scopes, and each operation names the one it needs: `read` reads, `write` changes webhooks, subscriptions, accounts,

@@ -115,9 +115,6 @@ impl Workflows {
     ) -> Result<(Workflow, bool), Error> {
         let mut body = document.clone();
         if let Some(fields) = body.as_object_mut() {
-            for part in ["triggers", "steps"] {
-                fields.entry(part).or_insert_with(|| json!([]));
-            }
             fields.insert("active".to_owned(), json!(entry.is_active));
             fields.insert("project".to_owned(), json!(DEV));
         }

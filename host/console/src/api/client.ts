@@ -28,7 +28,20 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
+/** Whether the browser asks for exactly this path: it drops a part `.`, takes `..` for the folder above, and a path without its last part is that of the whole list. */
+function isKept(path: string): boolean {
+  const [bare = ""] = path.split("?");
+  const parts = bare.split("/").slice(1);
+  return !parts.includes("") && new URL(`/v1${path}`, location.origin).pathname === `/v1${bare}`;
+}
+
+/** Where a stored value is: below `keys`, or, when no part of a path can be its key, at `single` with the key as a parameter. */
+export function addressOfKey(keys: string, single: string, key: string): string {
+  return ["", ".", ".."].includes(key) ? `${single}?key=${key}` : `${keys}/${encodeURIComponent(key)}`;
+}
+
 function request(method: string, path: string, options: CallOptions, accept: string): Promise<Response> {
+  if (!isKept(path)) return Promise.reject(new ApiError(0, "no_address", "No address can hold this name."));
   const headers: Record<string, string> = { "Wellspring-Console": "1", Accept: accept };
   if (options.body !== undefined) headers["Content-Type"] = "application/json";
   if (options.key) headers["Authorization"] = `Bearer ${options.key}`;

@@ -5,21 +5,21 @@
 mod plan;
 mod workflows;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::ask;
 use crate::error::Error;
 use crate::models::{Component, Source};
-use crate::project::Project;
+use crate::project::{DEV, Project};
 use crate::session::{Connection, Session};
 
-use plan::{Action, Plan, Step};
+use plan::{Action, Done, Plan, Step};
 
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A folder of components and workflows, with or without a `wellspring.toml`
+    /// A folder of components and workflows, with or without a `wellspring.toml`, or one file of it
     #[arg(default_value = ".")]
     folder: PathBuf,
     /// Apply the plan without asking
@@ -40,55 +40,69 @@ pub struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let project = Project::read(&arguments.folder, arguments.connection.profile.as_deref())?;
+    if arguments.prune {
+        check_prunable(&project, &arguments.folder)?;
+    }
     let session = arguments.connection.open()?;
     if let Some(warning) = project.secrets.warning() {
         session.output.warn(&warning);
     }
-    let plan = plan::make(&session, &project, arguments.prune).await?;
-    let applied = decide_and_apply(&session, arguments, &project, &plan).await;
+    let mut plan = plan::make(&session, &project, arguments.prune).await?;
+    let applied = decide_and_apply(&session, arguments, &project, &mut plan).await;
     // What was linked for the plan and not deployed goes; the server would find that out by itself, in a day.
-    let is_applied = matches!(applied, Ok(true));
-    for component in plan.components().filter(|(action, _)| !is_applied || **action == Action::Unchanged) {
-        let _ = session.client.delete(&format!("components/{}", component.1.id), &[]).await;
+    for component in plan.unused_components() {
+        let _ = session.client.delete(&format!("components/{}", component.id), &[]).await;
     }
-    if session.output.is_json && applied.is_ok() {
-        let steps: Vec<Value> = plan.steps.iter().map(Step::to_json).collect();
-        session.output.json(&json!({"project": project.name, "applied": is_applied, "steps": steps}))?;
+    if session.output.is_json {
+        session.output.json(&plan.to_json(&project))?;
     }
-    applied.map(drop)
+    applied
 }
 
-/// Whether the plan was applied.
+/// Whether what the project has on the server and not in the folder is what is no longer there.
+fn check_prunable(project: &Project, path: &Path) -> Result<(), Error> {
+    if !project.is_whole {
+        return Err(Error::PruneOfFile { path: path.to_owned() });
+    }
+    if project.name == DEV {
+        return Err(Error::PruneOfDev { name: project.name.clone() });
+    }
+    Ok(())
+}
+
 async fn decide_and_apply(
     session: &Session,
     arguments: &Arguments,
     project: &Project,
-    plan: &Plan,
-) -> Result<bool, Error> {
+    plan: &mut Plan,
+) -> Result<(), Error> {
     plan.print(&session.output)?;
     if plan.has_problems() {
         return Err(Error::NotApplied { count: plan.problems(), of: project.entries.len() + project.workflows.len() });
     }
     if plan.is_empty() || arguments.plan {
-        return Ok(false);
+        return Ok(());
     }
     if !arguments.yes {
         ask::confirm(&format!("Apply this to {}: {}?", session.client.url(), plan.counted(false)))?;
     }
-    for step in plan.steps.iter().filter(|step| step.action != Action::Unchanged) {
-        if let Some(workflow) = &step.workflow {
-            let _progress = session.output.progress(&format!("{} {}", step.action.doing(), step.name));
-            workflow.apply(session, project, step.action).await?;
-            continue;
+    for step in plan.steps.iter_mut().filter(|step| step.action != Action::Unchanged) {
+        let applied = apply(session, arguments, project, step).await;
+        step.done = if applied.is_ok() { Done::Applied } else { Done::Failed };
+        if applied.is_err() {
+            plan.tell_how_far(&session.output);
+            return applied;
         }
-        apply(session, arguments, project, step).await?;
     }
     session.output.say(&format!("applied: {}", plan.counted(true)));
-    Ok(true)
+    Ok(())
 }
 
-async fn apply(session: &Session, arguments: &Arguments, project: &Project, step: &Step) -> Result<(), Error> {
+async fn apply(session: &Session, arguments: &Arguments, project: &Project, step: &mut Step) -> Result<(), Error> {
     let _progress = session.output.progress(&format!("{} {}", step.action.doing(), step.name));
+    if let Some(workflow) = &mut step.workflow {
+        return workflow.apply(session, project, step.action).await;
+    }
     match (&step.action, &step.component, &step.source) {
         (Action::Create, Some(component), _) => {
             let body = json!({
@@ -98,6 +112,7 @@ async fn apply(session: &Session, arguments: &Arguments, project: &Project, step
             if !step.is_active {
                 session.client.put::<Source>(&format!("sources/{}", made.id), &json!({"active": false})).await?;
             }
+            step.source = Some(made);
         }
         (Action::Update, Some(_), Some(source)) => {
             let mut body = step.body(project);

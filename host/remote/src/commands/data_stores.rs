@@ -62,8 +62,10 @@ enum Command {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
-    let at = |store: &str| format!("data_stores/{}", client::path_segment(store));
-    let of = |store: &str, key: &str| format!("{}/records/{}", at(store), client::path_segment(key));
+    let at = |store: &str| client::path_segment(store).map(|store| format!("data_stores/{store}"));
+    let of = |store: &str, key: &str| {
+        at(store).map(|at| client::path_of_key(&format!("{at}/records"), &format!("{at}/record"), key))
+    };
     match arguments.command.as_ref().unwrap_or(&Command::List) {
         Command::List => show_all(&session).await,
         Command::Create { name } => {
@@ -74,9 +76,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             session.output.say(&format!("made {name}, {}", field(&made, "id")));
             Ok(())
         }
-        Command::Keys { store } => show_keys(&session, &format!("{}/records", at(store))).await,
+        Command::Keys { store } => show_keys(&session, &format!("{}/records", at(store)?)).await,
         Command::Get { store, key } => {
-            let found: Value = session.client.get(&of(store, key)).await?;
+            let found: Value = session.client.get(&of(store, key)?).await?;
             session.output.json(found.get("value").unwrap_or(&Value::Null))
         }
         Command::Set { store, key, value, ttl } => {
@@ -85,12 +87,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             if let (Some(ttl), Some(body)) = (ttl, body.as_object_mut()) {
                 body.insert("ttl_seconds".to_owned(), json!(ttl));
             }
-            let _: Value = session.client.put(&of(store, key), &body).await?;
+            let _: Value = session.client.put(&of(store, key)?, &body).await?;
             session.output.say(&format!("set {key}"));
             Ok(())
         }
         Command::Remove { store, key } => {
-            session.client.delete(&of(store, key), &[]).await?;
+            session.client.delete(&of(store, key)?, &[]).await?;
             session.output.say(&format!("removed {key}"));
             Ok(())
         }
@@ -98,7 +100,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
             if !yes {
                 ask::confirm(&format!("remove everything in {store}?"))?;
             }
-            session.client.delete(&format!("{}/records", at(store)), &[]).await?;
+            session.client.delete(&format!("{}/records", at(store)?), &[]).await?;
             session.output.say(&format!("{store} is empty"));
             Ok(())
         }
@@ -107,7 +109,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
                 ask::confirm(&format!("delete {store} and everything in it?"))?;
             }
             let query: &[(&str, &str)] = if *force { &[("force", "true")] } else { &[] };
-            session.client.delete(&at(store), query).await?;
+            session.client.delete(&at(store)?, query).await?;
             session.output.say(&format!("deleted {store}"));
             Ok(())
         }

@@ -42,7 +42,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
     let source = find::source(&session.client, &arguments.source).await?;
     let path = format!("sources/{}/db", source.id);
-    let of = |key: &str| format!("{path}/{}", client::path_segment(key));
+    let single = format!("sources/{}/db_value", source.id);
+    let of = |key: &str| client::path_of_key(&path, &single, key);
     match &arguments.command {
         Command::List => show(&session, &path).await,
         Command::Get { key } => {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{list, subscribe};
+use crate::client::path_segment;
 use crate::error::Error;
 use crate::find;
 use crate::models::{DeadLetter, Page};
@@ -99,7 +100,7 @@ async fn redeliver(
     if let Some(stream) = stream {
         body.insert("event_name".to_owned(), json!(stream));
     }
-    let path = format!("sources/{}/events/{event}/redeliver", source.id);
+    let path = format!("sources/{}/events/{}/redeliver", source.id, path_segment(event)?);
     let redelivered: Value = session.client.post(&path, &Value::Object(body)).await?;
     if session.output.is_json {
         return session.output.json(&redelivered);

@@ -1,6 +1,7 @@
 //! `publish` and `unpublish`: code that others, or you later, can deploy by its key.
 
 use super::deploy;
+use crate::client::path_segment;
 use crate::error::Error;
 use crate::session::Connection;
 
@@ -43,7 +44,7 @@ pub(super) async fn publish(arguments: &PublishArguments) -> Result<(), Error> {
 
 pub(super) async fn unpublish(arguments: &UnpublishArguments) -> Result<(), Error> {
     let session = arguments.connection.open()?;
-    session.client.delete(&format!("admin/registry/{}", arguments.key), &[]).await?;
+    session.client.delete(&format!("admin/registry/{}", path_segment(&arguments.key)?), &[]).await?;
     session.output.say(&format!("unpublished {}; sources made from it go on", arguments.key));
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
+use crate::client::path_segment;
 use crate::error::Error;
 use crate::files;
 use crate::models::{Difference, Replay};
@@ -42,7 +43,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     if arguments.step {
         body.insert("calls".to_owned(), json!(true));
     }
-    let replay: Replay = session.client.post(&format!("runs/{}/replay", arguments.run), &Value::Object(body)).await?;
+    let path = format!("runs/{}/replay", path_segment(&arguments.run)?);
+    let replay: Replay = session.client.post(&path, &Value::Object(body)).await?;
     if arguments.step && !session.output.is_json && !steps::go_through(&session.output, &replay.calls)? {
         return Ok(());
     }

@@ -125,7 +125,7 @@ fn tell_effects(session: &Session, run: &Run) {
 }
 
 /// A run that failed is a command that failed.
-fn outcome(run: &Run) -> Result<(), Error> {
+pub(super) fn outcome(run: &Run) -> Result<(), Error> {
     let text =
         |error: &Value| error.get("stack").or_else(|| error.get("message")).and_then(Value::as_str).map(str::to_owned);
     match (&run.error, run.ok) {
@@ -137,10 +137,14 @@ fn outcome(run: &Run) -> Result<(), Error> {
     }
 }
 
-/// JSON as it is, or what a file holds.
+/// JSON as it is, or what a file holds. `5` and `null` are JSON; a file of that name is `./5`.
 pub fn read_event(given: &str) -> Result<Value, Error> {
-    if given.trim_start().starts_with(['{', '[', '"']) {
-        return serde_json::from_str(given).map_err(|source| Error::NotJson { path: "--event".into(), source });
+    match serde_json::from_str(given) {
+        Ok(event) => return Ok(event),
+        Err(source) if given.trim_start().starts_with(['{', '[', '"']) => {
+            return Err(Error::NotJson { path: "--event".into(), source });
+        }
+        Err(_) => {}
     }
     let path = Path::new(given);
     let text = match given {

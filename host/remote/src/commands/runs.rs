@@ -4,11 +4,12 @@ use console::{Color, Style};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::run::outcome;
 use super::{events, list};
-use crate::client::Query;
+use crate::client::{Query, path_segment};
 use crate::error::Error;
 use crate::find;
-use crate::models::{EventSummary, Page, RunRecord, Source};
+use crate::models::{EventSummary, Page, Run, RunRecord, Source};
 use crate::output::table::{text, whole};
 use crate::output::{Fields, Output, Table, clock_time, get_field, plain};
 use crate::session::{Connection, Session};
@@ -59,7 +60,7 @@ struct Wanted {
     /// Only what is not older: `90s`, `15m`, `12h`, `30d`
     #[arg(long, value_name = "TIME")]
     since: Option<Span>,
-    /// Print one field of each and nothing else: `id`, `state`, `error.message`
+    /// Print one field of each and nothing else: `id`, `state`, `error.message`. The line of a run without it is empty
     #[arg(long, value_name = "FIELD")]
     get: Option<String>,
     /// Go on showing the runs of the source as they end, until Ctrl-C
@@ -72,13 +73,15 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
     match &arguments.command {
         Some(Command::Show { id }) => show(&session, id).await,
         Some(Command::Retry { id }) => {
-            let ran: Value = session.client.post(&format!("runs/{id}/retry"), &json!({})).await?;
+            let ran: Run = session.client.post(&format!("runs/{}/retry", path_segment(id)?), &json!({})).await?;
             if session.output.is_json {
-                return session.output.json(&ran);
+                session.output.json(&ran)?;
+                return outcome(&ran);
             }
-            let run_id = ran.get("run_id").and_then(Value::as_str).unwrap_or_default();
+            let run_id = ran.rest.get("run_id").and_then(Value::as_str).unwrap_or_default();
             session.output.say(&format!("ran again as {run_id}"));
-            show(&session, run_id).await
+            show(&session, run_id).await?;
+            outcome(&ran)
         }
         None => list_runs(&session, &arguments.wanted).await,
     }
@@ -90,19 +93,26 @@ async fn list_runs(session: &Session, wanted: &Wanted) -> Result<(), Error> {
         None => None,
     };
     let runs = if wanted.number == 0 { Vec::new() } else { wanted.read(session, source.as_ref()).await? };
-    if let Some(field) = &wanted.get {
-        return runs.iter().try_for_each(|run| session.output.line(&get_field(run, field)?));
-    }
-    match &source {
-        Some(source) if wanted.follow => {
-            for run in runs.iter().rev() {
-                print_line(&session.output, run)?;
-            }
+    match (&source, &wanted.get) {
+        (Some(source), _) if wanted.follow => {
+            runs.iter().rev().try_for_each(|run| wanted.print(&session.output, run))?;
             let following = events::Following { stream: Some("$runs"), last_id: None, missing: None };
-            events::follow(session, source, following, print_event).await
+            events::follow(session, source, following, |output, event| wanted.print_event(output, event)).await
         }
+        (_, Some(field)) => print_fields(&session.output, &runs, field),
         _ => print_table(&session.output, &runs),
     }
+}
+
+/// A line for each run, empty for one that has no such field.
+fn print_fields(output: &Output, runs: &[RunRecord], field: &str) -> Result<(), Error> {
+    let found: Vec<Result<String, Error>> = runs.iter().map(|run| get_field(run, field)).collect();
+    if let (true, Some(Err(error))) = (found.iter().all(Result::is_err), found.first())
+        && let Some(hint) = error.hint()
+    {
+        output.warn(&format!("no run that is shown has a field `{field}`; {hint}"));
+    }
+    found.into_iter().try_for_each(|value| output.line(&value.unwrap_or_default()))
 }
 
 fn print_table(output: &Output, runs: &[RunRecord]) -> Result<(), Error> {
@@ -131,13 +141,6 @@ fn print_table(output: &Output, runs: &[RunRecord]) -> Result<(), Error> {
     list::print(output, runs, &table, "nothing ran, or nothing is kept")
 }
 
-fn print_event(output: &Output, event: &EventSummary) -> Result<(), Error> {
-    match serde_json::from_value::<RunRecord>(event.event.clone()) {
-        Ok(run) => print_line(output, &run),
-        Err(_) => events::print_event(output, event),
-    }
-}
-
 /// `14:03:27  success  http  12 ms  1 event  <id>`
 fn print_line(output: &Output, run: &RunRecord) -> Result<(), Error> {
     if output.is_json {
@@ -155,7 +158,7 @@ fn print_line(output: &Output, run: &RunRecord) -> Result<(), Error> {
 }
 
 async fn show(session: &Session, id: &str) -> Result<(), Error> {
-    let run: RunRecord = session.client.get(&format!("runs/{id}")).await?;
+    let run: RunRecord = session.client.get(&format!("runs/{}", path_segment(id)?)).await?;
     if session.output.is_json {
         return session.output.json(&run);
     }
@@ -200,6 +203,28 @@ async fn show(session: &Session, id: &str) -> Result<(), Error> {
 // === impl Wanted ===
 
 impl Wanted {
+    /// One that comes, when it is one of those that are wanted.
+    fn print_event(&self, output: &Output, event: &EventSummary) -> Result<(), Error> {
+        match serde_json::from_value::<RunRecord>(event.event.clone()) {
+            Ok(run) if self.is_wanted(&run) => self.print(output, &run),
+            Ok(_) => Ok(()),
+            Err(_) => events::print_event(output, event),
+        }
+    }
+
+    fn is_wanted(&self, run: &RunRecord) -> bool {
+        let is_state = self.state.as_ref().is_none_or(|state| run.state == *state);
+        is_state && self.trace.as_ref().is_none_or(|trace| run.trace_id.as_ref() == Some(trace))
+    }
+
+    /// On a line of its own.
+    fn print(&self, output: &Output, run: &RunRecord) -> Result<(), Error> {
+        match &self.get {
+            Some(field) => output.line(&get_field(run, field).unwrap_or_default()),
+            None => print_line(output, run),
+        }
+    }
+
     async fn read(&self, session: &Session, source: Option<&Source>) -> Result<Vec<RunRecord>, Error> {
         let path = source.map_or_else(|| "runs".to_owned(), |source| format!("sources/{}/runs", source.id));
         let since = self.since.map(|since| {

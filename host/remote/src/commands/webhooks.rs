@@ -125,11 +125,19 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
 async fn test(session: &Session, wanted: &str) -> Result<(), Error> {
     let webhook = find::webhook(&session.client, wanted).await?;
     let attempt: Value = session.client.post(&format!("webhooks/{}/test", webhook.id), &json!({})).await?;
+    let given = |name: &str| attempt.get(name).filter(|value| !value.is_null());
+    let text = |name: &str| given(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let cause = match (text("state").as_deref(), text("error"), text("status")) {
+        (Some("delivered"), _, _) => None,
+        (_, Some(error), _) => Some(error),
+        (_, None, Some(status)) => Some(format!("the receiver answered {status}")),
+        (_, None, None) => Some("the server does not say why".to_owned()),
+    };
+    let done = cause.map_or(Ok(()), |cause| Err(Error::TestNotDelivered { cause }));
     if session.output.is_json {
-        return session.output.json(&attempt);
+        session.output.json(&attempt)?;
+        return done;
     }
-    let text =
-        |name: &str| attempt.get(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     Fields::default()
         .field("to", &webhook.url)
         .field("state", text("state").unwrap_or_default())
@@ -138,7 +146,8 @@ async fn test(session: &Session, wanted: &str) -> Result<(), Error> {
         .field_if("error", text("error"))
         .field("ms", text("ms").unwrap_or_default())
         .field("event", text("emit_id").unwrap_or_default())
-        .print(&session.output)
+        .print(&session.output)?;
+    done
 }
 
 async fn set_paused(session: &Session, wanted: &str, is_paused: bool) -> Result<(), Error> {

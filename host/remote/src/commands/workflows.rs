@@ -6,11 +6,13 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use self::runs::{logs, print_run, runs, show_run};
+use self::runs::{ended, logs, print_run, runs, show_run};
 use super::run::read_event;
+use crate::client::path_segment;
 use crate::documents;
 use crate::error::Error;
-use crate::models::Source;
+use crate::find;
+use crate::models::{Source, Workflow};
 use crate::output::table::{text, whole};
 use crate::output::{Table, ago, plain};
 use crate::session::{Connection, Session};
@@ -140,8 +142,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Error> {
         Command::List => list(session).await,
         Command::Deploy { file, update } => deploy(session, file, update.as_deref()).await,
         Command::Describe { workflow } => {
-            let found = find(session, workflow).await?;
-            let workflow: Value = session.client.get(&format!("workflows/{}", id_of(&found))).await?;
+            let found = find::workflow(&session.client, workflow).await?;
+            let workflow: Value = session.client.get(&format!("workflows/{}", found.id)).await?;
             show(session, &workflow)
         }
         Command::Run { workflow, event, no_wait } => by_hand(session, workflow, event.as_deref(), *no_wait).await,
@@ -168,10 +170,17 @@ pub(crate) fn template(name: &str, file: &str) -> String {
     TEMPLATE.replace("__FILE__", file).replace("__NAME__", &Value::from(name).to_string())
 }
 
+/// Letters and digits of any script, in lower case, with a `-` between words; `workflow` when there are none.
+fn file_stem(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let words = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let stem = words.collect::<Vec<_>>().join("-");
+    if stem.is_empty() { "workflow".to_owned() } else { stem }
+}
+
 fn init(arguments: &Arguments, name: &str, force: bool) -> Result<(), Error> {
     let output = arguments.connection.output();
-    let slug: String = name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
-    let file = format!("{}.yaml", slug.to_lowercase());
+    let file = format!("{}.yaml", file_stem(name));
     let path = PathBuf::from(&file);
     if path.exists() && !force {
         return Err(Error::Exists { path });
@@ -209,12 +218,12 @@ async fn deploy(session: &Session, file: &std::path::Path, update: Option<&str>)
         documents::name_sources(&mut document, &sources)?;
     }
     let existing = match update {
-        Some(wanted) => Some(find(session, wanted).await?),
-        None => named(session, documents::name(&document)).await?,
+        Some(wanted) => Some(find::workflow(&session.client, wanted).await?),
+        None => find::pick_if_any(session.client.all("users/me/workflows").await?, documents::name(&document))?,
     };
     let progress = session.output.progress("deploying");
     let deployed: Value = match &existing {
-        Some(workflow) => session.client.put(&format!("workflows/{}", id_of(workflow)), &document).await?,
+        Some(Workflow { id, .. }) => session.client.put(&format!("workflows/{id}"), &document).await?,
         None => session.client.post("workflows", &document).await?,
     };
     drop(progress);
@@ -246,7 +255,7 @@ fn show(session: &Session, workflow: &Value) -> Result<(), Error> {
 }
 
 async fn by_hand(session: &Session, workflow: &str, event: Option<&str>, no_wait: bool) -> Result<(), Error> {
-    let id = id_of(&find(session, workflow).await?).to_owned();
+    let id = find::workflow(&session.client, workflow).await?.id;
     let event = event.map_or_else(|| Ok(json!({})), read_event)?;
     let progress = session.output.progress("running");
     let run: Value =
@@ -256,16 +265,19 @@ async fn by_hand(session: &Session, workflow: &str, event: Option<&str>, no_wait
 }
 
 async fn of_run(session: &Session, workflow: &str, run: &str, verb: &str, body: &Value) -> Result<(), Error> {
-    let id = id_of(&find(session, workflow).await?).to_owned();
-    let run: Value = session.client.post(&format!("workflows/{id}/runs/{run}/{verb}"), body).await?;
-    if session.output.is_json {
-        return session.output.json(&run);
+    let id = find::workflow(&session.client, workflow).await?.id;
+    let path = format!("workflows/{id}/runs/{}/{verb}", path_segment(run)?);
+    let run: Value = session.client.post(&path, body).await?;
+    match session.output.is_json {
+        true => session.output.json(&run)?,
+        false => session.output.line(&format!("{} {}", field(&run, "state"), id_of(&run)))?,
     }
-    session.output.line(&format!("{} {}", field(&run, "state"), id_of(&run)))
+    // One that was cancelled is what was asked for.
+    if field(&run, "state") == "error" { ended(&run) } else { Ok(()) }
 }
 
 async fn set_active(session: &Session, workflow: &str, active: bool) -> Result<(), Error> {
-    let id = id_of(&find(session, workflow).await?).to_owned();
+    let id = find::workflow(&session.client, workflow).await?.id;
     let workflow: Value = session.client.put(&format!("workflows/{id}"), &json!({"active": active})).await?;
     if session.output.is_json {
         return session.output.json(&workflow);
@@ -276,35 +288,22 @@ async fn set_active(session: &Session, workflow: &str, active: bool) -> Result<(
 }
 
 async fn rollback(session: &Session, workflow: &str, version: Option<u64>) -> Result<(), Error> {
-    let found = find(session, workflow).await?;
-    let current = found.get("version").and_then(Value::as_u64).unwrap_or(1);
-    let body = json!({"version": version.unwrap_or_else(|| current.saturating_sub(1))});
-    let workflow: Value = session.client.post(&format!("workflows/{}/rollback", id_of(&found)), &body).await?;
+    let found = find::workflow(&session.client, workflow).await?;
+    let body = json!({"version": version.unwrap_or_else(|| found.version().saturating_sub(1))});
+    let workflow: Value = session.client.post(&format!("workflows/{}/rollback", found.id), &body).await?;
     session.output.say(&format!("version {} is now version {}", field(&body, "version"), field(&workflow, "version")));
     show(session, &workflow)
 }
 
 async fn delete(session: &Session, workflows: &[String]) -> Result<(), Error> {
-    for wanted in workflows {
-        let workflow = find(session, wanted).await?;
-        session.client.delete(&format!("workflows/{}", id_of(&workflow)), &[]).await?;
-        session.output.deleted(id_of(&workflow), &field(&workflow, "name"))?;
+    let known: Vec<Workflow> = session.client.all("users/me/workflows").await?;
+    // All are found before the first is deleted.
+    let found = workflows.iter().map(|wanted| find::pick(known.clone(), wanted));
+    for workflow in found.collect::<Result<Vec<Workflow>, Error>>()? {
+        session.client.delete(&format!("workflows/{}", workflow.id), &[]).await?;
+        session.output.deleted(&workflow.id, &workflow.name)?;
     }
     Ok(())
-}
-
-/// By its id or its name.
-async fn find(session: &Session, wanted: &str) -> Result<Value, Error> {
-    let workflows: Vec<Value> = session.client.all("users/me/workflows").await?;
-    let is_wanted = |workflow: &Value| id_of(workflow) == wanted || field(workflow, "name") == wanted;
-    let mut found = workflows.into_iter().filter(is_wanted);
-    let missing = || Error::NotFound { noun: "workflow", wanted: wanted.to_owned(), suggestions: Vec::new() };
-    found.next().ok_or_else(missing)
-}
-
-async fn named(session: &Session, name: &str) -> Result<Option<Value>, Error> {
-    let workflows: Vec<Value> = session.client.all("users/me/workflows").await?;
-    Ok(workflows.into_iter().find(|workflow| field(workflow, "name") == name))
 }
 
 fn id_of(value: &Value) -> &str {

@@ -14,6 +14,8 @@ const FILE: &str = ".secrets.env";
 pub struct Secrets {
     path: PathBuf,
     values: BTreeMap<String, String>,
+    /// Whether any of them is in the file.
+    is_kept: bool,
 }
 
 // === impl Secrets ===
@@ -32,7 +34,8 @@ impl Secrets {
             Err(source) => return Err(Error::File { verb: "read", path, source }),
         };
         let values = parse(&text).map_err(|problem| Error::Project { path: path.clone(), problem })?;
-        Ok(Self { path, values })
+        let is_kept = !values.is_empty();
+        Ok(Self { path, values, is_kept })
     }
 
     pub(super) fn get(&self, name: &str, prop: &str) -> Result<&str, Error> {
@@ -54,7 +57,7 @@ impl Secrets {
     /// What should be done about the file, when something should.
     pub fn warning(&self) -> Option<String> {
         let path = self.path.display();
-        if self.values.is_empty() {
+        if !self.is_kept {
             return None;
         }
         if is_readable_by_others(&self.path) {
@@ -114,7 +117,7 @@ mod tests {
 
     #[test]
     fn values_are_not_printed_by_accident() {
-        let secrets = Secrets { path: "s".into(), values: parse("A=hidden").unwrap() };
+        let secrets = Secrets { path: "s".into(), values: parse("A=hidden").unwrap(), is_kept: true };
 
         assert!(!format!("{secrets:?}").contains("hidden"));
     }
@@ -134,5 +137,29 @@ mod tests {
         std::fs::write(folder.path().join(".gitignore"), ".secrets*.env\n").unwrap();
 
         assert_eq!(warning(), None);
+    }
+
+    #[test]
+    fn a_file_that_git_ignores_anywhere_and_one_that_is_not_there_are_not_warned_of() {
+        let tree = tempfile::tempdir().unwrap();
+        let folder = tree.path().join("shop/sources");
+        std::fs::create_dir_all(&folder).unwrap();
+        assert!(Command::new("git").arg("init").arg("-q").arg(tree.path()).status().unwrap().success());
+        let read = || Secrets::read(&folder, None, None).unwrap();
+        let of_environment = |_: &str| Some("1".to_owned());
+        assert_eq!(read().with_environment(of_environment, &["A".to_owned()]).warning(), None, "no file");
+
+        let path = folder.join(FILE);
+        std::fs::write(&path, "A=1").unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        assert!(read().warning().unwrap().contains("git would commit"));
+        for (ignoring, pattern) in
+            [(".gitignore", "*.env"), (".git/info/exclude", "shop/"), ("shop/.gitignore", "sources")]
+        {
+            let ignoring = tree.path().join(ignoring);
+            std::fs::write(&ignoring, pattern).unwrap();
+            assert_eq!(read().warning(), None, "{pattern}");
+            std::fs::remove_file(ignoring).unwrap();
+        }
     }
 }

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 use super::{Filler, values};
 use crate::ask::Ask;
 use crate::error::Error;
+use crate::find;
 use crate::models::{Account, Component, Options, Prop};
-use crate::suggest::suggest;
 
 const MORE: &str = "… more";
 const TYPED: &str = "… type it in";
@@ -108,15 +108,8 @@ pub(super) fn account_of(prop: &Prop, value: &Value, accounts: &[Account]) -> Re
     let (Some(wanted), "app") = (value.as_str(), prop.kind.as_str()) else {
         return Ok(None);
     };
-    let of_app: Vec<&Account> = of_app(prop, accounts);
-    match of_app.iter().find(|account| account.id == wanted || account.name == wanted) {
-        Some(account) => Ok(Some(connected(account))),
-        None => Err(Error::NotFound {
-            noun: "account",
-            wanted: wanted.to_owned(),
-            suggestions: suggest(wanted, of_app.iter().map(|account| account.name.as_str())),
-        }),
-    }
+    let of_app = of_app(prop, accounts).into_iter().cloned().collect();
+    find::pick(of_app, wanted).map(|account: Account| Some(connected(&account)))
 }
 
 pub(super) fn choose_account(person: &dyn Ask, prop: &Prop, accounts: &[Account]) -> Result<Option<Value>, Error> {

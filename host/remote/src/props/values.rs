@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::ask::Ask;
 use crate::error::Error;
 use crate::models::Prop;
+use crate::unique::Unique;
 
 /// What `--props` names.
 pub(super) fn read_file(path: &Path) -> Result<Map<String, Value>, Error> {
@@ -15,7 +16,8 @@ pub(super) fn read_file(path: &Path) -> Result<Map<String, Value>, Error> {
         false => std::fs::read_to_string(path),
     };
     let text = text.map_err(|source| Error::File { verb: "read", path: path.to_owned(), source })?;
-    serde_json::from_str(&text).map_err(|source| Error::NotJson { path: path.to_owned(), source })
+    let read = serde_json::from_str::<Unique>(&text).and_then(|read| serde_json::from_value(read.0));
+    read.map_err(|source| Error::NotJson { path: path.to_owned(), source })
 }
 
 /// `text` as a value of the prop. Arrays are written as JSON or as one value at a time.

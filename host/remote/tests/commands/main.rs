@@ -16,6 +16,7 @@ mod client;
 mod fake;
 mod world;
 
+mod applying;
 mod bad_days;
 mod changes;
 mod completions;
@@ -25,5 +26,8 @@ mod help;
 mod lists;
 mod logins;
 mod person;
+mod running;
 mod starting;
+mod stored;
 mod versions;
+mod workflows;

@@ -7,7 +7,7 @@ use crate::fake::Fake;
 use crate::world::{COMPONENT, HELLO, account, component, hello, source};
 
 /// A source as a server shows it that keeps versions.
-fn running(id: &str, name: &str, key: &str, version: u32) -> Value {
+pub(crate) fn running(id: &str, name: &str, key: &str, version: u32) -> Value {
     let mut source = source(id, name, name, json!({"token": "********"}), true);
     source["component_key"] = json!(key);
     source["component_name"] = json!("Hello World");
@@ -16,7 +16,7 @@ fn running(id: &str, name: &str, key: &str, version: u32) -> Value {
 }
 
 /// A server with these sources, that takes any component with the key `hello-world`.
-fn server_with(sources: &[Value], props: Value) -> Fake {
+pub(crate) fn server_with(sources: &[Value], props: Value) -> Fake {
     let fake = account();
     fake.forget("GET /v1/users/me/sources");
     fake.page("GET /v1/users/me/sources", sources);
@@ -26,7 +26,7 @@ fn server_with(sources: &[Value], props: Value) -> Fake {
     fake
 }
 
-fn previews(fake: &Fake, id: &str, what: &[&str]) {
+pub(crate) fn previews(fake: &Fake, id: &str, what: &[&str]) {
     let changes: Vec<Value> = what.iter().map(|what| json!({"what": what, "before": "a", "after": "b"})).collect();
     fake.data(&format!("POST /v1/sources/{id}/preview"), json!({"version": 1, "changes": changes}));
 }
@@ -96,6 +96,29 @@ fn what_a_script_cannot_decide_is_told() {
 }
 
 #[test]
+fn a_name_that_several_sources_have_updates_none_and_a_slug_the_one_it_is_of() {
+    let one = source(HELLO, "Hello", "hello", json!({}), true);
+    let mut other = source("dc_Second000001", "hello", "hello-2", json!({}), true);
+    other["component_key"] = json!("hello-world");
+    let by_slug = server_with(&[other.clone(), one], json!([]));
+    previews(&by_slug, HELLO, &["code"]);
+    by_slug.data(&format!("PUT /v1/sources/{HELLO}"), hello());
+    let twice =
+        [source(HELLO, "Same", "same", json!({}), true), source("dc_Second000001", "Same", "same-2", json!({}), true)];
+
+    machine(&by_slug).run(&["deploy", "x.js", "--name", "hello"]).succeeded();
+    let fake = server_with(&twice, json!([]));
+    let ambiguous = machine(&fake).run(&["deploy", "x.js", "--name", "Same"]);
+
+    assert_eq!(by_slug.seen(&format!("PUT /v1/sources/{HELLO}")).len(), 1);
+    let told = format!(
+        "error: `Same` is the name of several sources: {HELLO}, dc_Second000001\nhint: use the id or the slug\n"
+    );
+    assert!(ambiguous.stderr.ends_with(&told), "{}", ambiguous.stderr);
+    assert!(fake.changes().iter().all(|line| line.ends_with("/components") || line.starts_with("DELETE /v1/comp")));
+}
+
+#[test]
 fn props_that_are_given_are_laid_over_those_there_are() {
     let props = json!([
         {"name": "token", "type": "string", "secret": true},
@@ -160,7 +183,7 @@ fn a_source_with_one_version_has_nothing_to_go_back_to() {
 }
 
 /// A folder with a component that is new, one that has changed, one that has not, and one that is gone.
-fn shop() -> (Fake, Machine) {
+pub(crate) fn shop() -> (Fake, Machine) {
     let of_project = |id: &str, name: &str| {
         let mut source = running(id, name, name, 1);
         source["project"] = json!("shop");
@@ -241,7 +264,7 @@ fn apply_keeps_what_is_gone_unless_told_and_prints_json() {
         .map(|step| (step["name"].as_str().unwrap(), step["action"].as_str().unwrap()))
         .collect();
     assert_eq!(steps, [("changed", "update"), ("new", "create"), ("same", "keep")]);
-    assert_eq!(printed["applied"], true);
+    assert_eq!((&printed["applied"], &printed["steps"][1]["source_id"]), (&json!(true), &json!(HELLO)));
     assert!(fake.seen("DELETE /v1/sources/dc_Gone00000001").is_empty());
 }
 

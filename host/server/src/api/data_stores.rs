@@ -34,19 +34,19 @@ pub(crate) async fn records(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn get(context: Context) -> Result<Answer, Error> {
-    let (id, key) = (context.path("id"), context.path("key"));
-    Ok(Answer::data(data_stores::get(context.caller()?, context.platform(), id, key).await?))
+    let (id, key) = (context.path("id"), context.key()?);
+    Ok(Answer::data(data_stores::get(context.caller()?, context.platform(), id, &key).await?))
 }
 
 pub(crate) async fn set(context: Context) -> Result<Answer, Error> {
-    let value = context.parameters.value("value").ok_or_else(|| Error::Missing { name: "value" })?;
+    let value = context.json("value")?;
     let ttl_seconds = context.parameters.whole_number("ttl_seconds")?;
-    let (id, key) = (context.path("id"), context.path("key"));
-    Ok(Answer::data(data_stores::set(context.caller()?, context.platform(), id, key, value, ttl_seconds).await?))
+    let (id, key) = (context.path("id"), context.key()?);
+    Ok(Answer::data(data_stores::set(context.caller()?, context.platform(), id, &key, value, ttl_seconds).await?))
 }
 
 pub(crate) async fn remove(context: Context) -> Result<Answer, Error> {
-    data_stores::remove(context.caller()?, context.platform(), context.path("id"), context.path("key")).await?;
+    data_stores::remove(context.caller()?, context.platform(), context.path("id"), &context.key()?).await?;
     Ok(Answer::no_content())
 }
 

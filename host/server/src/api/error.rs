@@ -19,6 +19,8 @@ const READ_ONLY_SECONDS: u64 = 30;
 pub(crate) enum Refusal {
     #[error("no such route")]
     NoRoute,
+    #[error("the path ends in a slash: the name that belongs there is missing")]
+    NoName,
     #[error("this path does not support this method")]
     Method { allowed: String },
     #[error("a body must be JSON, and say so: Content-Type: application/json")]
@@ -76,6 +78,7 @@ pub(crate) fn refuse(error: impl Into<ApiError>, now_ms: u64) -> Response<Body> 
 fn refused(refusal: &Refusal) -> Response<Body> {
     let (status, code) = match refusal {
         Refusal::NoRoute => (StatusCode::NOT_FOUND, "route_not_found"),
+        Refusal::NoName => (StatusCode::NOT_FOUND, "name_missing"),
         Refusal::Method { .. } => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
         Refusal::NotJsonType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         Refusal::TooLarge { .. } | Refusal::TooManyValues { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),

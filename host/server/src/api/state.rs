@@ -12,18 +12,18 @@ pub(crate) async fn list(context: Context) -> Result<Answer, Error> {
 }
 
 pub(crate) async fn get(context: Context) -> Result<Answer, Error> {
-    let (id, key) = (context.path("id"), context.path("key"));
-    Ok(Answer::data(state::get(context.caller()?, context.platform(), id, key).await?))
+    let (id, key) = (context.path("id"), context.key()?);
+    Ok(Answer::data(state::get(context.caller()?, context.platform(), id, &key).await?))
 }
 
 pub(crate) async fn set(context: Context) -> Result<Answer, Error> {
-    let value = context.parameters.value("value").ok_or_else(|| Error::Missing { name: "value" })?;
-    let (id, key) = (context.path("id"), context.path("key"));
-    Ok(Answer::data(state::set(context.caller()?, context.platform(), id, key, value).await?))
+    let value = context.json("value")?;
+    let (id, key) = (context.path("id"), context.key()?);
+    Ok(Answer::data(state::set(context.caller()?, context.platform(), id, &key, value).await?))
 }
 
 pub(crate) async fn remove(context: Context) -> Result<Answer, Error> {
-    state::remove(context.caller()?, context.platform(), context.path("id"), context.path("key")).await?;
+    state::remove(context.caller()?, context.platform(), context.path("id"), &context.key()?).await?;
     Ok(Answer::no_content())
 }
 

@@ -47,6 +47,9 @@ const EXPAND: Parameter = optional("expand", OneOf(&["event"]), "`event` returns
 pub(super) const EVENTS: [Parameter; 5] = [PAGE_SIZE, AFTER_EVENT, BEFORE_EVENT, EXPAND, EVENT_NAME_OF];
 pub(super) const EVENTS_OF_ONE_STREAM: [Parameter; 4] = [PAGE_SIZE, AFTER_EVENT, BEFORE_EVENT, EXPAND];
 pub(super) const KEYS: [Parameter; 2] = [PAGE_SIZE, optional("after", Text, "A key: those that follow it")];
+/// For keys that clients drop from a path.
+pub(super) const KEY: Parameter =
+    required("key", Text, "The key, also one that a path cannot hold: `.`, `..` or an empty one").or_empty();
 pub(super) const VALUE: [Parameter; 1] = [required("value", Any, "Any JSON")];
 pub(super) const DATA_STORE: [Parameter; 1] = [required("name", Text, "A name of its own: at most 100 bytes")];
 pub(super) const RECORD: [Parameter; 2] = [

@@ -97,7 +97,8 @@ fn foreign_path(route: &Route, owned: &Owned) -> Option<String> {
         "users" => route.path.replace("{id}", &owned.key),
         _ => return None,
     };
-    (filled != route.path && !route.path.contains("registry")).then_some(filled)
+    let query = if route.query.iter().any(|parameter| parameter.name == "key") { "?key=k" } else { "" };
+    (filled != route.path && !route.path.contains("registry")).then(|| filled + query)
 }
 
 /// Ids of the owner in the body or the query of routes that have none in their path.

@@ -1,7 +1,7 @@
 // What a source keeps between its runs in `$.service.db`.
 
 import { useState } from "preact/hooks";
-import { get, list, send } from "../../api/client";
+import { addressOfKey, get, list, send } from "../../api/client";
 import type { Json, Source, StateKey } from "../../api/types";
 import { usePage } from "../../state/resource";
 import { may } from "../../state/session";
@@ -84,7 +84,7 @@ function ValueRow({ path, entry, changed }: { path: string; entry: StateKey; cha
   const [isOpen, setOpen] = useState(false);
   const [value, setValue] = useState<Json | undefined>(undefined);
   const [isEdited, setEdited] = useState(false);
-  const address = `${path}/${encodeURIComponent(entry.key)}`;
+  const address = addressOfKey(path, `${path}_value`, entry.key);
   const open = () => {
     setOpen(!isOpen);
     if (!isOpen) void attempt(undefined, async () => setValue((await get<{ value: Json }>(address)).value));
@@ -149,7 +149,7 @@ function ValueDialog({ path, name, value, close, saved }: { path: string; name?:
       title={name === undefined ? "Set a value" : `Change “${name}”`}
       close={close}
       action="Save"
-      isReady={key !== "" && text.trim() !== ""}
+      isReady={(name !== undefined || key !== "") && text.trim() !== ""}
       submit={async () => {
         let parsed: Json;
         try {
@@ -157,7 +157,7 @@ function ValueDialog({ path, name, value, close, saved }: { path: string; name?:
         } catch {
           throw new Error("The value is not valid JSON. Text needs quotes around it.");
         }
-        await send("PUT", `${path}/${encodeURIComponent(key)}`, { value: parsed });
+        await send("PUT", addressOfKey(path, `${path}_value`, key), { value: parsed });
         saved(parsed);
       }}
     >

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::print_connected;
 use crate::ask::Ask;
+use crate::client::path_segment;
 use crate::error::Error;
 use crate::find;
 use crate::models::{Account, AccountTest, AccountUse, App, Connect};
@@ -146,7 +147,7 @@ pub(super) async fn uses(session: &Session, wanted: &str) -> Result<(), Error> {
 }
 
 pub(super) async fn client(session: &Session, wanted: &ClientArguments) -> Result<(), Error> {
-    let path = format!("apps/{}/client", wanted.app);
+    let path = format!("apps/{}/client", path_segment(&wanted.app)?);
     if wanted.delete {
         session.client.delete(&path, &[]).await?;
         return session.output.deleted(&wanted.app, "client");

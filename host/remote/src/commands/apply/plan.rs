@@ -4,8 +4,10 @@ use console::Style;
 use serde_json::{Map, Value, json};
 
 use super::workflows::{self, Planned};
+use crate::client::path_segment;
 use crate::error::Error;
 use crate::files;
+use crate::find;
 use crate::models::{Component, Preview, PreviewedChange, Source};
 use crate::output::Output;
 use crate::project::{Entry, Project};
@@ -32,6 +34,15 @@ pub(super) struct Step {
     pub(super) workflow: Option<Planned>,
     pub(super) changes: Vec<PreviewedChange>,
     pub(super) problem: Option<Error>,
+    pub(super) done: Done,
+}
+
+/// How far a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    Not,
+    Applied,
+    Failed,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +73,9 @@ pub(super) async fn make(session: &Session, project: &Project, prune: bool) -> R
     let (planned, gone_workflows) = workflows::plan(session, project, &sources, &steps).await?;
     steps.extend(planned);
     let is_gone = |source: &&Source| {
-        source.project() == Some(&project.name) && !project.entries.iter().any(|entry| entry.name == source.name)
+        project.is_whole
+            && source.project() == Some(&project.name)
+            && !project.entries.iter().any(|entry| entry.name == source.name)
     };
     let gone: Vec<&Source> = sources.iter().filter(is_gone).collect();
     let mut left = Vec::new();
@@ -100,9 +113,28 @@ impl Plan {
         self.steps.iter().filter(|step| step.problem.is_some()).count()
     }
 
-    /// What was linked to make the plan.
-    pub(super) fn components(&self) -> impl Iterator<Item = (&Action, &Component)> {
-        self.steps.iter().filter_map(|step| Some((&step.action, step.component.as_ref()?)))
+    /// What was linked to make the plan, and is not used.
+    pub(super) fn unused_components(&self) -> impl Iterator<Item = &Component> {
+        let is_unused = |step: &&Step| step.done != Done::Applied;
+        self.steps.iter().filter(is_unused).filter_map(|step| step.component.as_ref())
+    }
+
+    /// What was done before a step failed, and what was not.
+    pub(super) fn tell_how_far(&self, output: &Output) {
+        for (what, done) in [("applied", Done::Applied), ("failed", Done::Failed), ("not applied", Done::Not)] {
+            let steps = self.steps.iter().filter(|step| step.done == done && step.action != Action::Unchanged);
+            let names: Vec<&str> = steps.map(|step| step.name.as_str()).collect();
+            if !names.is_empty() {
+                output.say(&format!("{what}: {}", names.join(", ")));
+            }
+        }
+    }
+
+    /// For programs: every step with how far it is, and what stays although it is no longer in the folder.
+    pub(super) fn to_json(&self, project: &Project) -> Value {
+        let is_applied = !self.is_empty() && self.steps.iter().all(Step::is_done);
+        let steps: Vec<Value> = self.steps.iter().map(Step::to_json).collect();
+        json!({"project": project.name, "applied": is_applied, "steps": steps, "no_longer_in_folder": self.left})
     }
 
     /// `1 to create, 2 to update`, or `1 created, 2 updated` when it is done.
@@ -148,6 +180,7 @@ impl Step {
             workflow: None,
             changes: Vec::new(),
             problem: None,
+            done: Done::Not,
         }
     }
 
@@ -175,17 +208,11 @@ impl Step {
         if component.kind == "action" {
             return self.plan_action(session, &component).await;
         }
-        let source = sources.iter().find(|source| source.name == entry.name);
-        if let Some((source, other)) = source.and_then(|source| Some((source, source.project()?)))
-            && other != project.name
-        {
-            let source_name = source.name.clone();
-            return Err(Error::OtherProject { source_name, project: other.to_owned() });
-        }
+        let source = find::pick_of_project(sources, (&entry.name, &project.name), Source::project)?;
         let mut given = entry.values(&component.configurable_props, &project.secrets)?;
         given.extend(kept_secrets(&component, source, &given));
         let filler = Filler { client: &session.client, person: None };
-        self.props = filler.fill(&component, given).await?;
+        self.props = filler.fill(&component, given).await.map_err(|error| of_entry(error, entry))?;
         let Some(source) = source else {
             self.action = Action::Create;
             return Ok(());
@@ -205,7 +232,7 @@ impl Step {
             return Err(Error::Project { path: self.name.clone().into(), problem });
         };
         let digest = |component: &Component| component.rest.get("digest").cloned();
-        self.action = match session.client.get::<Component>(&format!("components/{key}")).await {
+        self.action = match session.client.get::<Component>(&format!("components/{}", path_segment(key)?)).await {
             Ok(published) if digest(&published) == digest(component) => Action::Unchanged,
             Ok(_) | Err(Error::Refused { status: 404, .. }) => Action::Publish,
             Err(error) => return Err(error),
@@ -243,17 +270,38 @@ impl Step {
         })
     }
 
-    pub(super) fn to_json(&self) -> Value {
-        let (name, action, changes) = (&self.name, self.action.verb(), &self.changes);
-        match &self.workflow {
-            Some(workflow) => {
-                json!({"name": name, "action": action, "workflow_id": workflow.id, "changes": changes})
-            }
-            None => {
-                let source = self.source.as_ref().map(|source| &source.id);
-                json!({"name": name, "action": action, "source_id": source, "changes": changes})
-            }
+    fn is_done(&self) -> bool {
+        self.problem.is_none() && (self.action == Action::Unchanged || self.done == Done::Applied)
+    }
+
+    fn to_json(&self) -> Value {
+        let is_action = self.component.as_ref().is_some_and(|component| component.kind == "action");
+        let (kind, id_name, id) = match &self.workflow {
+            Some(workflow) => ("workflow", "workflow_id", workflow.id.as_deref()),
+            None if is_action => ("action", "key", self.component.as_ref().and_then(|saved| saved.key.as_deref())),
+            None => ("source", "source_id", self.source.as_ref().map(|source| source.id.as_str())),
+        };
+        let state = match (&self.problem, self.done) {
+            (Some(_), _) => "problem",
+            (None, Done::Applied) => "applied",
+            (None, Done::Failed) => "failed",
+            (None, Done::Not) if self.action == Action::Unchanged => "unchanged",
+            (None, Done::Not) => "not_applied",
+        };
+        json!({
+            "name": self.name, "kind": kind, id_name: id, "action": self.action.verb(), "changes": self.changes,
+            "state": state, "problem": self.problem.as_ref().map(Error::to_json),
+        })
+    }
+}
+
+/// Values that are missing come from the file, and not from the command line.
+fn of_entry(error: Error, entry: &Entry) -> Error {
+    match error {
+        Error::MissingProps { names, .. } => {
+            Error::MissingEntries { names, table: format!("sources.{}.props", entry.key) }
         }
+        error => error,
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::plan::{Action, Step, is_of_all};
 use crate::documents;
 use crate::error::Error;
+use crate::find;
 use crate::models::{Preview, PreviewedChange, Source, Workflow};
 use crate::project::{Project, WorkflowEntry};
 use crate::session::Session;
@@ -44,7 +45,8 @@ pub(super) async fn plan(
         steps.push(step);
     }
     let is_gone = |workflow: &&Workflow| {
-        workflow.project() == Some(&project.name) && !project.workflows.iter().any(|entry| entry.name == workflow.name)
+        let is_ours = project.is_whole && workflow.project() == Some(&project.name);
+        is_ours && !project.workflows.iter().any(|entry| entry.name == workflow.name)
     };
     let gone = workflows.iter().filter(is_gone).map(|workflow| Step {
         action: Action::Delete,
@@ -69,14 +71,9 @@ async fn plan_one(
     step: &mut Step,
 ) -> Result<(), Error> {
     let document = entry.document(&session.client, &project.secrets).await?;
-    let existing = workflows.iter().find(|workflow| workflow.name == entry.name);
-    if let Some((workflow, other)) = existing.and_then(|workflow| Some((workflow, workflow.project()?)))
-        && other != project.name
-    {
-        return Err(Error::OtherProject { source_name: workflow.name.clone(), project: other.to_owned() });
-    }
+    let existing = find::pick_of_project(workflows, (&entry.name, &project.name), Workflow::project)?;
     let uses = known.made(&document);
-    let resolved = resolve(&document, known.sources);
+    let resolved = resolve(&document, project, known.sources);
     // A name that the plan itself gives is no mistake.
     let is_made = |error: &Error| matches!(error, Error::NotFound { wanted, .. } if known.makes_source(wanted));
     if let Err(error) = &resolved
@@ -103,9 +100,13 @@ fn changed(what: &str, name: &str) -> PreviewedChange {
     PreviewedChange { what: what.to_owned(), before: Value::Null, after: json!(format!("with {name} of this plan")) }
 }
 
-/// With the ids of sources.
-fn resolve(document: &Value, sources: &[Source]) -> Result<Value, Error> {
-    let sources: Vec<_> = sources.iter().map(|source| (source.name.clone(), source.id.clone())).collect();
+/// With the ids of sources. A name means the project's own source when others have it as well.
+fn resolve(document: &Value, project: &Project, sources: &[Source]) -> Result<Value, Error> {
+    let is_own = |source: &Source| source.project() == Some(&project.name);
+    let is_meant =
+        |source: &&Source| is_own(source) || !sources.iter().any(|other| other.name == source.name && is_own(other));
+    let meant = sources.iter().filter(is_meant);
+    let sources: Vec<_> = meant.map(|source| (source.name.clone(), source.id.clone())).collect();
     let mut document = document.clone();
     documents::name_sources(&mut document, &sources)?;
     Ok(document)
@@ -135,28 +136,25 @@ impl Planned {
     fn body(&self, project: &Project, document: Value) -> Value {
         let mut body = document;
         if let Some(fields) = body.as_object_mut() {
-            // A part that is not in the file is not there: absent, it would stay as it was.
-            for part in ["triggers", "steps"] {
-                fields.entry(part).or_insert_with(|| json!([]));
-            }
             fields.insert("active".to_owned(), json!(self.is_active));
             fields.insert("project".to_owned(), json!(project.name));
         }
         body
     }
 
-    pub(super) async fn apply(&self, session: &Session, project: &Project, action: Action) -> Result<(), Error> {
+    pub(super) async fn apply(&mut self, session: &Session, project: &Project, action: Action) -> Result<(), Error> {
         if let (Action::Delete, Some(id)) = (action, &self.id) {
             return session.client.delete(&format!("workflows/{id}"), &[]).await;
         }
         let needs_sources = !documents::named_sources(&self.document).is_empty();
         let sources: Vec<Source> =
             if needs_sources { session.client.all("users/me/sources").await? } else { Vec::new() };
-        let body = self.body(project, resolve(&self.document, &sources)?);
-        match &self.id {
-            Some(id) => session.client.put::<Workflow>(&format!("workflows/{id}"), &body).await?,
-            None => session.client.post::<Workflow>("workflows", &body).await?,
+        let body = self.body(project, resolve(&self.document, project, &sources)?);
+        let applied: Workflow = match &self.id {
+            Some(id) => session.client.put(&format!("workflows/{id}"), &body).await?,
+            None => session.client.post("workflows", &body).await?,
         };
+        self.id = Some(applied.id);
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use super::Deployed;
 use crate::ask::{self, Ask};
 use crate::commands::update::merged_props;
 use crate::error::Error;
+use crate::find;
 use crate::models::{Component, Preview, Source};
 use crate::project::DEV;
 use crate::props::PropArguments;
@@ -77,8 +78,7 @@ pub(super) async fn update(
 
 /// A name that was given means one source; that it runs something else altogether is more likely a slip than a wish.
 fn of_name(sources: Vec<Source>, (name, wanted): (&str, &str), component: &Component) -> Result<Option<Source>, Error> {
-    let found = sources.into_iter().find(|source| source.name == name || source.name_slug == name);
-    let Some(source) = found else { return Ok(None) };
+    let Some(source) = find::pick_if_any(sources, name)? else { return Ok(None) };
     match (source.component_key(), component.key.as_deref()) {
         (Some(runs), Some(given)) if runs != given => Err(Error::OtherComponent {
             source_name: source.name_slug.clone(),

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-use super::{field, find, id_of};
+use super::{field, id_of};
+use crate::client::path_segment;
 use crate::commands::list;
 use crate::error::Error;
+use crate::find;
 use crate::output::table::{text, whole};
 use crate::output::{Table, clock_time, plain};
 use crate::session::Session;
@@ -23,6 +25,11 @@ pub(super) fn print_run(session: &Session, run: &Value) -> Result<(), Error> {
         }
         output.say(&format!("{} {}", field(run, "state"), id_of(run)));
     }
+    ended(run)
+}
+
+/// A run that failed is a command that failed.
+pub(super) fn ended(run: &Value) -> Result<(), Error> {
     match run.get("error").filter(|error| !error.is_null()) {
         Some(error) => Err(Error::RunFailed { message: field(error, "message") }),
         None => Ok(()),
@@ -59,20 +66,20 @@ pub(super) async fn runs(session: &Session, workflow: &str, state: Option<&str>,
 }
 
 async fn read_runs(session: &Session, workflow: &str, state: Option<&str>, count: usize) -> Result<Vec<Value>, Error> {
-    let id = id_of(&find(session, workflow).await?).to_owned();
+    let id = find::workflow(&session.client, workflow).await?.id;
     let query: Vec<(&str, &str)> = state.map(|state| ("state", state)).into_iter().collect();
     let page = session.client.page(&format!("workflows/{id}/runs"), &query, count.clamp(1, 100)).await?;
     Ok(page.data)
 }
 
 pub(super) async fn show_run(session: &Session, workflow: &str, run: &str) -> Result<(), Error> {
-    let id = id_of(&find(session, workflow).await?).to_owned();
-    let run: Value = session.client.get(&format!("workflows/{id}/runs/{run}")).await?;
+    let id = find::workflow(&session.client, workflow).await?.id;
+    let run: Value = session.client.get(&format!("workflows/{id}/runs/{}", path_segment(run)?)).await?;
     print_run(session, &run)
 }
 
 pub(super) async fn logs(session: &Session, workflow: &str, count: usize) -> Result<(), Error> {
-    let id = id_of(&find(session, workflow).await?).to_owned();
+    let id = find::workflow(&session.client, workflow).await?.id;
     let runs = read_runs(session, workflow, None, count).await?;
     for run in runs.iter().rev() {
         let run: Value = session.client.get(&format!("workflows/{id}/runs/{}", id_of(run))).await?;
