@@ -1,5 +1,6 @@
 //! The daily loop with the real binary: deploying again, versions, applying a folder, tests in the sandbox, and `dev`.
 
+mod dev;
 mod terminal;
 mod workflows;
 
@@ -245,7 +246,7 @@ fn a_file_is_run_with_state_an_account_and_a_hook() {
 
 /// `wellspring dev` in a folder, and what it prints.
 struct Dev {
-    _child: Child,
+    child: Child,
     talk: Lines<BufReader<ChildStderr>>,
     shown: Lines<BufReader<ChildStdout>>,
 }
@@ -266,7 +267,11 @@ impl Dev {
             .unwrap();
         let talk = BufReader::new(child.stderr.take().unwrap()).lines();
         let shown = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self { _child: child, talk, shown }
+        Self { child, talk, shown }
+    }
+
+    async fn end(mut self) {
+        self.child.kill().await.unwrap();
     }
 
     /// The first line of talk that holds this.
