@@ -30,6 +30,7 @@ mod progress;
 
 mod acquire;
 mod graph;
+mod imports;
 mod manifest;
 mod memory;
 mod modules;
