@@ -1,6 +1,7 @@
 //! The daily loop with the real binary: deploying again, versions, applying a folder, tests in the sandbox, and `dev`.
 
 mod dev;
+mod run;
 mod terminal;
 mod workflows;
 

@@ -15,7 +15,7 @@ use crate::failure::Misuse;
 use crate::local_props;
 use crate::local_services::LocalServices;
 use crate::run_workflow;
-use crate::wiring::linking::Linking;
+use crate::wiring::linking::{self, Linking};
 use crate::wiring::network::NetworkArguments;
 use crate::wiring::sandboxing::translate;
 
@@ -139,19 +139,18 @@ impl LocalDb {
     }
 }
 
-/// With its files and packages. What refers to nothing is not linked: asking npm where packages come from takes longer
-/// than the run.
+/// With its files and packages, as a deploy does it.
 async fn link(collected: remote::Collected, cache: Option<&Path>, network: &NetworkArguments) -> Result<Program> {
     let remote::Collected { filename, code, files } = collected;
-    let is_module = code.lines().any(|line| line.starts_with("import") || line.starts_with("export"));
-    if files.is_empty() && !is_module && !code.contains("require(") && filename.ends_with(".js") {
-        return Ok(Program::single(&filename, code));
+    let component = ComponentSource { filename, source: code, files };
+    if let Some(linked) = linking::link_alone(&component).await? {
+        return Ok(translate(&linked.program));
     }
     let aside = tempfile::tempdir()?;
     // By the hand of the account that the configuration belongs to.
     let own = vec!["*".parse()?];
     let linking = Linking::new(cache.unwrap_or(aside.path()), network.clone(), own);
-    let linked = linking.link("", ComponentSource { filename, source: code, files }).await?;
+    let linked = linking.link("", component).await?;
     Ok(translate(&linked.program))
 }
 

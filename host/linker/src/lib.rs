@@ -29,6 +29,7 @@ mod linked;
 mod progress;
 
 mod acquire;
+mod alone;
 mod graph;
 mod imports;
 mod manifest;
@@ -45,6 +46,7 @@ mod workers;
 #[cfg(test)]
 mod testing;
 
+pub use alone::link_alone;
 pub use config::{Config, EsModules, Limits};
 pub use entry::Entry;
 pub use error::{ArchiveFault, Blame, LimitKind, LinkError, NameFault, SourceLocation};
