@@ -6,6 +6,8 @@
 //! the component, whose own requests are answered from fixtures (`fixtures.rs`).
 
 mod components;
+mod concealing;
+mod escapes;
 mod files;
 mod fixtures;
 mod report;
@@ -87,7 +89,7 @@ impl Tests {
             if self.arguments.filter.as_ref().is_some_and(|wanted| !name.contains(wanted.as_str())) {
                 continue;
             }
-            let services = Arc::new(TestServices::new(components.clone(), fixtures::path_of(file, name), mode)?);
+            let services = Arc::new(TestServices::new(components.clone(), fixtures::path_of(file, name, &names), mode)?);
             let outcome = self.call(&built.image, &json!({"index": index}), services.clone()).await?;
             let mut verdict = Verdict::of(&outcome_to_json(&outcome, None), outcome.usage.wall_clock);
             if let Err(error) = services.keep() {

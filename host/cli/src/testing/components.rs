@@ -35,7 +35,7 @@ pub(super) struct Request {
     event: Option<Value>,
     props: Map<String, Value>,
     /// What `$auth` holds, by prop.
-    pub(super) auth: Map<String, Value>,
+    auth: Map<String, Value>,
     /// What `db` holds.
     db: Map<String, Value>,
     /// Milliseconds since 1970.
@@ -78,6 +78,7 @@ impl Components {
                 fields.insert("steps".to_owned(), steps);
             }
         }
+        fixtures.conceal(&props.credentials);
         let services = Arc::new(ComponentServices::new(fixtures, request.now, &request.db, props.credentials));
         let call = call.to_string();
         let limits = Limits { recording_bytes: 0, ..Limits::default() };

@@ -65,7 +65,7 @@ impl TestServices {
         };
         let written = std::mem::take(&mut request.fetch);
         let recorded = std::mem::take(&mut *lock(&self.recorded));
-        let fixtures = Arc::new(Fixtures::new(&self.path, recorded, outbound, (written, &request.auth)));
+        let fixtures = Arc::new(Fixtures::new(&self.path, recorded, outbound, written));
         let ran = components.run(request, fixtures.clone()).await;
         let (left, made) = fixtures.take();
         *lock(&self.recorded) = left;
