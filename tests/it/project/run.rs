@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rig::served::binary;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// How `wellspring` ended in a folder, and what it printed.
 fn wellspring(folder: &Path, arguments: &[&str]) -> (bool, String, String) {
@@ -58,4 +58,27 @@ fn what_a_file_is_decides_its_syntax_and_not_how_its_lines_begin() {
     }
     let (is_done, _, said) = wellspring(folder.path(), &["run", "./wrong.js"]);
     assert!(!is_done && said.contains("wrong.js:2:23"), "{said}");
+}
+
+#[test]
+fn an_atomic_run_that_fails_leaves_nothing_and_events_without_ids_are_rejected() {
+    let component = "module.exports = {name: 'x', version: '1', atomic: true, dedupe: 'unique', props: {db: '$.service.db'}, \
+        run(event) { this.db.set('n', 2); this.$emit('none'); this.$emit('one', {id: 1}); this.$emit('again', {id: 1}); if (event.fails) throw new Error('no') }}";
+    let test = "const assert = require('assert');\n\
+        test('fails', async () => { const {error, emits, writes, db} = await run({event: {fails: true}, db: {n: 1}}); assert.ok(error); assert.deepEqual([emits, writes, db], [[], {}, {n: 1}]) });\n\
+        test('works', async () => { const {emits, rejected, db} = await run({db: {n: 1}}); assert.deepEqual(emits.map((emit) => emit.event), ['one']); assert.match(rejected[0].reason, /id/); assert.equal(db.n, 2) });\n\
+        test('hook', () => run({hook: 'activated'}));\n";
+    let folder = folder(&[("x.js", component), ("x.test.js", test), ("db.json", "{\"n\": 1}")]);
+
+    let (is_done, shown, _) =
+        wellspring(folder.path(), &["run", "./x.js", "--event", "{\"fails\": true}", "--db", "db.json"]);
+    let outcome: Value = serde_json::from_str(&shown).unwrap();
+    let (_, tested, said) = wellspring(folder.path(), &["test"]);
+
+    assert!(!is_done);
+    assert_eq!((&outcome["emits"], &outcome["writes"]), (&json!([]), &json!({})));
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(folder.path().join("db.json")).unwrap()).unwrap();
+    assert_eq!(kept, json!({"n": 1}));
+    assert!(tested.contains("there is no hook `activated`: deploy, activate, deactivate"), "{tested}{said}");
+    assert!(tested.ends_with("3 tests: 2 passed, 1 failed\n"), "{tested}");
 }

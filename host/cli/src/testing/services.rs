@@ -153,6 +153,12 @@ impl ComponentServices {
         lock(&self.reply).take()
     }
 
+    /// As it was before the run: also what was stored before a request is taken back, and the answer.
+    pub(super) fn take_back(&self, db: &Map<String, Value>) {
+        *lock(&self.stored) = db.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
+        self.take_reply();
+    }
+
     pub(super) fn write(&self, writes: &[Write]) {
         let mut stored = lock(&self.stored);
         for Write { key, value } in writes {
