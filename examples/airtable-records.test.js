@@ -10,7 +10,7 @@ test("all pages are read, and the newest time is kept", async () => {
     [base]: { body: { records: [record("r1", "2024-05-01T10:00:00.000Z")], offset: "next" } },
     [`${base}&offset=next`]: { body: { records: [record("r2", "2024-05-01T09:00:00.000Z")] } },
   });
-  assert.deepEqual(emits.map((emit) => emit.metadata.id), ["r1", "r2"]);
+  assert.deepEqual(emits.map((emit) => emit.metadata.id), ["r2", "r1"], "the oldest first, as they are emitted");
   assert.equal(db.since, "2024-05-01T10:00:00.000Z");
 });
 

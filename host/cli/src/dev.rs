@@ -4,15 +4,20 @@
 //! components are its sources like any others: they stay when this ends, and the next `dev` goes on with them.
 
 mod deploys;
+mod failures;
 mod following;
 mod key;
+mod known;
 mod login;
+mod made;
+mod outside;
 mod places;
 mod watching;
 mod workflows;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use remote::{Client, Key, Output};
@@ -23,8 +28,13 @@ use crate::failure::Misuse;
 use crate::{logging, serve};
 
 use deploys::Deploys;
+use failures::Wake;
 use following::Following;
+use made::Made;
 use watching::Watching;
+
+/// Until what failed is tried again without a save: at first, and at most.
+const PATIENCE: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(60)];
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -52,7 +62,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let _login = login::Login::offer(&settings.data, &url, &key)?;
     logging::say("  In this folder, commands of other terminals find this server by themselves: wellspring list");
     let stop = server.stop_token();
-    let developing = Box::pin(develop(client, path, props, stop.clone()));
+    let made = Made::of(&settings.data, &watching::folder_of(&path))?;
+    let deploys = Deploys::new(client.clone(), path.clone(), props, made);
+    let developing = Box::pin(develop(client, path, deploys, stop.clone()));
     let ended = async {
         // Both are cancel-safe: a deploy that is cut off is finished by the server or was never begun.
         tokio::select! {
@@ -65,16 +77,22 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
 }
 
 /// Deploys, then deploys again what has changed, for ever.
-async fn develop(client: Client, path: PathBuf, props: Map<String, Value>, stop: CancellationToken) -> Result<()> {
+async fn develop(client: Client, path: PathBuf, mut deploys: Deploys, stop: CancellationToken) -> Result<()> {
     let output = Output::of_process(false);
     let mut watching = Watching::start(&path)?;
-    let mut deploys = Deploys::new(client.clone(), path, props);
     let mut following = Following::new(client, stop);
+    let [first, longest] = PATIENCE;
+    let (mut wake, mut patience) = (Wake::Saved, first);
     loop {
-        let changed = deploys.bring_up_to_date(&output).await;
+        let changed = deploys.bring_up_to_date(&output, wake).await;
         changed.forget.iter().for_each(|path| following.forget(path));
         changed.follow.iter().for_each(|source| following.follow(source));
-        watching.changed().await?;
+        if watching.also(deploys.files()) {
+            wake = Wake::Waited;
+            continue;
+        }
+        wake = watching.changed(deploys.is_waiting().then_some(patience)).await?;
+        patience = if wake == Wake::Saved { first } else { longest.min(patience * 2) };
     }
 }
 

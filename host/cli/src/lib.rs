@@ -8,6 +8,7 @@ mod allocator;
 mod dev;
 mod doctor;
 mod failure;
+mod local_outcome;
 mod local_props;
 mod local_services;
 mod logging;

@@ -37,6 +37,15 @@ impl LocalServices {
         Self { stored: Mutex::new(stored), ..self }
     }
 
+    /// As it was before the run: also what was stored before a request is taken back, and the answer.
+    pub(crate) fn take_back(&self, values: &Map<String, Value>) {
+        let before = values.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
+        if let Ok(mut stored) = self.stored.lock() {
+            *stored = before;
+        }
+        self.take_reply();
+    }
+
     pub(crate) fn write(&self, writes: &[Write]) {
         if let Ok(mut stored) = self.stored.lock() {
             for Write { key, value } in writes {

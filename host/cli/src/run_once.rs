@@ -5,17 +5,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use domain::emit;
 use platform::ports::{ComponentSource, Linker};
-use sandbox::{Built, Config, Emit, Fault, Limits, LoadError, Outcome, Program, Sandbox, Task};
-use serde_json::value::RawValue;
+use sandbox::{Built, Config, Limits, LoadError, Program, Sandbox, Task};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Misuse;
+use crate::local_outcome::{self, Rules};
 use crate::local_props;
 use crate::local_services::LocalServices;
 use crate::run_workflow;
-use crate::wiring::linking::Linking;
+use crate::wiring::linking::{self, Linking};
 use crate::wiring::network::NetworkArguments;
 use crate::wiring::sandboxing::translate;
 
@@ -92,10 +91,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let services = LocalServices::new(arguments.network.open()?).with_credentials(props.credentials);
     let services = Arc::new(services.with_stored(&db.values));
     let task = Task { tenant: "local", call: &call, limits: Limits::default(), is_urgent: false, replay: None };
-    let outcome = sandbox.run(&built.image, task, services.clone()).await?;
+    let mut outcome = sandbox.run(&built.image, task, services.clone()).await?;
+    let rules = Rules::of(&exports);
+    if rules.take_back(&mut outcome) {
+        services.take_back(&db.values);
+    }
     services.write(&outcome.writes);
     db.keep(&services.stored())?;
-    println!("{:#}", outcome_to_json(&outcome, services.take_reply()));
+    println!("{:#}", local_outcome::to_json(&outcome, services.take_reply(), rules));
     Ok(if outcome.fault.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -139,76 +142,19 @@ impl LocalDb {
     }
 }
 
-/// With its files and packages. What refers to nothing is not linked: asking npm where packages come from takes longer
-/// than the run.
+/// With its files and packages, as a deploy does it.
 async fn link(collected: remote::Collected, cache: Option<&Path>, network: &NetworkArguments) -> Result<Program> {
     let remote::Collected { filename, code, files } = collected;
-    let is_module = code.lines().any(|line| line.starts_with("import") || line.starts_with("export"));
-    if files.is_empty() && !is_module && !code.contains("require(") && filename.ends_with(".js") {
-        return Ok(Program::single(&filename, code));
+    let component = ComponentSource { filename, source: code, files };
+    if let Some(linked) = linking::link_alone(&component).await? {
+        return Ok(translate(&linked.program));
     }
     let aside = tempfile::tempdir()?;
     // By the hand of the account that the configuration belongs to.
     let own = vec!["*".parse()?];
     let linking = Linking::new(cache.unwrap_or(aside.path()), network.clone(), own);
-    let linked = linking.link("", ComponentSource { filename, source: code, files }).await?;
+    let linked = linking.link("", component).await?;
     Ok(translate(&linked.program))
-}
-
-/// JSON that nests too deeply for this program is shown as its text.
-fn shown(json: &RawValue) -> Value {
-    serde_json::from_str(json.get()).unwrap_or_else(|_| json.get().into())
-}
-
-/// The outcome for people and programs alike.
-pub(crate) fn outcome_to_json(outcome: &Outcome, reply: Option<sandbox::Reply>) -> Value {
-    let (emits, rejected) = judge(&outcome.emits);
-    let writes = outcome.writes.iter().map(|write| {
-        let value = write.value.as_deref().and_then(|value| serde_json::from_str::<Value>(value).ok());
-        (write.key.clone(), value.unwrap_or(Value::Null))
-    });
-    let effects =
-        outcome.effects.iter().map(|effect| json!({"kind": effect.kind, "parameters": shown(&effect.parameters)}));
-    json!({
-        "ok": outcome.fault.is_none(),
-        "error": outcome.fault.as_ref().map(fault_to_json),
-        "returned": outcome.returned.as_deref().map(shown),
-        "emits": emits,
-        "rejected": rejected,
-        "writes": writes.collect::<Map<_, _>>(),
-        "effects": effects.collect::<Vec<_>>(),
-        "reply": reply.map(|reply| json!({
-            "status": reply.status, "headers": reply.headers, "body": String::from_utf8_lossy(&reply.body),
-        })),
-        "logs": outcome.logs,
-        "usage": {
-            "fuel": outcome.usage.fuel,
-            "cpu_us": outcome.usage.cpu.as_micros() as u64,
-            "wall_clock_us": outcome.usage.wall_clock.as_micros() as u64,
-            "peak_memory_bytes": outcome.usage.peak_memory_bytes,
-        },
-    })
-}
-
-/// Those that would become events, and those that a server would reject, with the reason.
-fn judge(emits: &[Emit]) -> (Vec<Value>, Vec<Value>) {
-    let (mut accepted, mut rejected) = (Vec::new(), Vec::new());
-    for emit in emits {
-        let (event, metadata) = (shown(&emit.event), json!(emit.metadata));
-        match emit::Emit::parse(event.clone(), &metadata) {
-            Ok(_) => accepted.push(json!({"event": event, "metadata": metadata})),
-            Err(error) => rejected.push(json!({"event": event, "metadata": metadata, "reason": error.to_string()})),
-        }
-    }
-    (accepted, rejected)
-}
-
-fn fault_to_json(fault: &Fault) -> Value {
-    let thrown = match fault {
-        Fault::Threw(thrown) => Some(thrown),
-        _ => None,
-    };
-    json!({"code": fault.code(), "message": fault.to_string(), "thrown": thrown})
 }
 
 /// The user's own cache folder, where the platform has one.

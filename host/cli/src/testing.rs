@@ -6,6 +6,8 @@
 //! the component, whose own requests are answered from fixtures (`fixtures.rs`).
 
 mod components;
+mod concealing;
+mod escapes;
 mod files;
 mod fixtures;
 mod report;
@@ -19,7 +21,8 @@ use anyhow::{Context, Result};
 use sandbox::{Config, Limits, Sandbox, Task};
 use serde_json::{Value, json};
 
-use crate::run_once::{build, default_cache, outcome_to_json};
+use crate::local_outcome::{self, Rules};
+use crate::run_once::{build, default_cache};
 use crate::wiring::network::NetworkArguments;
 
 use components::Components;
@@ -87,9 +90,11 @@ impl Tests {
             if self.arguments.filter.as_ref().is_some_and(|wanted| !name.contains(wanted.as_str())) {
                 continue;
             }
-            let services = Arc::new(TestServices::new(components.clone(), fixtures::path_of(file, name), mode)?);
+            let services =
+                Arc::new(TestServices::new(components.clone(), fixtures::path_of(file, name, &names), mode)?);
             let outcome = self.call(&built.image, &json!({"index": index}), services.clone()).await?;
-            let mut verdict = Verdict::of(&outcome_to_json(&outcome, None), outcome.usage.wall_clock);
+            let shown = local_outcome::to_json(&outcome, None, Rules::default());
+            let mut verdict = Verdict::of(&shown, outcome.usage.wall_clock);
             if let Err(error) = services.keep() {
                 verdict = Verdict::Failed { message: format!("{error:#}"), logs: Vec::new() };
             }
@@ -102,7 +107,7 @@ impl Tests {
     async fn names(&self, image: &sandbox::Image) -> Result<Vec<String>> {
         let services = Arc::new(TestServices::idle());
         let outcome = self.call(image, &json!({"index": null}), services).await?;
-        let shown = outcome_to_json(&outcome, None);
+        let shown = local_outcome::to_json(&outcome, None, Rules::default());
         if let Some(error) = shown.get("error").filter(|error| !error.is_null()) {
             anyhow::bail!("{}", report::message_of(error));
         }

@@ -11,6 +11,9 @@ use crate::dedupe::Strategy;
 use crate::problem::Problem;
 use crate::props::{Isolation, PropDefinition, PropType};
 
+/// Why an app is refused. `dev` looks for it: a file that is an app now is no longer the source that it was.
+pub const IS_AN_APP: &str = "this is an app, not a component: deploy the source or action that uses it";
+
 /// The description the platform stores with a component.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

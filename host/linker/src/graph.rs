@@ -17,6 +17,7 @@ use crate::{
     config::{EsModules, Limits},
     entry::OWN_FOLDER,
     error::{LimitKind, LinkError, SourceLocation},
+    imports,
     linked::{Module, ModuleKind, Warning},
     modules::{
         self, Format, Found, HELPER_PATH, HELPER_SOURCE, HELPER_SPECIFIER, Options, ParseError, Parsed, Position,
@@ -55,6 +56,10 @@ pub(crate) struct Walk<'t> {
     queue: VecDeque<String>,
     linked_bytes: usize,
 }
+
+/// Modules that hand on built-in ones, for `#names` that mean those: `imports` of a module lead to modules alone.
+const BUILT_IN_FOLDER: &str = "/wellspring/built-in/";
+const BUILT_IN_ENDING: &str = ".js";
 
 /// With the place of the request that led to the error, which is known for the component's own files.
 fn placed(error: LinkError, importer: &str, position: Option<Position>) -> LinkError {
@@ -129,6 +134,10 @@ impl Walk<'_> {
         if path == HELPER_PATH {
             return Ok(module(ModuleKind::CommonJs, HELPER_SOURCE));
         }
+        let built_in = path.strip_prefix(BUILT_IN_FOLDER).and_then(|name| name.strip_suffix(BUILT_IN_ENDING));
+        if let Some(name) = built_in {
+            return Ok(module(ModuleKind::CommonJs, &format!("module.exports = require({name:?});\n")));
+        }
         let volume = self.resolver.volume().clone();
         let source = &*read(&volume, path, &self.terms.limits)?;
         if path.ends_with(".json") {
@@ -179,6 +188,10 @@ impl Walk<'_> {
             if imports.contains_key(&found.specifier) || specifier::is_built_in(&found.specifier) {
                 continue;
             }
+            if let Some(target) = self.built_in_behind(importer, found) {
+                imports.insert(found.specifier.clone(), target);
+                continue;
+            }
             let place = |error| placed(error, importer, position);
             match self.resolve(importer, found) {
                 Ok(target) => {
@@ -190,6 +203,13 @@ impl Walk<'_> {
             }
         }
         Ok(imports)
+    }
+
+    /// The module that stands for a built-in one, when a `#name` means that.
+    fn built_in_behind(&self, importer: &str, found: &Found) -> Option<String> {
+        let name = Some(&found.specifier).filter(|specifier| specifier.starts_with('#'))?;
+        let target = imports::target_of(self.resolver.volume(), importer, name, found.kind)?;
+        specifier::is_built_in(&target).then(|| format!("{BUILT_IN_FOLDER}{target}{BUILT_IN_ENDING}"))
     }
 
     fn resolve(&self, importer: &str, found: &Found) -> Result<String, Missing> {

@@ -29,7 +29,9 @@ mod linked;
 mod progress;
 
 mod acquire;
+mod alone;
 mod graph;
+mod imports;
 mod manifest;
 mod memory;
 mod modules;
@@ -44,6 +46,7 @@ mod workers;
 #[cfg(test)]
 mod testing;
 
+pub use alone::link_alone;
 pub use config::{Config, EsModules, Limits};
 pub use entry::Entry;
 pub use error::{ArchiveFault, Blame, LimitKind, LinkError, NameFault, SourceLocation};

@@ -76,6 +76,11 @@ impl Volume {
 
     /// What the nearest `package.json` says about `.js` files.
     pub(crate) fn format_of_package(&self, path: &str) -> Format {
+        self.manifest_of(path).map_or(Format::Open, |manifest| self.format_in(manifest))
+    }
+
+    /// The nearest `package.json` at or above a file, in the same package.
+    pub(crate) fn manifest_of(&self, path: &str) -> Option<String> {
         let mut folder = path;
         while let Some((parent, name)) = folder.rsplit_once('/') {
             folder = parent;
@@ -84,10 +89,10 @@ impl Volume {
             }
             let manifest = format!("{parent}/package.json");
             if self.inner.files.contains_key(&manifest) {
-                return self.format_in(manifest);
+                return Some(manifest);
             }
         }
-        Format::Open
+        None
     }
 
     fn format_in(&self, manifest: String) -> Format {

@@ -71,7 +71,7 @@ pub(crate) fn outline(path: &Path) -> (String, bool) {
 }
 
 /// The files that its steps name: they are parts of the workflow, and no components of their own.
-pub(crate) fn step_files(path: &Path) -> Vec<PathBuf> {
+pub fn step_files(path: &Path) -> Vec<PathBuf> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut files = Vec::new();
     if let Ok(mut document) = parse(path) {

@@ -1,17 +1,19 @@
-//! A component of several files: the entry and everything it refers to by a relative path.
+//! A component of several files: the entry and everything it refers to by a relative path, or by a `#name` of its manifest.
 //!
 //! References are looked for without parsing (`references.rs`). One that is computed is not found, and the server says so.
 //! The nearest `package.json` comes along with its lock file (`manifest.rs`).
 
+mod imports;
 mod manifest;
 mod references;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
+use manifest::Manifest;
 use references::references;
 
 /// More is a project, not a component; the server has its own bounds.
@@ -30,36 +32,65 @@ pub struct Collected {
     pub files: BTreeMap<String, String>,
 }
 
+/// Files that are being looked through.
+struct Collecting<'f> {
+    folder: &'f Path,
+    filename: String,
+    files: BTreeMap<String, String>,
+    size: usize,
+    /// Each with the folder it is in, from the entry's.
+    open: Vec<(PathBuf, String)>,
+}
+
 /// Reads the entry and what it refers to.
 pub fn collect(entry: &Path) -> Result<Collected, Error> {
     let code = read(entry)?;
     let folder = entry.parent().unwrap_or(Path::new(""));
     let filename = entry.file_name().map_or_else(|| "component.js".to_owned(), |name| name.to_string_lossy().into());
-    let mut files = BTreeMap::new();
-    let mut size = code.len();
-    let mut open = vec![(PathBuf::new(), code.clone())];
-    while let Some((from, text)) = open.pop() {
+    let manifest = Manifest::find(folder)?;
+    let (size, open) = (code.len(), vec![(PathBuf::new(), code.clone())]);
+    let mut collecting = Collecting { folder, filename, files: BTreeMap::new(), size, open };
+    let mut used = BTreeSet::new();
+    while let Some((from, text)) = collecting.open.pop() {
         for reference in references(&text) {
-            let Some(path) = resolve(folder, &from, &reference) else { continue };
-            let key = path.to_string_lossy().into_owned();
-            if files.contains_key(&key) || key == filename {
+            let Some(manifest) = manifest.as_ref().filter(|_| reference.starts_with('#')) else {
+                collecting.take(resolve(folder, &from, &reference))?;
                 continue;
+            };
+            for path in manifest.files_of(&reference) {
+                collecting.take(resolve(folder, &path, ""))?;
             }
-            let text = read(&folder.join(&path))?;
-            size += text.len();
-            if files.len() >= FILES_MAXIMUM {
-                return Err(Error::TooLarge { what: "files", limit: FILES_MAXIMUM });
-            }
-            if size > BYTES_MAXIMUM {
-                return Err(Error::TooLarge { what: "bytes", limit: BYTES_MAXIMUM });
-            }
-            files.insert(key, text.clone());
-            open.push((path.parent().unwrap_or(Path::new("")).to_owned(), text));
+            used.insert(reference);
         }
     }
-    let manifest = manifest::collect(folder, &files)?;
-    files.extend(manifest);
+    let Collecting { filename, mut files, .. } = collecting;
+    let sent = manifest.map(|manifest| manifest.sent(&files, &used));
+    files.extend(sent.unwrap_or_default());
     Ok(Collected { filename, code, files })
+}
+
+// === impl Collecting ===
+
+impl Collecting<'_> {
+    /// Reads a file, unless it was read before.
+    fn take(&mut self, path: Option<PathBuf>) -> Result<(), Error> {
+        let Some(path) = path else { return Ok(()) };
+        let key = path.to_string_lossy().into_owned();
+        if self.files.contains_key(&key) || key == self.filename {
+            return Ok(());
+        }
+        let text = read(&self.folder.join(&path))?;
+        self.size += text.len();
+        if self.files.len() >= FILES_MAXIMUM {
+            return Err(Error::TooLarge { what: "files", limit: FILES_MAXIMUM });
+        }
+        if self.size > BYTES_MAXIMUM {
+            return Err(Error::TooLarge { what: "bytes", limit: BYTES_MAXIMUM });
+        }
+        self.files.insert(key, text.clone());
+        self.open.push((path.parent().unwrap_or(Path::new("")).to_owned(), text));
+        Ok(())
+    }
 }
 
 // === impl Collected ===
@@ -88,7 +119,12 @@ fn read(path: &Path) -> Result<String, Error> {
 /// The file that `reference`, written in a file of the folder `from`, stands for; by its path from the entry's folder.
 fn resolve(folder: &Path, from: &Path, reference: &str) -> Option<PathBuf> {
     let written = normalize(&from.join(reference));
-    let candidates = ENDINGS.iter().map(|ending| PathBuf::from(format!("{}{ending}", written.display())));
+    // `.`, `..` and what ends in a slash are folders.
+    let is_folder = matches!(reference.rsplit('/').next(), Some("" | "." | "..")) && !reference.is_empty();
+    let candidates = ENDINGS.iter().filter_map(|ending| match ending.strip_prefix('/') {
+        Some(index) => Some(written.join(index)),
+        None => (!is_folder).then(|| PathBuf::from(format!("{}{ending}", written.display()))),
+    });
     // TypeScript writes `./x.js` for what is `./x.ts` on disk.
     let typescript = written.extension().is_some_and(|ending| ending == "js").then(|| written.with_extension("ts"));
     candidates.chain(typescript).find(|path| folder.join(path).is_file())

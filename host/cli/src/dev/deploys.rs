@@ -1,7 +1,7 @@
 //! The sources and actions that `dev` has deployed, and updating them when files change.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use remote::ask::{self, Ask};
 use remote::models::{Component, Source};
@@ -10,6 +10,9 @@ use remote::props::Filler;
 use remote::{Client, Collected, Error, Output, collect};
 use serde_json::{Map, Value, json};
 
+use super::failures::{Failure, Wake};
+use super::known::{Deployed, Known, SOURCES, Tried, keep, remove, there};
+use super::made::{Made, One};
 use super::places::Places;
 use super::workflows::{Beside, Workflows};
 
@@ -21,30 +24,16 @@ pub(super) struct Deploys {
     path: PathBuf,
     /// Of the command line: for every component that declares them.
     props: Map<String, Value>,
+    /// By name.
     known: BTreeMap<String, Known>,
     workflows: Workflows,
-}
-
-/// A component that was read, and the source made of it when that went well.
-struct Known {
-    collected: Collected,
-    entry: Entry,
-    source: Option<Deployed>,
-}
-
-/// A source or workflow that this run has made or taken over.
-#[derive(Clone)]
-pub(super) struct Deployed {
-    /// Of the API: `sources/dc_…`.
-    pub(super) path: String,
-    pub(super) name: String,
-    /// What its hooks emitted is shown too.
-    pub(super) is_new: bool,
-    pub(super) places: Places,
+    made: Made,
+    /// None before the project was first read.
+    secrets: Option<PathBuf>,
 }
 
 /// What became of a component.
-enum Made {
+enum Deploy {
     Source(Box<Source>, Deployed),
     Action { name: String },
 }
@@ -57,146 +46,188 @@ pub(super) struct Changed {
     pub(super) forget: Vec<String>,
     /// The keys of actions that were published.
     published: Vec<String>,
+    /// Sources whose files are gone or something else now, with what is said of it.
+    retired: Vec<(Deployed, &'static str)>,
 }
 
 // === impl Deploys ===
 
 impl Deploys {
-    pub(super) fn new(client: Client, path: PathBuf, props: Map<String, Value>) -> Self {
-        let workflows = Workflows::new(client.clone());
-        Self { client, path, props, known: BTreeMap::new(), workflows }
+    pub(super) fn new(client: Client, path: PathBuf, props: Map<String, Value>, made: Made) -> Self {
+        // A single file is no reason to look at what was made of those beside it.
+        let is_meant = |one: &&One| path.is_dir() || one.file == path;
+        let own: Vec<&One> = made.own().iter().filter(is_meant).collect();
+        let sources = own.iter().filter(|one| one.path.starts_with(SOURCES));
+        let known = sources.map(|one| {
+            let source = Some(Deployed::earlier(&one.path, &one.name));
+            (one.name.clone(), Known { source, ..Known::default() })
+        });
+        let known = known.collect();
+        let workflows = Workflows::new(client.clone(), &own);
+        Self { client, path, props, known, workflows, made, secrets: None }
     }
 
     /// Deploys what is new or has changed since, and deletes the sources whose files are gone.
-    pub(super) async fn bring_up_to_date(&mut self, output: &Output) -> Changed {
+    pub(super) async fn bring_up_to_date(&mut self, output: &Output, wake: Wake) -> Changed {
         let mut changed = Changed::default();
         let project = match Project::read(&self.path, Some(PROFILE)) {
             Ok(project) => project,
             // A file that is half written; the next save is waited for.
             Err(error) => {
-                output.warn(&error.to_string());
+                if wake == Wake::Saved {
+                    output.warn(&error.to_string());
+                }
                 return changed;
             }
         };
-        if let Some(warning) = project.secrets.warning().filter(|_| self.known.is_empty()) {
+        let is_first = self.secrets.replace(project.secrets.path().to_owned()).is_none();
+        if let Some(warning) = project.secrets.warning().filter(|_| is_first) {
             output.warn(&warning);
         }
         for entry in &project.entries {
-            let to_follow = self.bring_one_up_to_date(output, &project, entry, &mut changed.published).await;
-            changed.follow.extend(to_follow);
+            let mut known = self.known.remove(&entry.name).unwrap_or_default();
+            self.bring_one_up_to_date(output, (&project, entry, wake), &mut known, &mut changed).await;
+            self.known.insert(entry.name.clone(), known);
         }
-        let gone: Vec<String> = self
-            .known
-            .keys()
-            .filter(|name| !project.entries.iter().any(|entry| entry.name == **name))
-            .cloned()
-            .collect();
+        let is_there = |name: &String| project.entries.iter().any(|entry| entry.name == *name);
+        let gone: Vec<String> = self.known.keys().filter(|name| !is_there(name)).cloned().collect();
+        let gone = gone.iter().filter_map(|name| self.known.remove(name)?.source);
+        changed.retired.extend(gone.map(|source| (source, "its file is gone")));
         let published = std::mem::take(&mut changed.published);
         let sources = self.sources();
-        let beside = Beside { sources: &sources, published: &published };
-        self.workflows.bring_up_to_date(output, &project, &beside, &mut changed).await;
+        let beside = Beside { sources: &sources, published: &published, wake };
+        self.workflows.bring_up_to_date(output, &project, &beside, (&mut self.made, &mut changed)).await;
         // Last: a workflow that listened to one of them no longer does.
-        for name in gone {
-            changed.forget.extend(self.remove(output, &name).await);
+        for (source, reason) in std::mem::take(&mut changed.retired) {
+            remove(&self.client, output, &mut self.made, &source, reason).await;
+            changed.forget.push(source.path);
         }
         changed
     }
 
+    /// Whether something failed that may mend without a save.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.known.values().any(|known| known.is_due(Wake::Waited)) || self.workflows.is_waiting()
+    }
+
+    /// What everything was made of.
+    pub(super) fn files(&self) -> BTreeSet<PathBuf> {
+        let mut files: BTreeSet<PathBuf> = self.known.values().flat_map(Known::files).collect();
+        files.extend(self.workflows.files());
+        files.extend(self.secrets.as_deref().map(super::outside::normalize));
+        files
+    }
+
     /// The sources of the folder: what they are called in it, and their ids.
     fn sources(&self) -> Vec<(String, String)> {
-        let id = |source: &Deployed| source.path.trim_start_matches("sources/").to_owned();
+        let id = |source: &Deployed| source.path.trim_start_matches(SOURCES).to_owned();
         let known = self.known.iter();
         known.filter_map(|(name, known)| Some((name.clone(), id(known.source.as_ref()?)))).collect()
     }
 
-    /// The source, when it is to be followed from now on.
     async fn bring_one_up_to_date(
         &mut self,
         output: &Output,
-        project: &Project,
-        entry: &Entry,
-        published: &mut Vec<String>,
-    ) -> Option<Deployed> {
+        (project, entry, wake): (&Project, &Entry, Wake),
+        known: &mut Known,
+        changed: &mut Changed,
+    ) {
         let collected = match collect(&entry.path) {
             Ok(collected) => collected,
             Err(error) => {
-                output.warn(&format!("{}: {error}", entry.path.display()));
-                return None;
+                let before = known.failure.take().filter(|_| wake == Wake::Waited);
+                let failure = Failure::tell(output, &entry.path, &Places::default(), &error, before.as_ref());
+                known.failure = Some(failure);
+                return;
             }
         };
-        let before = self.known.get(&entry.name);
-        if before.is_some_and(|known| known.collected == collected && known.entry == *entry) {
-            return None;
+        let is_same = known.is_same(&collected, entry, &project.secrets);
+        if is_same && !known.is_due(wake) {
+            return;
         }
         let places = Places::of(&entry.path, &collected);
-        let known = before.and_then(|known| known.source.clone());
-        let is_first = known.is_none();
-        let made = self.deploy(project, entry, &collected, known.as_ref()).await;
-        let mut to_follow = None;
-        let source = match made {
-            Ok(Made::Source(shown, deployed)) => {
-                announce(output, &deployed, &shown);
-                to_follow = is_first.then(|| deployed.clone());
-                Some(deployed)
+        let component = self.load(&collected).await;
+        let declared = component.as_ref().map(|component| component.configurable_props.clone()).unwrap_or_default();
+        let deployed = match component {
+            Ok(component) => {
+                let may_ask = wake == Wake::Saved;
+                self.deploy((project, entry, may_ask), &collected, &component, known.source.as_ref()).await
             }
-            Ok(Made::Action { name }) => {
+            Err(error) => Err(error),
+        };
+        known.tried = Some(Tried::new(collected, entry, declared, &project.secrets));
+        let before = known.failure.take().filter(|_| is_same);
+        match deployed {
+            Ok(Deploy::Source(shown, source)) => {
+                announce(output, &source, &shown);
+                if let Err(error) = keep(&mut known.source, source, &entry.path, (&mut self.made, changed)) {
+                    output.warn(&format!("{error:#}"));
+                }
+            }
+            Ok(Deploy::Action { name }) => {
                 output.say(&format!("published {}; `wellspring run {name}` runs it", entry.name));
-                published.push(name);
-                None
+                changed.published.push(name);
+                changed.retired.extend(known.source.take().map(|source| (source, "its file is an action now")));
             }
             Err(error) => {
-                complain(output, &entry.path, &places, &error);
-                known
+                known.failure = Some(Failure::tell(output, &entry.path, &places, &error, before.as_ref()));
+                if is_app(&error) {
+                    changed.retired.extend(known.source.take().map(|source| (source, "its file is an app now")));
+                }
             }
-        };
-        self.known.insert(entry.name.clone(), Known { collected, entry: entry.clone(), source });
-        to_follow
+        }
+    }
+
+    /// A component that is deleted again when it comes to nothing.
+    async fn load(&self, collected: &Collected) -> Result<Component, Error> {
+        let mut body = collected.to_fields();
+        body.insert("temporary".to_owned(), json!(true));
+        self.client.post("components", &Value::Object(body)).await
     }
 
     async fn deploy(
         &self,
-        project: &Project,
-        entry: &Entry,
+        asked: (&Project, &Entry, bool),
         collected: &Collected,
+        component: &Component,
         known: Option<&Deployed>,
-    ) -> Result<Made, Error> {
-        let mut body = collected.to_fields();
-        body.insert("temporary".to_owned(), json!(true));
-        let component: Component = self.client.post("components", &Value::Object(body)).await?;
+    ) -> Result<Deploy, Error> {
+        let (_, entry, _) = asked;
         if component.kind == "action" {
             let published: Component = self.client.post("components", &collected.to_body()).await?;
             let _ = self.client.delete(&format!("components/{}", component.id), &[]).await;
-            return Ok(Made::Action { name: published.key.unwrap_or(published.id) });
+            return Ok(Deploy::Action { name: published.key.unwrap_or(published.id) });
         }
-        let deployed = self.deploy_source(project, entry, &component, known).await;
+        let deployed = self.deploy_source(asked, component, known).await;
         if deployed.is_err() {
             let _ = self.client.delete(&format!("components/{}", component.id), &[]).await;
         }
         let (shown, is_new) = deployed?;
-        let (path, name) = (format!("sources/{}", shown.id), entry.name.clone());
+        let (path, name) = (format!("{SOURCES}{}", shown.id), entry.name.clone());
         let places = Places::of(&entry.path, collected);
-        Ok(Made::Source(Box::new(shown), Deployed { path, name, is_new, places }))
+        Ok(Deploy::Source(Box::new(shown), Deployed { path, name, is_new, is_followed: false, places }))
     }
 
     async fn deploy_source(
         &self,
-        project: &Project,
-        entry: &Entry,
+        asked: (&Project, &Entry, bool),
         component: &Component,
         known: Option<&Deployed>,
     ) -> Result<(Source, bool), Error> {
+        let (_, entry, _) = asked;
         let name = source_name(&entry.name);
-        let existing = match known {
-            Some(known) => self.client.get(&known.path).await.ok(),
+        let existing: Option<Source> = match known {
+            Some(known) => there(self.client.get(&known.path).await)?,
             None => self.find(&name).await?,
         };
-        let props = self.props(project, entry, component, existing.as_ref()).await?;
+        let existing = existing.filter(|source| source.project() == Some(DEV));
+        let props = self.props(asked, component, existing.as_ref()).await?;
         let body = json!({
             "component_id": component.id, "name": name, "configured_props": props, "project": DEV,
             "active": entry.is_active,
         });
         match existing {
-            Some(source) => Ok((self.client.put(&format!("sources/{}", source.id), &body).await?, false)),
+            Some(source) => Ok((self.client.put(&format!("{SOURCES}{}", source.id), &body).await?, false)),
             None => Ok((self.client.post("sources", &body).await?, true)),
         }
     }
@@ -205,8 +236,7 @@ impl Deploys {
     /// answered once is kept with the source.
     async fn props(
         &self,
-        project: &Project,
-        entry: &Entry,
+        (project, entry, may_ask): (&Project, &Entry, bool),
         component: &Component,
         existing: Option<&Source>,
     ) -> Result<Map<String, Value>, Error> {
@@ -219,26 +249,20 @@ impl Deploys {
             self.props.iter().filter(|(name, _)| is_declared(name)).map(|(name, value)| (name.clone(), value.clone())),
         );
         let is_missing = declared.iter().any(|prop| prop.is_missing(&props));
-        let person = ask::person().filter(|_| is_missing);
+        let person = ask::person().filter(|_| is_missing && may_ask);
         let filler = Filler { client: &self.client, person: person.as_ref().map(|person| person as &dyn Ask) };
         filler.fill(component, props).await
     }
 
-    /// A source that an earlier `dev` left.
+    /// A source that an earlier `dev` left, if it is not another folder's.
     async fn find(&self, name: &str) -> Result<Option<Source>, Error> {
         let sources: Vec<Source> = self.client.all("users/me/sources").await?;
-        Ok(sources.into_iter().find(|source| source.name == name))
-    }
-
-    /// A file that is gone takes its source with it. The path of the source, when there was one.
-    async fn remove(&mut self, output: &Output, name: &str) -> Option<String> {
-        let source = self.known.remove(name)?.source?;
-        let query = [("ignore_hook_errors", "true")];
-        match self.client.delete(&source.path, &query).await {
-            Ok(()) => output.say(&format!("removed {name}: its file is gone")),
-            Err(error) => output.warn(&format!("{name} was not removed: {error}")),
-        }
-        Some(source.path)
+        let is_free = |source: &Source| {
+            source.name == name
+                && source.project() == Some(DEV)
+                && !self.made.is_of_another(&format!("{SOURCES}{}", source.id))
+        };
+        Ok(sources.into_iter().find(is_free))
     }
 }
 
@@ -247,34 +271,18 @@ fn source_name(entry: &str) -> String {
     format!("dev-{entry}")
 }
 
+/// Whether the component was refused because it is none, but an app.
+fn is_app(error: &Error) -> bool {
+    let Error::Refused { details, .. } = error else { return false };
+    let problems = details.get("problems").and_then(Value::as_array).into_iter().flatten();
+    let mut messages = problems.filter_map(|problem| problem.get("message").and_then(Value::as_str));
+    messages.any(|message| message == domain::component::IS_AN_APP)
+}
+
 fn announce(output: &Output, deployed: &Deployed, source: &Source) {
     let verb = if deployed.is_new { "deployed" } else { "updated" };
     output.say(&format!("{verb} {} as {} ({})", deployed.name, source.name_slug, source.id));
     for (prop, endpoint) in source.endpoints() {
         output.say(&format!("  {prop}: {endpoint}"));
-    }
-}
-
-/// Told, and then waited for the next save.
-pub(super) fn complain(output: &Output, path: &Path, places: &Places, error: &Error) {
-    output.warn(&format!("{} was not deployed: {}", path.display(), places.real(&error.to_string())));
-    let Error::Refused { details, .. } = error else {
-        if let Some(hint) = error.hint() {
-            output.hint(&hint);
-        }
-        return;
-    };
-    let number = |name: &str| details.get(name).and_then(Value::as_u64);
-    if let (Some(file), Some(line)) = (details.get("file").and_then(Value::as_str), number("line")) {
-        let (file, column) = (places.real(file), number("column").unwrap_or(1));
-        output.say(&format!("  {file}:{line}:{column}"));
-        if let Some(frame) = super::places::code_frame(Path::new(&file), line, column) {
-            output.say(&frame);
-        }
-        return;
-    }
-    match details.get("stack").and_then(Value::as_str) {
-        Some(stack) => output.say(&places.real(stack)),
-        None => error.hint().iter().for_each(|hint| output.hint(hint)),
     }
 }

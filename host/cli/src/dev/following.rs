@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::deploys::Deployed;
+use super::known::Deployed;
 
 /// Before the first event there can be.
 const BEGINNING: &str = "0-0";

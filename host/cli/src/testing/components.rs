@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
+use domain::component::Hook;
 use outbound::Outbound;
 use sandbox::{Built, Limits, Sandbox, Task};
 use serde::Deserialize;
@@ -14,8 +15,9 @@ use tokio::sync::Mutex;
 use super::files;
 use super::fixtures::Fixtures;
 use super::services::ComponentServices;
+use crate::local_outcome::{self, Rules};
 use crate::local_props;
-use crate::run_once::{build, outcome_to_json};
+use crate::run_once::build;
 use crate::wiring::network::NetworkArguments;
 
 pub(super) struct Components {
@@ -35,7 +37,7 @@ pub(super) struct Request {
     event: Option<Value>,
     props: Map<String, Value>,
     /// What `$auth` holds, by prop.
-    pub(super) auth: Map<String, Value>,
+    auth: Map<String, Value>,
     /// What `db` holds.
     db: Map<String, Value>,
     /// Milliseconds since 1970.
@@ -71,6 +73,8 @@ impl Components {
         let mut call = json!({"kind": kind, "event": event, "props": props.values});
         if let Some(fields) = call.as_object_mut() {
             if let Some(hook) = request.hook {
+                let known = Hook::ALL.map(Hook::as_str);
+                anyhow::ensure!(known.contains(&hook.as_str()), "there is no hook `{hook}`: {}", known.join(", "));
                 fields.insert("kind".to_owned(), json!("hook"));
                 fields.insert("hook".to_owned(), json!(hook));
             }
@@ -78,13 +82,18 @@ impl Components {
                 fields.insert("steps".to_owned(), steps);
             }
         }
+        fixtures.conceal(&props.credentials);
         let services = Arc::new(ComponentServices::new(fixtures, request.now, &request.db, props.credentials));
         let call = call.to_string();
         let limits = Limits { recording_bytes: 0, ..Limits::default() };
         let task = Task { tenant: "local", call: &call, limits, is_urgent: false, replay: None };
-        let outcome = self.sandbox.run(&built.image, task, services.clone()).await?;
+        let mut outcome = self.sandbox.run(&built.image, task, services.clone()).await?;
+        let rules = Rules::of(&exports);
+        if rules.take_back(&mut outcome) {
+            services.take_back(&request.db);
+        }
         services.write(&outcome.writes);
-        let mut shown = outcome_to_json(&outcome, services.take_reply());
+        let mut shown = local_outcome::to_json(&outcome, services.take_reply(), rules);
         if let Some(fields) = shown.as_object_mut() {
             fields.insert("db".to_owned(), services.stored());
         }

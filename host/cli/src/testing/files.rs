@@ -7,7 +7,7 @@ use remote::Collected;
 
 const HARNESS: &str = include_str!("harness.js");
 const HARNESS_NAME: &str = "wellspring-test-harness.cjs";
-const ENDINGS: [&str; 6] = ["js", "mjs", "cjs", "ts", "mts", "cts"];
+pub(super) const ENDINGS: [&str; 6] = ["js", "mjs", "cjs", "ts", "mts", "cts"];
 /// Deeper is not where tests are; also ends a circle of links.
 const DEPTH_MAXIMUM: usize = 16;
 

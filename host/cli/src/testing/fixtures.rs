@@ -1,12 +1,12 @@
 //! Answers to the requests of components under test: written in the test, or recorded once and played back.
 //!
 //! A recorded fixture is a file beside the test, `fixtures/orders/each-order-once.json`, made to be read and committed. It
-//! holds no headers of requests, no cookies, and none of the values that the test gave as `auth`: those are replaced by
-//! their names.
+//! holds no headers of requests, no cookies, and none of the values that the test gave as `auth`, in whatever form they were
+//! sent or answered: those are replaced by their names (`concealing.rs`).
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::{Context, Result};
 use base64::Engine;
@@ -18,6 +18,8 @@ use sandbox::{FetchError, FetchRequest, FetchRequestBody, FetchResponse};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::concealing::Concealer;
+use super::files::ENDINGS;
 use crate::wiring::fetching;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,8 +28,6 @@ pub(super) enum Mode {
     Record,
 }
 
-/// Shorter values would be found everywhere.
-const SECRET_CHARACTERS_MINIMUM: usize = 6;
 /// Of answers, never kept.
 const HEADERS_LEFT_OUT: [&str; 4] = ["set-cookie", "authorization", "date", "connection"];
 
@@ -63,19 +63,41 @@ pub(super) struct Fixtures {
     made: Mutex<Vec<Exchange>>,
     /// Where requests go when they are recorded.
     outbound: Option<Outbound>,
-    /// Values that are not written down, with what stands for them.
-    secrets: Vec<(String, String)>,
+    /// Set before the first request.
+    concealer: OnceLock<Concealer>,
     path: PathBuf,
 }
 
-/// `fixtures/orders/each-order-once.json`, for the test of this name.
-pub(super) fn path_of(test: &Path, name: &str) -> PathBuf {
+/// `fixtures/orders/each-order-once.json`, for the test of this name among all of its file.
+pub(super) fn path_of(test: &Path, name: &str, names: &[String]) -> PathBuf {
+    let plain = slug(name);
+    let is_unique = names.iter().filter(|other| slug(other) == plain).count() <= 1;
+    let file = match (plain.is_empty(), is_unique) {
+        (false, true) => plain,
+        (false, false) => format!("{plain}-{:016x}", digest(name)),
+        (true, _) => format!("{:016x}", digest(name)),
+    };
+    test.with_file_name("fixtures").join(folder_of(test)).join(format!("{file}.json"))
+}
+
+/// `orders` for `orders.test.js`; `orders.ts` for an `orders.test.ts` beside it.
+fn folder_of(test: &Path) -> String {
     let file = test.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let stem = file.split(".test.").next().unwrap_or(file);
+    let (stem, ending) = file.split_once(".test.").unwrap_or((file, ""));
+    let before = ENDINGS.iter().take_while(|other| **other != ending);
+    let is_second = before.into_iter().any(|other| test.with_file_name(format!("{stem}.test.{other}")).is_file());
+    if is_second { format!("{stem}.{ending}") } else { stem.to_owned() }
+}
+
+fn slug(name: &str) -> String {
     let letters =
         name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' });
-    let slug: String = letters.take(80).collect();
-    test.with_file_name("fixtures").join(stem).join(format!("{}.json", slug.trim_matches('-')))
+    letters.take(80).collect::<String>().trim_matches('-').to_owned()
+}
+
+/// FNV-1a: the same in every version of this program.
+fn digest(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 pub(super) fn read(path: &Path) -> Result<VecDeque<Exchange>> {
@@ -101,15 +123,27 @@ impl Fixtures {
         path: &Path,
         recorded: VecDeque<Exchange>,
         outbound: Option<Outbound>,
-        (written, auth): (Map<String, Value>, &Map<String, Value>),
+        written: Map<String, Value>,
     ) -> Self {
         Self {
             written: Mutex::new(written),
             recorded: Mutex::new(recorded),
             made: Mutex::default(),
             outbound,
-            secrets: secrets_of(auth),
+            concealer: OnceLock::new(),
             path: path.to_owned(),
+        }
+    }
+
+    /// What `$auth` holds in this run, as JSON by prop, is not written down.
+    pub(super) fn conceal(&self, credentials: &HashMap<String, String>) {
+        let concealer = self.concealer.get_or_init(|| Concealer::new(credentials));
+        // Earlier versions found less of it.
+        for exchange in lock(&self.recorded).iter_mut() {
+            exchange.url = concealer.conceal_text(&exchange.url);
+            if let Text::Plain(sent) = &mut exchange.sent {
+                *sent = concealer.conceal_text(sent);
+            }
         }
     }
 
@@ -135,7 +169,7 @@ impl Fixtures {
         };
         match &self.outbound {
             Some(outbound) => self.record(outbound, asked, request).await,
-            None => self.play(&asked).map(|exchange| exchange.into_response(&url)),
+            None => self.play(&asked).map(|exchange| self.revealed(exchange).into_response(&url)),
         }
     }
 
@@ -169,6 +203,17 @@ impl Fixtures {
         })
     }
 
+    /// As it was answered.
+    fn revealed(&self, mut exchange: Exchange) -> Exchange {
+        if let Some(concealer) = self.concealer.get() {
+            exchange.headers.iter_mut().for_each(|(_, value)| *value = concealer.reveal(value));
+            if let Text::Plain(body) = &mut exchange.body {
+                *body = concealer.reveal(body);
+            }
+        }
+        exchange
+    }
+
     async fn record(
         &self,
         outbound: &Outbound,
@@ -198,14 +243,13 @@ impl Fixtures {
     }
 
     fn hide(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, (value, name)| text.replace(value.as_str(), name))
+        self.concealer.get().map_or_else(|| text.to_owned(), |concealer| concealer.conceal_text(text))
     }
 
     fn hidden_text(&self, bytes: &Bytes) -> Text {
-        match std::str::from_utf8(bytes) {
-            Ok(text) => Text::Plain(self.hide(text)),
-            Err(_) => Text::Base64 { base64: STANDARD.encode(bytes) },
-        }
+        let hidden = self.concealer.get().map_or_else(|| bytes.to_vec(), |concealer| concealer.conceal(bytes));
+        String::from_utf8(hidden)
+            .map_or_else(|error| Text::Base64 { base64: STANDARD.encode(error.as_bytes()) }, Text::Plain)
     }
 }
 
@@ -278,20 +322,6 @@ fn parse_written(method: &str, url: &str, answer: Value) -> Result<Exchange, Fet
     Ok(Exchange { method, url, sent: Text::default(), status: written.status, headers, body: Text::Plain(body) })
 }
 
-/// The texts in `auth`, longest first so that none hides a part of another.
-fn secrets_of(auth: &Map<String, Value>) -> Vec<(String, String)> {
-    let mut secrets = Vec::new();
-    for (prop, values) in auth {
-        for (name, value) in values.as_object().into_iter().flatten() {
-            if let Some(text) = value.as_str().filter(|text| text.len() >= SECRET_CHARACTERS_MINIMUM) {
-                secrets.push((text.to_owned(), format!("<{prop}.{name}>")));
-            }
-        }
-    }
-    secrets.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
-    secrets
-}
-
 /// The body of a request, and the request with the same body.
 async fn whole(request: FetchRequest) -> (Bytes, FetchRequest) {
     let body = match request.body {
@@ -309,4 +339,43 @@ async fn whole(request: FetchRequest) -> (Bytes, FetchRequest) {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(test: &Path, name: &str, names: &[&str]) -> String {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let path = path_of(test, name, &names);
+        path.strip_prefix(test.with_file_name("fixtures")).unwrap().display().to_string()
+    }
+
+    #[test]
+    fn every_test_has_a_file_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let test = folder.path().join("orders.test.js");
+        let long = |end: &str| format!("{} {end}", "x".repeat(90));
+        let names = ["Each order, once", "a b", "a-b", "äö", "ü", &long("one"), &long("two")];
+
+        let mut files: Vec<String> = names.iter().map(|name| file(&test, name, &names)).collect();
+
+        assert_eq!(files[0], "orders/each-order--once.json", "as before");
+        assert_eq!(files[1], file(&test, "a b", &names));
+        files.sort();
+        files.dedup();
+        assert_eq!(files.len(), names.len(), "{files:?}");
+        assert!(files.iter().all(|file| !file.contains("/.")), "{files:?}");
+    }
+
+    #[test]
+    fn tests_in_two_languages_have_two_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let [script, typed] = ["a.test.js", "a.test.ts"].map(|name| folder.path().join(name));
+        std::fs::write(&typed, "").unwrap();
+
+        assert_eq!(file(&typed, "x", &["x"]), "a/x.json");
+        std::fs::write(&script, "").unwrap();
+        assert_eq!([&script, &typed].map(|test| file(test, "x", &["x"])), ["a/x.json", "a.ts/x.json"]);
+    }
 }

@@ -65,7 +65,7 @@ impl TestServices {
         };
         let written = std::mem::take(&mut request.fetch);
         let recorded = std::mem::take(&mut *lock(&self.recorded));
-        let fixtures = Arc::new(Fixtures::new(&self.path, recorded, outbound, (written, &request.auth)));
+        let fixtures = Arc::new(Fixtures::new(&self.path, recorded, outbound, written));
         let ran = components.run(request, fixtures.clone()).await;
         let (left, made) = fixtures.take();
         *lock(&self.recorded) = left;
@@ -151,6 +151,12 @@ impl ComponentServices {
 
     pub(super) fn take_reply(&self) -> Option<Reply> {
         lock(&self.reply).take()
+    }
+
+    /// As it was before the run: also what was stored before a request is taken back, and the answer.
+    pub(super) fn take_back(&self, db: &Map<String, Value>) {
+        *lock(&self.stored) = db.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
+        self.take_reply();
     }
 
     pub(super) fn write(&self, writes: &[Write]) {

@@ -75,12 +75,7 @@ impl ports::Linker for Linking {
             .link(&Entry { filename, source, files }, &|reached| progress::report(stage(&reached)))
             .await
             .map_err(|error| fail(&error))?;
-        let modules = linked.modules.into_iter().map(|(path, module)| (path, translate(module))).collect();
-        let dependencies = linked.dependencies.into_iter().filter(|dependency| !dependency.is_skipped);
-        Ok(Linked {
-            program: ports::Program { entry: linked.entry, modules },
-            dependencies: dependencies.map(list).collect(),
-        })
+        Ok(told(linked))
     }
 
     fn families(&self) -> Vec<Family> {
@@ -89,6 +84,19 @@ impl ports::Linker for Linking {
         let family = Family::gauge("wellspring_link_bytes", help).sample(&[("bytes", "held")], held);
         vec![family.sample(&[("bytes", "limit")], limit)]
     }
+}
+
+/// A component that asks for no packages; none for others. Asking npm where packages come from would take longer than a run.
+pub(crate) async fn link_alone(component: &ComponentSource) -> Result<Option<Linked>, LinkError> {
+    let ComponentSource { filename, source, files } = component.clone();
+    let linked = linker::link_alone(&Entry { filename, source, files }).await;
+    Ok(linked.map_err(|error| fail(&error))?.map(told))
+}
+
+fn told(linked: linker::Linked) -> Linked {
+    let modules = linked.modules.into_iter().map(|(path, module)| (path, translate(module))).collect();
+    let dependencies = linked.dependencies.into_iter().filter(|dependency| !dependency.is_skipped);
+    Linked { program: ports::Program { entry: linked.entry, modules }, dependencies: dependencies.map(list).collect() }
 }
 
 fn list(dependency: linker::Dependency) -> Dependency {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Description, Hook, Kind};
+use super::{Description, Hook, IS_AN_APP, Kind};
 use crate::dedupe::Strategy;
 use crate::problem::{Problem, did_you_mean};
 use crate::props::{PropDefinition, PropType};
@@ -19,8 +19,7 @@ pub(super) fn parse(exports: &Value) -> Result<Description, Vec<Problem>> {
         return Err(vec![Problem::new("", "module.exports must be an object, not a function")]);
     }
     if object.get("type").and_then(Value::as_str) == Some("app") {
-        let message = "this is an app, not a component: deploy the source or action that uses it";
-        return Err(vec![Problem::new("type", message)]);
+        return Err(vec![Problem::new("type", IS_AN_APP)]);
     }
     let mut problems = Vec::new();
     let description = parse_fields(Fields::new("", object.clone(), &mut problems));

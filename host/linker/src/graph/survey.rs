@@ -8,7 +8,8 @@ use std::{
 use super::{Found, ParsedFiles, Terms, parse, placed, read};
 use crate::{
     entry::OwnFiles,
-    error::{LinkError, SourceLocation, THE_COMPONENT},
+    error::{LinkError, NameFault, SourceLocation, THE_COMPONENT},
+    imports,
     modules::{Parsed, Position},
     specifier::{PackageSpecifier, Specifier},
     unsupported::need_of,
@@ -54,7 +55,7 @@ impl Survey {
         let mut targets = Vec::new();
         for (found, position) in parsed.requests() {
             let place = |error| placed(error, importer, position);
-            match Specifier::parse(&found.specifier) {
+            match meaning(resolver.volume(), importer, found) {
                 Ok(Specifier::BuiltIn) => {}
                 Ok(Specifier::Package(request)) => {
                     if let Some(need) = need_of(&request.name).filter(|_| !found.is_optional) {
@@ -100,6 +101,15 @@ impl Survey {
             None => error,
         }
     }
+}
+
+/// A `#name` of the component's own manifest may stand for a package or for a module that is built in.
+fn meaning(volume: &Volume, importer: &str, found: &Found) -> Result<Specifier, NameFault> {
+    let specifier = Specifier::parse(&found.specifier)?;
+    let target = (specifier == Specifier::Internal)
+        .then(|| imports::target_of(volume, importer, &found.specifier, found.kind))
+        .flatten();
+    target.map_or(Ok(specifier), |target| Specifier::parse(&target))
 }
 
 fn find(resolver: &Resolver, importer: &str, found: &Found) -> Result<Option<String>, LinkError> {

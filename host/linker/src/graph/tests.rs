@@ -1,5 +1,9 @@
 //! The walk, where it is not seen in whole links.
 
+use std::sync::Arc;
+
+use serde_json::json;
+
 use crate::testing::{FakeRegistry, entry_of, link, run_linked};
 
 #[tokio::test]
@@ -62,4 +66,68 @@ async fn a_bad_json_file_is_the_authors_mistake() {
             .unwrap_err();
 
     assert_eq!(error.to_string(), "/component/b.json:2:3: this is not JSON");
+}
+
+#[tokio::test]
+async fn folders_are_required_by_their_dots_alone() {
+    let files = [
+        ("a.js", "console.log(require('.').lib, require('..').top, require('./').lib, require('../').top)"),
+        ("index.js", "exports.lib = 'lib'"),
+        ("../index.js", "exports.top = 'top'"),
+    ];
+    let linked = link(FakeRegistry::default().into(), &entry_of(&files)).await.unwrap();
+
+    assert_eq!(run_linked(&linked), "lib top lib top\n");
+}
+
+#[tokio::test]
+async fn names_of_the_components_own_manifest_lead_to_files_packages_and_built_in_modules() {
+    let registry = Arc::new(FakeRegistry::default());
+    registry.publish("p", "1.0.0", &json!({}), &[("index.js", "exports.version = 1"), ("sub.js", "exports.sub = 's'")]);
+    registry.publish("p", "2.0.0", &json!({}), &[("index.js", "exports.version = 2")]);
+    let manifest = json!({
+        "dependencies": {"p": "^1"},
+        "imports": {
+            "#p": "p",
+            "#p/*": "p/*.js",
+            "#lib/*": {"import": "./lib/*.mjs", "require": "./lib/*.js"},
+            "#path": {"browser": "./no.js", "node": "node:path"},
+            "#typed": "./typed.js",
+        },
+    });
+    let source = "import p from '#p'; import { sub } from '#p/sub'; import { x } from '#lib/x'; import { posix } from '#path'; import * as path from '#path'; import { typed } from '#typed'; \
+                  console.log(p.version, sub, x, typeof posix.join, typeof path.join, typed, (await import('#lib/x')).x)";
+    let files = [
+        ("a.mjs", source),
+        ("lib/x.mjs", "export { x } from './y.cjs'"),
+        ("lib/y.cjs", "exports.x = require('#lib/x').x + require('#path').sep"),
+        ("lib/x.js", "exports.x = 'x'"),
+        ("typed.ts", "export const typed: string = 't'"),
+        ("package.json", &manifest.to_string()),
+    ];
+    let linked = link(registry, &entry_of(&files)).await.unwrap();
+
+    assert_eq!(run_linked(&linked), "1 s x/ function function t x/\n");
+    let locations: Vec<&str> = linked.dependencies.iter().map(|dependency| dependency.version.as_str()).collect();
+    assert_eq!(locations, ["1.0.0"]);
+}
+
+#[tokio::test]
+async fn names_of_a_packages_manifest_are_its_own() {
+    let registry = Arc::new(FakeRegistry::default());
+    let manifest = json!({
+        "dependencies": {"q": "1"},
+        "imports": {"#os": {"node": "os", "default": "./no.js"}, "#q": "q", "#in/*.js": "./src/*.js", "#in/secret/*": null},
+    });
+    let index = "const gone = () => { try { require('#in/secret/x.js') } catch { return 'none' } }; \
+                 module.exports = [typeof require('#os').platform, require('#q'), require('#in/x.js'), gone()].join()";
+    registry.publish("p", "1.0.0", &manifest, &[("index.js", index), ("src/x.js", "module.exports = 'x'")]);
+    registry.publish("q", "1.0.0", &json!({}), &[("index.js", "module.exports = 'q'")]);
+    let source = [("a.js", "console.log(require('p'))")];
+
+    let linked = link(registry.clone(), &entry_of(&source)).await.unwrap();
+    let unknown = link(registry, &entry_of(&[("a.js", "require('#os')"), ("package.json", "{\"imports\":{}}")])).await;
+
+    assert_eq!(run_linked(&linked), "function,q,x,none\n");
+    assert_eq!(unknown.unwrap_err().code(), "module_not_found");
 }

@@ -21,7 +21,11 @@ pub(super) fn strip(source: &str, path: &str, source_type: SourceType) -> Result
     }
     let mut program = parsed.program;
     let has_empty_export = program.body.iter().any(is_empty_export);
-    let semantic = SemanticBuilder::new().with_enum_eval(true).build(&program);
+    // Later it would be found as well, at another column.
+    let semantic = SemanticBuilder::new().with_enum_eval(true).with_check_syntax_error(true).build(&program);
+    if let Some(fault) = first_error(&semantic.diagnostics, source) {
+        return Err(fault);
+    }
     let scoping = semantic.semantic.into_scoping();
     let options = TransformOptions::default();
     let transformed = Transformer::new(&allocator, Path::new(path), &options).build_with_scoping(scoping, &mut program);

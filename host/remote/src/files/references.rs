@@ -1,4 +1,4 @@
-//! The relative paths that a script requires or imports, found without parsing it.
+//! The relative paths and the `#names` that a script requires or imports, found without parsing it.
 //!
 //! Words count only where they are code: comments, texts, templates and regular expressions are stepped over. Where a
 //! slash could begin a regular expression or divide, the token before decides, as it does for people.
@@ -11,7 +11,7 @@ pub(super) fn references(text: &str) -> Vec<String> {
     while let Some(token) = scanner.next() {
         awaited = match (token, awaited) {
             (Token::Text(path), Awaited::Path | Awaited::PathOrBracket) => {
-                found.extend(Some(path).filter(|path| path.starts_with("./") || path.starts_with("../")));
+                found.extend(Some(path).filter(|path| is_of_the_component(path)));
                 Awaited::Nothing
             }
             (Token::OpenBracket, Awaited::PathOrBracket | Awaited::Bracket) => Awaited::Path,
@@ -22,6 +22,11 @@ pub(super) fn references(text: &str) -> Vec<String> {
         };
     }
     found.into_iter().map(str::to_owned).collect()
+}
+
+/// And not a package, or a module that is built in.
+fn is_of_the_component(path: &str) -> bool {
+    matches!(path.split('/').next(), Some("." | "..")) || path.starts_with('#')
 }
 
 /// What has to follow a word for it to refer to a file.

@@ -107,3 +107,53 @@ fn a_manifest_above_the_work_tree_is_not_the_components() {
 
     assert_eq!(names(&folder.path().join("repository"), "entry.js"), Vec::<String>::new());
 }
+
+#[test]
+fn a_folder_is_its_index() {
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "c/entry.js", "require('./lib/a'); require('..'); require('./lib/')");
+    write(folder.path(), "c/lib/a.js", "require('.'); require('..'); require('./b/..')");
+    write(folder.path(), "c/lib/index.js", "");
+    write(folder.path(), "c/lib.js", "");
+    write(folder.path(), "c/index.js", "require('./'); require('./lib')");
+    write(folder.path(), "index.js", "");
+
+    assert_eq!(names(folder.path(), "c/entry.js"), ["../index.js", "index.js", "lib.js", "lib/a.js", "lib/index.js"]);
+}
+
+#[test]
+fn the_files_behind_names_of_the_manifest_are_sent_with_where_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let manifest = r##"{"imports": {
+        "#lib/*": "./src/lib/*.js", "#up": {"import": "./up.mjs", "default": "./up.cjs"}, "#axios": "axios", "#gone": "./gone.js"
+    }}"##;
+    write(folder.path(), "package.json", manifest);
+    write(folder.path(), "src/low.js", "require('#lib/x'); require('#axios'); require('#unknown')");
+    write(folder.path(), "src/high.js", "require('#lib/x'); import('#up'); require('#gone')");
+    write(folder.path(), "beside.js", "require('#lib/x')");
+    write(folder.path(), "src/lib/x.js", "require('./y')");
+    write(folder.path(), "src/lib/y.js", "");
+    write(folder.path(), "up.mjs", "");
+    write(folder.path(), "up.cjs", "");
+    let sent = |entry: &str| {
+        let files = collect(&folder.path().join(entry)).unwrap().files;
+        let (path, text) = files.iter().find(|(path, _)| path.ends_with("package.json")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(text).unwrap();
+        let others: Vec<String> = files.keys().filter(|other| *other != path).cloned().collect();
+        (path.clone(), others, manifest["imports"].clone())
+    };
+
+    let (path, others, imports) = sent("src/low.js");
+    assert_eq!((path.as_str(), others), ("package.json", vec!["lib/x.js".to_owned(), "lib/y.js".to_owned()]));
+    assert_eq!((&imports["#lib/x"], &imports["#axios"]), (&"./lib/x.js".into(), &"axios".into()));
+
+    let (path, others, imports) = sent("src/high.js");
+    assert_eq!(path, "../package.json");
+    assert_eq!(others, ["../up.cjs", "../up.mjs", "lib/x.js", "lib/y.js"]);
+    assert_eq!(imports["#lib/x"], "./parent/lib/x.js", "the server does not know that the folder is called src");
+    assert_eq!(imports["#up"], serde_json::json!({"import": "./up.mjs", "default": "./up.cjs"}));
+
+    let (path, others, imports) = sent("beside.js");
+    assert_eq!((path.as_str(), others), ("package.json", vec!["src/lib/x.js".to_owned(), "src/lib/y.js".to_owned()]));
+    assert_eq!((imports.as_object().unwrap().len(), &imports["#lib/*"]), (4, &"./src/lib/*.js".into()));
+}

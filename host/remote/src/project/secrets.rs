@@ -38,6 +38,10 @@ impl Secrets {
         Ok(Self { path, values, is_kept })
     }
 
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(super) fn get(&self, name: &str, prop: &str) -> Result<&str, Error> {
         let found = self.values.get(name).map(String::as_str);
         found.ok_or_else(|| Error::NoSecret { name: name.to_owned(), prop: prop.to_owned(), path: self.path.clone() })

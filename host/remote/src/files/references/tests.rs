@@ -16,6 +16,8 @@ fn every_way_to_refer_to_a_file_is_seen() {
     check("await import(`./a`); import(/* webpackChunkName: 'x' */ './b')", &["./a", "./b"]);
     check("import x = require('./a'); import json from './b.json' with {type: 'json'}", &["./a", "./b.json"]);
     check("require('axios'); requireX('./a'); x.from('./b'); require(name + './c'); require", &[]);
+    check("require('.'); import '..'; require('./'); require('.hidden'); require('...')", &[".", "..", "./"]);
+    check("import x from '#x'; require('#lib/y')", &["#x", "#lib/y"]);
     check("\u{feff}#!/usr/bin/env node './a'\nrequire('./b')", &["./b"]);
 }
 

@@ -1,0 +1,84 @@
+//! Components that are run from their files, without a server: they are read, and their outcomes judged, as by a server.
+
+use std::path::Path;
+use std::process::Command;
+
+use rig::served::binary;
+use serde_json::{Value, json};
+
+/// How `wellspring` ended in a folder, and what it printed.
+fn wellspring(folder: &Path, arguments: &[&str]) -> (bool, String, String) {
+    let mut command = Command::new(binary());
+    command.args(arguments).env_clear().env("HOME", folder).current_dir(folder);
+    command.env("WELLSPRING_CACHE", std::env::temp_dir().join("wellspring-tests-cache-of-runs"));
+    let output = command.output().unwrap();
+    let [shown, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (output.status.success(), shown, said)
+}
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn what_a_file_is_decides_its_syntax_and_not_how_its_lines_begin() {
+    let files = [
+        ("strict.js", "\"use strict\"; export default {name: 'x', version: '1', run() { this.$emit('ran') }}"),
+        (
+            "comment.js",
+            "/* x */ import os from 'os'; export default {name: 'x', version: '1', run() { this.$emit(os ? 'ran' : 0) }}",
+        ),
+        ("mark.js", "\u{feff}export default {name: 'x', version: '1', run() { this.$emit('ran') }}"),
+        (
+            "space.js",
+            "const w = require ('./word'); module.exports = {name: 'x', version: '1', run() { this.$emit(w) }}",
+        ),
+        ("word.js", "module.exports = 'ran'"),
+        (
+            "lazy.js",
+            "module.exports = {name: 'x', version: '1', async run() { const { join } = await import('node:path'); this.$emit(join('ran')) }}",
+        ),
+        (
+            "text.js",
+            "const text = `\nexport default 1\n`; module.exports = {name: 'x', version: '1', run() { this.$emit(text && 'ran') }}",
+        ),
+        ("wrong.js", "// é\nmodule.exports = { é: ; }"),
+    ];
+    let folder = folder(&files);
+
+    for file in ["strict.js", "comment.js", "mark.js", "space.js", "lazy.js", "text.js"] {
+        let (_, shown, said) = wellspring(folder.path(), &["run", &format!("./{file}")]);
+
+        let outcome: Value = serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{file}: {said}"));
+        assert_eq!(outcome["emits"][0]["event"], "ran", "{file}: {said}");
+    }
+    let (is_done, _, said) = wellspring(folder.path(), &["run", "./wrong.js"]);
+    assert!(!is_done && said.contains("wrong.js:2:23"), "{said}");
+}
+
+#[test]
+fn an_atomic_run_that_fails_leaves_nothing_and_events_without_ids_are_rejected() {
+    let component = "module.exports = {name: 'x', version: '1', atomic: true, dedupe: 'unique', props: {db: '$.service.db'}, \
+        run(event) { this.db.set('n', 2); this.$emit('none'); this.$emit('one', {id: 1}); this.$emit('again', {id: 1}); if (event.fails) throw new Error('no') }}";
+    let test = "const assert = require('assert');\n\
+        test('fails', async () => { const {error, emits, writes, db} = await run({event: {fails: true}, db: {n: 1}}); assert.ok(error); assert.deepEqual([emits, writes, db], [[], {}, {n: 1}]) });\n\
+        test('works', async () => { const {emits, rejected, db} = await run({db: {n: 1}}); assert.deepEqual(emits.map((emit) => emit.event), ['one']); assert.match(rejected[0].reason, /id/); assert.equal(db.n, 2) });\n\
+        test('hook', () => run({hook: 'activated'}));\n";
+    let folder = folder(&[("x.js", component), ("x.test.js", test), ("db.json", "{\"n\": 1}")]);
+
+    let (is_done, shown, _) =
+        wellspring(folder.path(), &["run", "./x.js", "--event", "{\"fails\": true}", "--db", "db.json"]);
+    let outcome: Value = serde_json::from_str(&shown).unwrap();
+    let (_, tested, said) = wellspring(folder.path(), &["test"]);
+
+    assert!(!is_done);
+    assert_eq!((&outcome["emits"], &outcome["writes"]), (&json!([]), &json!({})));
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(folder.path().join("db.json")).unwrap()).unwrap();
+    assert_eq!(kept, json!({"n": 1}));
+    assert!(tested.contains("there is no hook `activated`: deploy, activate, deactivate"), "{tested}{said}");
+    assert!(tested.ends_with("3 tests: 2 passed, 1 failed\n"), "{tested}");
+}
