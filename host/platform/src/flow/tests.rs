@@ -18,6 +18,7 @@ mod trigger;
 mod webhooks;
 mod work;
 mod workflow;
+mod workflow_contention;
 mod workflow_crash;
 mod workflow_requests;
 mod workflow_runs;

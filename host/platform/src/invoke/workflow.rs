@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `version.rs` | finds what a run goes through, and keeps it at hand: versions never change |
 //! | `running.rs` | starts the steps that are ready, until the run has ended or pauses |
+//! | `again.rs` | begins again what lost against another run, and gives back what failed |
 //! | `results.rs` | takes in what came of a step |
 //! | `state.rs` | where a step keeps state, so that steps that share some run one after the other |
 //! | `given.rs` | what a step sees of the run: what comes with its call, and what it asks for |
@@ -19,6 +20,7 @@
 //! sent, before a pause, and at the end. So a chain of pure steps costs one commit, and a step whose effects left is not
 //! run again for the sake of a later one.
 
+mod again;
 mod barrier;
 mod commit;
 mod failure;

@@ -56,7 +56,7 @@ impl Flow {
         }
         match self.drive_request(request, &version, run.clone(), client).await {
             // Nothing of it is committed yet, and what can be answered at once need not run at once: it has a queue.
-            Err(error) if is_full(&error) && !request.has_custom_response && client.is_waiting() => {
+            Err(error) if may_wait(&error) && !request.has_custom_response && client.is_waiting() => {
                 self.queue_request(request, &version, run, client).await
             }
             driven => driven,
@@ -121,7 +121,7 @@ impl Flow {
         if self.platform.store.sharing() != Sharing::Alone {
             running.renewed = Some(Renewed { lease_ms: self.config.lease_ms, held: Some(held) });
         }
-        self.holding_when_known(&request.tenant, job, running.drive_own()).await?;
+        self.holding_when_known(&request.tenant, job, running.drive()).await?;
         if running.has_ended() {
             request.admission.use_up();
         }
@@ -130,9 +130,9 @@ impl Flow {
     }
 }
 
-/// The tenant, or the host, has no place for another run now.
-fn is_full(error: &Error) -> bool {
-    matches!(error, Error::Sandbox(SandboxError::Overloaded(_)))
+/// The tenant, or the host, has no place for another run now, or too many runs are at work on the same values.
+fn may_wait(error: &Error) -> bool {
+    matches!(error, Error::Sandbox(SandboxError::Overloaded(_)) | Error::Contended)
 }
 
 // === impl Client ===

@@ -9,9 +9,10 @@ use domain::plan::Planned;
 use serde_json::{Map, Value, json};
 use store::{Op, Tenant};
 
+use super::again::StepAt;
 use super::failure::{Failure, metadata};
 use super::state::State;
-use crate::invoke::Transaction;
+use crate::invoke::{Transaction, Waited};
 use crate::ports::{LogLine, Usage};
 use crate::records::{Event, Metadata, Workflow};
 use crate::{Platform, effects};
@@ -26,7 +27,7 @@ pub(super) struct Pending {
     /// Records of the steps, and their recordings.
     pub(super) records: Vec<Op>,
     /// What steps read must hold when they are committed.
-    pub(super) transactions: Vec<Arc<Transaction>>,
+    pub(super) transactions: Vec<(StepAt, Arc<Transaction>)>,
     pub(super) usage: Option<Usage>,
     /// How many steps it is about.
     pub(super) steps: u64,
@@ -55,6 +56,16 @@ impl Pending {
             Op::SetValue { scope, .. } | Op::RemoveValue { scope, .. } => state.has(scope),
             _ => false,
         })
+    }
+
+    /// Waits after a commit was refused because a value is locked. `false` when that is not worth it, or the steps can as well be
+    /// run again.
+    pub(super) async fn wait(&self, waited: &mut Waited) -> bool {
+        let last = self.transactions.iter().map(|(_, transaction)| transaction).rfind(|one| one.has_effects());
+        match last {
+            Some(transaction) => transaction.pause(waited).await,
+            None => false,
+        }
     }
 
     pub(super) fn has_output(&self) -> bool {
@@ -130,12 +141,6 @@ impl Pending {
             Planned { stream, event: Event { event: raw_event(&emit.event), metadata }, delivery_ms }
         };
         self.emits.iter().map(emitted).collect()
-    }
-
-    pub(super) async fn release(&self) {
-        for transaction in &self.transactions {
-            transaction.release().await;
-        }
     }
 }
 

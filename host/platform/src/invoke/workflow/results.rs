@@ -38,14 +38,16 @@ impl Running<'_> {
     pub(super) fn take(&mut self, ran: StepRan) {
         let StepRan { id, spot, key, started_at_ms, executed, recording } = ran;
         let Executed { transaction, outcome, .. } = executed;
+        self.deadline_ms = self.deadline_ms.saturating_add(transaction.take_waited_ms());
         self.pending.has_left |= transaction.has_effects() || outcome.has_replied;
-        self.pending.transactions.push(transaction.clone());
         self.pending.add_usage(outcome.usage);
         self.run.used.add(outcome.usage);
         self.barrier.set(true);
         let (position, document) = (&self.run.position, &self.version.document);
         let Some(step) = position.step(document, &spot) else { return };
         let namespace = step.namespace.clone();
+        transaction.note_writes(&outcome.writes);
+        self.pending.transactions.push(((spot.clone(), namespace.clone()), transaction.clone()));
         let attempt = position.tries(document, &spot) + 1;
         let inputs = self.version.step(&namespace).map(|step| inputs(step, &outcome.effects)).unwrap_or_default();
         self.record(&id, &namespace, started_at_ms, &outcome, recording);

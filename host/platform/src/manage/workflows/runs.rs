@@ -197,11 +197,15 @@ async fn drive(
     let slot = Arc::<ReplySlot>::default();
     let mut running = Running::new((platform, owner), (workflow, version), run, (None, Hold::Own));
     running.reply = Some(slot.clone());
-    let state = running.drive_own().await?;
+    let state = match running.drive().await {
+        // It failed, was stored before, and goes on from the queue.
+        Err(_) if running.run.state == RunState::Queued => RunState::Queued,
+        driven => driven?,
+    };
     let error = running.error().cloned();
     let run = running.run;
     let mut view = WorkflowRunView::of(&run, Some(version));
-    view.ended_at_ms = (state != RunState::Paused).then(|| platform.clock.now_ms());
+    view.ended_at_ms = (!matches!(state, RunState::Paused | RunState::Queued)).then(|| platform.clock.now_ms());
     (view.state, view.error) = (state, error);
     view.reply = slot.take().map(ReplyView::from);
     Ok(view.detailed(run))
