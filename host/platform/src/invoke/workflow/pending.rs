@@ -85,13 +85,14 @@ impl Pending {
         self.logs.clear();
     }
 
+    /// Takes in what a step asked for; nothing of it when the step fails for that.
     pub(super) fn apply(
         &mut self,
         (platform, tenant): (&Platform, &Tenant),
         step: &str,
         effects: Vec<Effect>,
     ) -> Result<Asked, Failure> {
-        let mut asked = Asked::default();
+        let (mut asked, mut emits, mut sends) = (Asked::default(), Vec::new(), Vec::new());
         for effect in effects {
             match effect {
                 Effect::Export { name, value } => {
@@ -99,10 +100,10 @@ impl Pending {
                 }
                 Effect::Exit { reason } => asked.exit = Some(reason),
                 Effect::Pause(pause) => asked.pause = Some(pause),
-                Effect::Emit(emit) => self.emits.push(emit),
+                Effect::Emit(emit) => emits.push(emit),
                 // A channel of the workflow's own, which is followed as a stream of events.
                 Effect::Sse { channel, payload } => match Emit::parse(payload, &json!({"name": channel})) {
-                    Ok(emit) => self.emits.push(emit),
+                    Ok(emit) => emits.push(emit),
                     Err(error) => {
                         return Err(Failure::new(step, "invalid_parameters", format!("$.send.sse.channel: {error}")));
                     }
@@ -114,10 +115,12 @@ impl Pending {
                         let message = format!("$.send.{}: {reason}", effects::kind(&effect));
                         return Err(Failure::new(step, "unsupported", message));
                     }
-                    self.sends.push((step.to_owned(), effect));
+                    sends.push((step.to_owned(), effect));
                 }
             }
         }
+        self.emits.extend(emits);
+        self.sends.extend(sends);
         Ok(asked)
     }
 
