@@ -142,7 +142,8 @@ impl Flow {
         let event = failure_event(&self.platform, workflow, &failure, &run.event, &context);
         let batch = self.platform.batch(tenant).require(table::unchanged(kept));
         let mut batch = batch.then(self.append_error(workflow, &event)?).then(completion);
-        batch.operations.extend(end_early(&self.platform, run, RunState::Error, Some(*failure.error))?);
+        let ended = end_early(&self.platform, tenant, run, (RunState::Error, Some(*failure.error))).await?;
+        batch.operations.extend(ended);
         self.platform.commit(batch).await?;
         Ok(Completion::Committed)
     }

@@ -5,9 +5,9 @@ use store::{Batch, EntryQuery, Op, Reads, Store};
 
 use super::Stage;
 use super::workflow_runs::{asking, code, deploy, find, pausing};
-use crate::fake::returned;
+use crate::fake::{log, returned};
 use crate::manage::workflows::{self, RunListQuery, WorkflowRunView};
-use crate::ports::EffectKind;
+use crate::ports::{EffectKind, Outcome};
 use crate::records::workflow_run::RunState;
 use crate::records::{Tick, Workflow, WorkflowRun, names, table};
 
@@ -62,6 +62,30 @@ async fn nothing_is_kept_of_runs_of_a_workflow_that_says_so_but_what_they_emitte
     let listed = workflows::list_runs(caller, platform, id, &RunListQuery::default()).await.unwrap();
     assert_eq!(listed.items.len(), 0);
     for (stream, expected) in [(names::RUNS, 0), (names::WORKFLOW_RUNS, 0), (names::DEFAULT, 1)] {
+        let kept = stage.world.store.entries(&caller.tenant, id, stream, EntryQuery::newest(10)).await.unwrap();
+        assert_eq!(kept.len(), expected, "{stream}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_kept_of_runs_that_were_cancelled_or_lost_their_version_nor_of_what_steps_logged() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("logs", |_| Outcome { logs: vec![log("a secret")], ..returned(&json!("a secret")) });
+    stage.world.sandbox.script("waits", |_| pausing(&json!({"kind": "delay", "ms": 60_000})));
+    let document = json!({"settings": {"retention": "none"}, "steps": [code("logs"), code("waits")]});
+    let workflow = deploy(&stage, document.clone()).await;
+    let (caller, platform, id) = (&stage.caller, &stage.world.platform, workflow.id.as_str());
+
+    let cancelled = run(&stage, &workflow).await;
+    workflows::cancel(caller, platform, id, cancelled.id.as_str()).await.unwrap();
+    run(&stage, &workflow).await;
+    for _ in 0..50 {
+        workflows::update(caller, platform, id, document.clone().into()).await.unwrap();
+    }
+    stage.world.clock.advance(60_000);
+    stage.work().await;
+
+    for (stream, expected) in [(names::LOGS, 0), (names::WORKFLOW_RUNS, 0), (names::ERRORS, 1)] {
         let kept = stage.world.store.entries(&caller.tenant, id, stream, EntryQuery::newest(10)).await.unwrap();
         assert_eq!(kept.len(), expected, "{stream}");
     }

@@ -4,7 +4,6 @@ use domain::ids::EmitterId;
 use domain::plan::Planned;
 use domain::retention::RunRetention;
 use domain::runs::{Facts, Recording, TriggerKind};
-use domain::workflow::Retention;
 use store::{At, Batch, CommitError, Committed, Invalid, Lease, Op, Precondition};
 
 use super::failure::{Failure, context, failure_event};
@@ -103,7 +102,9 @@ impl Running<'_> {
         self.run.emit_ids.truncate(domain::runs::LISTED_MAXIMUM);
         let logs = std::mem::take(&mut self.pending.logs).into_iter();
         let logs: Vec<_> = logs.map(|line| LogEntry::new(self.run.id.as_str(), line)).collect();
-        self.platform.note_logs(self.run.cause.context(), self.workflow.id.as_str(), &logs);
+        if self.keeps_runs() {
+            self.platform.note_logs(self.run.cause.context(), self.workflow.id.as_str(), &logs);
+        }
         (self.pending, self.attempts) = (Pending::default(), 0);
         self.open_barrier();
         (self.committed)();
@@ -139,7 +140,7 @@ impl Running<'_> {
             Hold::Own => None,
         });
         self.add_events(planned, room, &mut batch).await?;
-        for line in &self.pending.logs {
+        for line in self.pending.logs.iter().filter(|_| self.keeps_runs()) {
             let entry = LogEntry::new(self.run.id.as_str(), line.clone());
             batch.operations.push(self.append(names::LOGS, entry.encode()?, self.platform.config.limits.logs_kept));
         }
@@ -268,7 +269,7 @@ impl Running<'_> {
     /// What is kept of a run that has ended.
     async fn add_records(&self, state: RunState, planned: &[Planned], batch: &mut Batch) -> Result<(), Error> {
         let (platform, run) = (self.platform, &self.run);
-        if self.version.document.settings.retention == Retention::None {
+        if !self.keeps_runs() {
             return Ok(());
         }
         let retention = record_retention(platform);

@@ -6,8 +6,8 @@
 use domain::fan_out::Cause;
 use domain::json::Json;
 use domain::runs::{RunError, Trigger};
-use domain::workflow::Position;
-use store::{Enqueue, Op, Precondition};
+use domain::workflow::{Position, Retention};
+use store::{Enqueue, Lookup, Op, Precondition, Tenant};
 
 use super::version::Version;
 use crate::invoke::new_run_id;
@@ -75,21 +75,37 @@ pub(crate) fn enqueue(platform: &Platform, version: &Version, run: &mut Workflow
     Ok(Queued { operations, room: Precondition::CounterBelow { counter, limit } })
 }
 
-/// The operations that end a run from outside of it: it goes no further, and is kept as one that ended.
-pub(crate) fn end_early(
+/// The operations that end a run from outside of it: it goes no further, and is kept as one that ended, if any are.
+pub(crate) async fn end_early(
     platform: &Platform,
+    tenant: &Tenant,
     run: &WorkflowRun,
-    state: RunState,
-    error: Option<RunError>,
+    (state, error): (RunState, Option<RunError>),
 ) -> Result<Vec<Op>, Error> {
-    let ended = EndedWorkflowRun::of(run, state, platform.clock.now_ms(), error);
-    let keep = u32::try_from(platform.config.limits.runs_kept).unwrap_or(u32::MAX);
-    let (emitter, stream) = (run.workflow.to_string(), names::WORKFLOW_RUNS.to_owned());
-    let mut operations = vec![table::delete(run), Op::Append { emitter, stream, value: ended.encode()?, keep }];
+    let mut operations = vec![table::delete(run)];
+    if retention(platform, tenant, run).await? != Retention::None {
+        let ended = EndedWorkflowRun::of(run, state, platform.clock.now_ms(), error);
+        let keep = u32::try_from(platform.config.limits.runs_kept).unwrap_or(u32::MAX);
+        let (emitter, stream) = (run.workflow.to_string(), names::WORKFLOW_RUNS.to_owned());
+        operations.push(Op::Append { emitter, stream, value: ended.encode()?, keep });
+    }
     if run.is_counted {
         operations.push(Op::Count { counter: queue_counter(run), amount: -1, expires_ms: None });
     }
     Ok(operations)
+}
+
+/// As the version of the run says; when that is no longer kept, the newest one.
+async fn retention(platform: &Platform, tenant: &Tenant, run: &WorkflowRun) -> Result<Retention, Error> {
+    let versions = platform.versions();
+    let mut found = versions.find(platform, tenant, &run.workflow, run.version).await?;
+    if found.is_none() {
+        let workflow = table::find::<Workflow>(&*platform.store, tenant, Lookup::Id(run.workflow.as_str())).await?;
+        if let Some(kept) = workflow {
+            found = versions.find(platform, tenant, &run.workflow, kept.record.version).await?;
+        }
+    }
+    Ok(found.map(|version| version.document.settings.retention).unwrap_or_default())
 }
 
 /// Counts the runs of a workflow that wait.

@@ -9,7 +9,7 @@ use domain::problem::Problem;
 use domain::props;
 use domain::retention::{RUNS_KEPT_MAXIMUM, RunRetention};
 use domain::runs::{Facts, Trigger, TriggerKind};
-use domain::workflow::{Body, Choice, Pause, PauseKind, Retention, Spot, StepOutcome, template};
+use domain::workflow::{Body, Choice, Pause, PauseKind, Spot, StepOutcome, template};
 use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
@@ -92,7 +92,7 @@ impl Running<'_> {
 
     /// Keeps a record of the step, beside that of the run.
     fn record(&mut self, id: &RunId, step: &str, started_at_ms: u64, outcome: &Outcome, recording: Keeping) {
-        if self.version.document.settings.retention == Retention::None {
+        if !self.keeps_runs() {
             return;
         }
         let facts = Facts {
@@ -188,7 +188,7 @@ impl Running<'_> {
             StepOutcome::Chosen(Choice::Holds(holds)) => json!({"$return_value": holds}),
             StepOutcome::Failed => Value::Null,
         };
-        if self.version.document.settings.retention == Retention::None {
+        if !self.keeps_runs() {
             return;
         }
         result.is_truncated = is_longer(&shown, SHOWN_BYTES);
@@ -198,7 +198,7 @@ impl Running<'_> {
     }
 
     fn keep_result(&mut self, mut result: StepResult) {
-        if self.version.document.settings.retention == Retention::None {
+        if !self.keeps_runs() {
             result.logs.clear();
             result.inputs = Value::Null;
         }

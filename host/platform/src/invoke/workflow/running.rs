@@ -8,7 +8,7 @@ use async_recursion::async_recursion as boxed;
 use domain::ids::EndpointKey;
 use domain::json::Json;
 use domain::runs::RunError;
-use domain::workflow::{Ended, Spot};
+use domain::workflow::{Ended, Retention, Spot};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use serde_json::{Map, Value, json};
@@ -298,6 +298,11 @@ impl<'a> Running<'a> {
             RunGiven { context: of_step, resume_url: url("resume"), cancel_url: url("cancel") }
         };
         Given::new(&position.visible(document, spot), (self.run.event.clone(), context), step.asks, run)
+    }
+
+    /// Whether anything of its runs is kept once they have ended.
+    pub(super) fn keeps_runs(&self) -> bool {
+        self.version.document.settings.retention != Retention::None
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {

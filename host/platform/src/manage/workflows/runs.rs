@@ -146,7 +146,7 @@ async fn end_cancelled(
 ) -> Result<WorkflowRunView, Error> {
     let run = &kept.record;
     let mut batch = platform.batch(tenant).require(table::unchanged(&kept));
-    batch.operations = end_early(platform, run, RunState::Cancelled, None)?;
+    batch.operations = end_early(platform, tenant, run, (RunState::Cancelled, None)).await?;
     batch.operations.push(Op::ClearTimer { timer: names::run_timer(&run.id) });
     platform.commit(batch).await?;
     let ended = EndedWorkflowRun::of(run, RunState::Cancelled, platform.clock.now_ms(), None);
