@@ -24,6 +24,7 @@ mod workflow_requests;
 mod workflow_runs;
 mod workflow_sends;
 mod workflow_settings;
+mod workflow_triggers;
 
 use std::sync::Arc;
 
