@@ -28,6 +28,9 @@ use crate::records::{Delivery, Event, Kept, StreamEntry, TriggerRecordKind, Work
 
 /// A pause that ends while its run is at work looks again after this.
 const AT_WORK_LOOK_MS: u64 = 1000;
+/// A queued run that is at work for longer is stored as such, and no longer counts among those that wait: short ones, which
+/// are most, have no commit of their own for that.
+const SHOWN_AFTER_MS: u64 = 100;
 
 // === impl Flow ===
 
@@ -81,9 +84,7 @@ impl Flow {
                 match platform.commit(batch).await {
                     Ok(_) => Ok(()),
                     Err(CommitError::Conflict { at: At::Precondition(0) }) => {
-                        let size = version.document.settings.queue_size;
-                        let message = format!("the event was dropped: {size} runs wait already (queue_size)");
-                        Err(Failure::new("", "queue_full", message))
+                        Err(queue_is_full(version.document.settings.queue_size))
                     }
                     Err(error) => return Err(error.into()),
                 }
@@ -152,7 +153,7 @@ impl Flow {
         &self,
         tenant: &store::Tenant,
         (workflow, version): (&Workflow, &Version),
-        kept: Kept<WorkflowRun>,
+        mut kept: Kept<WorkflowRun>,
         hold: Hold,
     ) -> Result<Completion, Error> {
         let admission = match self.platform.quotas().admit(&self.platform, tenant).await {
@@ -161,8 +162,13 @@ impl Flow {
             admitted => admitted?,
         };
         let owner = Owner::admitted(tenant, &admission);
+        let now_ms = self.platform.clock.now_ms();
+        if kept.record.is_counted {
+            kept.record.started_at_ms = now_ms;
+        }
         let mut running =
             Running::new((&self.platform, owner), (workflow, version), kept.record, (Some(kept.version), hold));
+        running.accept_at_ms = Some(now_ms.saturating_add(SHOWN_AFTER_MS));
         running.drive().await?;
         // A run is one invocation, which is counted when it ends.
         if running.has_ended() {
@@ -280,4 +286,9 @@ impl Flow {
         let (emitter, stream) = (workflow.id.to_string(), names::ERRORS.to_owned());
         Ok(Op::Append { emitter, stream, value, keep })
     }
+}
+
+/// An event without a place in the queue is dropped.
+fn queue_is_full(size: u64) -> Failure {
+    Failure::new("", "queue_full", format!("the event was dropped: {size} runs wait already (queue_size)"))
 }

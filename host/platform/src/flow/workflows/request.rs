@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use crate::Error;
 use crate::flow::admit::{Answer, Answered, Refusal, Waiting, refusal};
 use crate::flow::handle::Flow;
+use crate::flow::workflows::queue_is_full;
 use crate::invoke::workflow::{Hold, NewRun, Renewed, Running, Version, enqueue};
 use crate::invoke::{Frame, Owner, ReplySlot};
 use crate::ports::SandboxError;
@@ -85,12 +86,25 @@ impl Flow {
         let queued = enqueue(&self.platform, version, &mut run)?;
         let mut batch = self.platform.batch(&request.tenant).require(queued.room);
         batch.operations = queued.operations;
-        self.platform.commit_work(batch).await.map_err(|error| match error {
-            Error::Changed => admission::Full { what: "queue_size", scope: admission::Scope::Tenant }.into(),
-            error => error,
-        })?;
+        match self.platform.commit_work(batch).await {
+            Err(Error::Changed) => return Err(self.tell_full_queue(request, version, &run).await?),
+            queued => queued?,
+        }
         client.answer(Ok(Answered { answer: Answer::Accepted, run_id: run.id }));
         Ok(())
+    }
+
+    /// The client is told to come back; that an event was dropped is told in `$errors` as well.
+    async fn tell_full_queue(
+        &self,
+        request: &WorkflowRequest,
+        version: &Version,
+        run: &WorkflowRun,
+    ) -> Result<Error, Error> {
+        let size = version.document.settings.queue_size;
+        let report = self.report_of(&request.workflow, &queue_is_full(size), &run.event)?;
+        self.platform.commit(self.platform.batch(&request.tenant).then(report)).await?;
+        Ok(Error::QueueFull { size })
     }
 
     async fn drive_request(

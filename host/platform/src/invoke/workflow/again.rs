@@ -69,8 +69,12 @@ impl Running<'_> {
             // This host paused for longer than the hold: another has gone on with the run.
             return Err(CommitError::LeaseLost.into());
         }
-        let used = self.run.used;
-        (self.run, self.stored) = (WorkflowRun { used, ..kept.record }, Some(kept.version));
+        let (used, mut run) = (self.run.used, kept.record);
+        if run.is_counted {
+            run.started_at_ms = self.run.started_at_ms;
+        }
+        (self.stored, self.stored_state) = (Some(kept.version), run.state);
+        self.run = WorkflowRun { used, ..run };
         if matches!(self.hold, Hold::Tick(_)) {
             self.run.position.wake(&self.version.document, self.platform.clock.now_ms());
         }

@@ -39,7 +39,8 @@ pub(super) enum Point {
 
 impl Running<'_> {
     pub(super) async fn commit(&mut self, mut point: Point) -> Result<(), Error> {
-        if point == Point::Checkpoint && self.pending.is_empty() && self.stored.is_some() {
+        let is_stored = self.stored.is_some() && self.stored_state == RunState::Executing;
+        if point == Point::Checkpoint && self.pending.is_empty() && is_stored {
             self.open_barrier();
             (self.committed)();
             return Ok(());
@@ -89,6 +90,7 @@ impl Running<'_> {
 
     fn settled(&mut self, point: Point, state: RunState, planned: &[Planned]) {
         mark(&self.hold, point, state, &mut self.run);
+        self.stored_state = state;
         if point == Point::Checkpoint
             && self.stored.is_none()
             && matches!(self.hold, Hold::Own)

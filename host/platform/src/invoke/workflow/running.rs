@@ -61,8 +61,10 @@ pub(crate) struct Running<'a> {
     pub(crate) hold: Hold,
     /// Where `$.respond` is waited for.
     pub(crate) reply: Option<Arc<ReplySlot>>,
-    /// When the run is to be durable, also when nothing else asks for it.
+    /// When the run is to be durable as one that is at work, also when nothing else asks for it.
     pub(crate) accept_at_ms: Option<u64>,
+    /// As its record has it.
+    pub(super) stored_state: RunState,
     /// Where other hosts might go on with a run that began here: they do when its hold was not renewed for so long.
     pub(crate) renewed: Option<Renewed>,
     /// Called after each commit.
@@ -94,7 +96,7 @@ impl<'a> Running<'a> {
         run: WorkflowRun,
         (stored, hold): (Option<u64>, Hold),
     ) -> Self {
-        let (barrier, requests) = Barrier::new();
+        let ((barrier, requests), stored_state) = (Barrier::new(), run.state);
         Self {
             platform,
             owner,
@@ -105,6 +107,7 @@ impl<'a> Running<'a> {
             hold,
             reply: None,
             accept_at_ms: None,
+            stored_state,
             renewed: None,
             committed: Box::new(|| ()),
             pending: Pending::default(),

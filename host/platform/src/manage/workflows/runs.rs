@@ -181,7 +181,7 @@ async fn queue(
     let mut batch = platform.batch(&caller.tenant).require(queued.room);
     batch.operations = queued.operations;
     platform.commit_work(batch).await.map_err(|error| match error {
-        Error::Changed => admission::Full { what: "queue_size", scope: admission::Scope::Tenant }.into(),
+        Error::Changed => Error::QueueFull { size: version.document.settings.queue_size },
         error => error,
     })?;
     Ok(WorkflowRunView::of(&run, None))
