@@ -14,13 +14,13 @@ use domain::runs::{Trigger, TriggerKind};
 use domain::timers::Schedule;
 use domain::workflow::Throttle;
 use serde_json::json;
-use store::{At, CommitError, Job, Lookup, Op, Precondition, Tick};
+use store::{At, CommitError, Job, Lookup, Op, Precondition, Sharing, Tick};
 
 use super::handle::Flow;
 use super::work::{Completion, emitted_at_ms};
 use crate::Error;
 use crate::invoke::workflow::{
-    Failure, Hold, NewRun, Running, Version, context, end_early, enqueue, failure_event, run_job,
+    Failure, Hold, NewRun, Running, Version, context, end_early, enqueue, failure_event, queue_job,
 };
 use crate::invoke::{Frame, Owner};
 use crate::records::workflow_run::RunState;
@@ -82,7 +82,10 @@ impl Flow {
                 let mut batch = platform.batch(tenant).require(queued.room).then(completion.clone());
                 batch.operations.extend(queued.operations);
                 match platform.commit(batch).await {
-                    Ok(_) => Ok(()),
+                    Ok(_) => {
+                        queued.job.keep_place();
+                        Ok(())
+                    }
                     Err(CommitError::Conflict { at: At::Precondition(0) }) => {
                         Err(queue_is_full(version.document.settings.queue_size))
                     }
@@ -102,8 +105,17 @@ impl Flow {
         &self,
         job: &Job,
         id: &WorkflowId,
-        (run, segment): (&RunId, u32),
+        run: (&RunId, u32),
     ) -> Result<Completion, Error> {
+        let ended = self.go_on_with(job, id, run).await;
+        let is_counted = self.platform.store.sharing() == Sharing::Alone;
+        if let (Some(lane), Ok(Completion::Committed), true) = (&job.lane, &ended, is_counted) {
+            self.platform.lanes().leave(lane);
+        }
+        ended
+    }
+
+    async fn go_on_with(&self, job: &Job, id: &WorkflowId, (run, segment): (&RunId, u32)) -> Result<Completion, Error> {
         let stored = self.stored_run(&job.tenant, run).await?;
         let Some(kept) = stored.filter(|kept| kept.record.segment == segment) else {
             return self.acknowledge(job, Vec::new()).await;
@@ -235,7 +247,9 @@ impl Flow {
             let finish =
                 Op::FinishTick { lease: tick.lease.clone(), next_due_ms: run.position.due_ms(&version.document) };
             let batch = self.platform.batch(&tick.tenant).require(unchanged).then(table::put(&run)?).then(finish);
-            self.platform.commit(batch.then(run_job(&self.platform, &version, &run, None)?)).await?;
+            let job = queue_job(&self.platform, &version, &run)?;
+            self.platform.commit(batch.then(job.operation.clone())).await?;
+            job.keep_place();
             return Ok(Completion::Committed);
         }
         self.drive(&tick.tenant, (&workflow.record, &version), kept, Hold::Tick(tick.lease.clone())).await

@@ -14,6 +14,7 @@
 //! | `commit.rs` | one batch of all that, with the position of the run |
 //! | `sends.rs` | the jobs that send requests, e-mails and objects after the commit |
 //! | `queue.rs` | runs that wait for their turn |
+//! | `lanes.rs` | which lane a run waits in |
 //! | `failure.rs` | what is told of a run that failed |
 //!
 //! Results of pure steps are held back and committed together: before a request of a later step leaves, before an answer is
@@ -25,6 +26,7 @@ mod barrier;
 mod commit;
 mod failure;
 mod given;
+mod lanes;
 mod pending;
 mod queue;
 mod results;
@@ -36,7 +38,8 @@ mod version;
 
 pub(crate) use failure::{Failure, context, failure_event};
 pub(crate) use given::Given;
-pub(crate) use queue::{NewRun, end_early, enqueue, run_job};
+pub(crate) use lanes::Lanes;
+pub(crate) use queue::{NewRun, end_early, enqueue, queue_job};
 pub(crate) use running::{Hold, Renewed, Running};
 pub(crate) use step::StepContext;
 pub(crate) use version::{Version, Versions};

@@ -132,6 +132,30 @@ async fn a_run_that_is_at_work_is_shown_so_and_does_not_wait_in_the_queue() {
 }
 
 #[tokio::test]
+async fn as_many_runs_are_at_once_as_may_be_and_the_next_takes_the_place_of_the_first_that_ends() {
+    let stage = Stage::new().await;
+    let document = json!({"settings": {"concurrency": 4}, "steps": [code("a")]});
+    let workflow = deploy(&stage, document).await;
+    let (caller, platform, id) = (&stage.caller, &stage.world.platform, workflow.id.as_str());
+    let queue = async || workflows::run_later(caller, platform, id, json!({})).await.unwrap();
+    for _ in 0..6 {
+        queue().await;
+    }
+
+    let leased = stage.lease_jobs().await;
+    assert_eq!(leased.len(), 4);
+    // Both that wait run after one of these; the other two lanes are free then.
+    for job in &leased {
+        stage.perform_job(job).await;
+    }
+    assert_eq!(stage.lease_jobs().await.len(), 2);
+    for _ in 0..2 {
+        queue().await;
+    }
+    assert_eq!(stage.lease_jobs().await.len(), 2, "the first two are still at work");
+}
+
+#[tokio::test]
 async fn a_short_run_from_the_queue_is_one_commit() {
     let mut stage = Stage::new().await;
     let workflow = deploy(&stage, json!({"settings": {"concurrency": 1}, "steps": [code("a"), code("b")]})).await;

@@ -90,6 +90,7 @@ impl Flow {
             Err(Error::Changed) => return Err(self.tell_full_queue(request, version, &run).await?),
             queued => queued?,
         }
+        queued.job.keep_place();
         client.answer(Ok(Answered { answer: Answer::Accepted, run_id: run.id }));
         Ok(())
     }

@@ -86,7 +86,8 @@ impl Transaction {
             let mut state = self.state();
             let locked = state.locked.clone();
             state.busy.extend(locked);
-            !state.has_effects && !(state.busy.is_empty() && state.reads.is_empty())
+            let needs_keys = !state.busy.is_empty() || !state.reads.is_empty();
+            needs_keys && !state.has_effects
         };
         self.release().await;
         begins_again

@@ -10,7 +10,7 @@ use domain::workflow::{Position, Spot};
 use store::{CommitError, Lookup, Op};
 
 use super::barrier::Barrier;
-use super::queue::run_job;
+use super::queue::queue_job;
 use super::running::{Hold, Running};
 use crate::Error;
 use crate::invoke::Transaction;
@@ -101,7 +101,9 @@ impl Running<'_> {
         let (state, segment) = (RunState::Queued, kept.record.segment + 1);
         let run = WorkflowRun { state, segment, ..kept.record };
         let batch = self.platform.batch(self.owner.tenant).require(unchanged).then(table::put(&run)?);
-        self.platform.commit(batch.then(run_job(self.platform, self.version, &run, None)?)).await?;
+        let job = queue_job(self.platform, self.version, &run)?;
+        self.platform.commit(batch.then(job.operation.clone())).await?;
+        job.keep_place();
         self.run = run;
         Ok(())
     }

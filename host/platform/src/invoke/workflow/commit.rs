@@ -8,7 +8,7 @@ use store::{At, Batch, CommitError, Committed, Invalid, Lease, Op, Precondition}
 
 use super::failure::{Failure, context, failure_event};
 use super::pending::Pending;
-use super::queue::{queue_counter, run_job};
+use super::queue::{held_job, queue_counter};
 use super::results::record_retention;
 use super::running::{Hold, Running};
 use super::sends::send_jobs;
@@ -205,7 +205,7 @@ impl Running<'_> {
                     Some(renewed) => self.platform.clock.now_ms().saturating_add(renewed.lease_ms),
                     None => self.deadline_ms.saturating_add(self.version.timeout_ms()).saturating_add(REDO_AFTER_MS),
                 };
-                batch.operations.push(run_job(self.platform, self.version, &self.run, Some(held_until_ms))?);
+                batch.operations.push(held_job(self.platform, &self.run, held_until_ms)?);
             }
             (Point::Checkpoint, _) => {}
             (Point::Paused, Hold::Tick(lease)) => {

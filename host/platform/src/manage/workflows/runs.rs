@@ -184,6 +184,7 @@ async fn queue(
         Error::Changed => Error::QueueFull { size: version.document.settings.queue_size },
         error => error,
     })?;
+    queued.job.keep_place();
     Ok(WorkflowRunView::of(&run, None))
 }
 
