@@ -1,7 +1,7 @@
 //! Where a JavaScript expression ends that `}}` follows.
 //!
-//! As much of JavaScript as that takes: braces are counted, and what stands in strings, templates, comments and regular
-//! expressions is none. Whether it is an expression at all is for the parser of the linker.
+//! As much of JavaScript as that takes: braces are counted, and what stands in strings, templates, regular expressions and
+//! comments is none. Whether it is an expression at all is for the parser of the linker.
 
 /// After these a slash begins a regular expression.
 const KEYWORDS: [&[u8]; 12] = [
@@ -53,8 +53,8 @@ impl Scanner<'_> {
                     self.at += 1;
                     self.skip_template()?;
                 }
-                (b'/', Some(b'/')) => self.skip_until(b"\n"),
-                (b'/', Some(b'*')) => self.skip_until(b"*/"),
+                (b'/', Some(b'/')) => self.skip_comment(b"\n"),
+                (b'/', Some(b'*')) => self.skip_comment(b"*/"),
                 (b'/', _) if !self.follows_value && self.skip_regular_expression() => self.follows_value = true,
                 (b')' | b']', _) => self.pass(1, true),
                 // `x++ / 2`; and `1. / 2`, since nothing that a slash begins follows a dot.
@@ -130,13 +130,16 @@ impl Scanner<'_> {
         }
     }
 
-    /// A comment says nothing of what may follow.
-    fn skip_until(&mut self, end: &[u8]) {
+    /// A comment says nothing of what may follow, and is no place for what ends an expression.
+    fn skip_comment(&mut self, end: &[u8]) {
         self.at += 2;
-        while self.at < self.text.len() && !self.text.get(self.at..).unwrap_or_default().starts_with(end) {
+        while let Some(rest) = self.text.get(self.at..).filter(|rest| !rest.is_empty() && !rest.starts_with(b"}}")) {
+            if rest.starts_with(end) {
+                self.at += end.len();
+                return;
+            }
             self.at += 1;
         }
-        self.at += end.len();
     }
 
     /// `false` when the slash begins none: it ends on its line.

@@ -30,7 +30,10 @@ fn expressions_are_found_with_their_braces_and_strings() {
         ("{{ [/a/, /}}/i].length }}", vec!["[/a/, /}}/i].length"]),
         ("{{ `${`}}${`${'}}'}`}`}}}` }} {{ c }}", vec!["`${`}}${`${'}}'}`}`}}}`", "c"]),
         ("{{ `${{a: '}'}.a}` }}", vec!["`${{a: '}'}.a}`"]),
-        ("{{ a /* }} ' */ + b // }}\n }}", vec!["a /* }} ' */ + b // }}"]),
+        ("{{ a /* } ' */ + b // it's {\n }}", vec!["a /* } ' */ + b // it's {"]),
+        // A comment is no place for what ends an expression.
+        ("{{ 1 /* }} */ }}", vec!["1 /*"]),
+        ("{{ a // x }} {{ b }}", vec!["a // x", "b"]),
         // What is not closed goes to the first of them, and what is wrong is told there.
         ("{{ it's }}\n{{ b' }}", vec!["it's", "b'"]),
         ("{{ `${a }} b", vec!["`${a"]),
