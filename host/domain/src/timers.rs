@@ -26,8 +26,9 @@ pub enum ScheduleError {
     NoSchedule,
     #[error("has both an interval and a cron expression, choose one")]
     TwoSchedules,
-    #[error("intervalSeconds must be a whole number of seconds from {minimum} to {INTERVAL_SECONDS_MAXIMUM}")]
-    IntervalOutOfRange { minimum: u64 },
+    /// `name` is the one it was given under.
+    #[error("{name} must be a whole number of seconds from {minimum} to {INTERVAL_SECONDS_MAXIMUM}")]
+    IntervalOutOfRange { name: &'static str, minimum: u64 },
     #[error("cron must be a string of five fields")]
     CronNotAString,
     #[error("timezone must be the name of an IANA zone, such as Europe/Berlin")]
@@ -51,7 +52,8 @@ impl Schedule {
         if let Some(name) = fields.keys().find(|name| !KNOWN.contains(&name.as_str())) {
             return Err(ScheduleError::UnknownProperty { name: name.clone() });
         }
-        let interval = given(fields, "intervalSeconds").or_else(|| given(fields, "interval_seconds"));
+        let interval =
+            ["intervalSeconds", "interval_seconds"].into_iter().find_map(|name| Some((name, given(fields, name)?)));
         let timezone = given(fields, "timezone");
         match (interval, given(fields, "cron")) {
             (None, None) => Err(ScheduleError::NoSchedule),
@@ -117,7 +119,7 @@ impl ScheduleError {
     pub fn property(&self) -> &str {
         match self {
             Self::NotAnObject | Self::NoSchedule | Self::TwoSchedules => "",
-            Self::IntervalOutOfRange { .. } => "intervalSeconds",
+            Self::IntervalOutOfRange { name, .. } => name,
             Self::TimezoneNotAString | Self::TimezoneWithInterval => "timezone",
             Self::Cron(CronError::UnknownZone { .. }) => "timezone",
             Self::CronNotAString | Self::Cron(_) => "cron",
@@ -130,7 +132,7 @@ fn given<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     fields.get(name).filter(|value| !value.is_null())
 }
 
-fn parse_interval(value: &Value, minimum: u64) -> Result<Schedule, ScheduleError> {
+fn parse_interval((name, value): (&'static str, &Value), minimum: u64) -> Result<Schedule, ScheduleError> {
     // JavaScript has one number type: 900.0 is the integer 900.
     let seconds = value.as_u64().or_else(|| value.as_f64().filter(|number| number.fract() == 0.0).map(|n| n as u64));
     match seconds {
@@ -138,7 +140,7 @@ fn parse_interval(value: &Value, minimum: u64) -> Result<Schedule, ScheduleError
         Some(seconds) if seconds >= minimum.max(1) && seconds <= INTERVAL_SECONDS_MAXIMUM => {
             Ok(Schedule::Interval { seconds })
         }
-        _ => Err(ScheduleError::IntervalOutOfRange { minimum: minimum.max(1) }),
+        _ => Err(ScheduleError::IntervalOutOfRange { name, minimum: minimum.max(1) }),
     }
 }
 

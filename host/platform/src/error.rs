@@ -59,6 +59,8 @@ pub enum Error {
     NoRoom { limit_bytes: u64 },
     #[error("{0}")]
     Full(#[from] Full),
+    #[error("the workflow has {size} runs that wait already, as many as its `queue_size` allows; retry later")]
+    QueueFull { size: u64 },
     #[error("the component cannot be linked: {0}")]
     Link(#[source] LinkError),
     #[error("the code could not be fetched from {url}: {source}")]

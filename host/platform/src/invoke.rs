@@ -47,5 +47,5 @@ pub(crate) use recording::{
 };
 pub(crate) use reply::ReplySlot;
 pub(crate) use services::{Offline, shown_key, stored_key};
-pub(crate) use transaction::{Transaction, new_run_id};
+pub(crate) use transaction::{Transaction, Waited, new_run_id};
 pub(crate) use usage::usage_operations;

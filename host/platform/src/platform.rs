@@ -9,7 +9,7 @@ use domain::users;
 use store::{Batch, Store, Tenant};
 
 use crate::hosts::Hosts;
-use crate::invoke::workflow::Versions;
+use crate::invoke::workflow::{Lanes, Versions};
 use crate::invoke::{Channels, KeyQueues, Listeners};
 use crate::keeping::Keeping;
 use crate::key_uses::KeyUses;
@@ -44,6 +44,7 @@ pub struct Core {
     channels: Channels,
     listeners: Listeners,
     versions: Versions,
+    lanes: Arc<Lanes>,
     pools: Pools,
     key_uses: KeyUses,
     refusals: Refusals,
@@ -103,6 +104,7 @@ impl Platform {
             channels: Channels::default(),
             listeners: Listeners::default(),
             versions: Versions::default(),
+            lanes: Arc::default(),
             key_uses: KeyUses::default(),
             refusals: Refusals::default(),
             keeping: Keeping::default(),
@@ -169,6 +171,11 @@ impl Platform {
     /// Versions of workflows, as far as they are held.
     pub(crate) fn versions(&self) -> &Versions {
         &self.0.versions
+    }
+
+    /// Lanes of queued runs of workflows.
+    pub(crate) fn lanes(&self) -> &Arc<Lanes> {
+        &self.0.lanes
     }
 
     /// Runs of this host that want the same keys of `db`.

@@ -1,5 +1,7 @@
 //! Data stores through the served binary: shared by sources and workflows, and part of each run's transaction.
 
+use std::time::{Duration, Instant};
+
 use futures_util::StreamExt;
 use rig::receiver::{Answer, Receiver};
 use serde_json::{Value, json};
@@ -11,6 +13,7 @@ on_every_store! {
     everything_that_can_be_asked_of_a_data_store,
     concurrent_runs_lose_no_update_of_a_data_store,
     nor_do_branches_of_a_workflow_that_share_one,
+    nor_do_runs_of_a_workflow_that_share_one,
     a_data_store_that_is_gone_fails_what_uses_it_and_says_why,
 }
 
@@ -154,6 +157,23 @@ async fn nor_do_branches_of_a_workflow_that_share_one(world: World) {
 
     assert_eq!(ran["state"], "success", "{ran}");
     assert_eq!(record(&world, "shared", "n").await, json!(7));
+}
+
+async fn nor_do_runs_of_a_workflow_that_share_one(world: World) {
+    make(&world, "crowded").await;
+    let adds = "const n = (await this.store.get('n') ?? 0) + 1; await new Promise((done) => setTimeout(done, 1)); await this.store.set('n', n)";
+    let steps = json!([step("first", "crowded", adds), step("second", "crowded", adds)]);
+    let document = json!({"triggers": [{"type": "http"}], "steps": steps});
+    let workflow = world.client.post("/v1/workflows", &document).await.unwrap().data();
+    let endpoint = text(&workflow["triggers"][0]["endpoint_url"]);
+
+    let begun = Instant::now();
+    let requests = (0..40).map(|_| async { world.client.trigger(&endpoint, &json!({})).await.unwrap().status });
+    let statuses: Vec<u16> = futures_util::stream::iter(requests).buffer_unordered(20).collect().await;
+
+    assert!(statuses.iter().all(|status| *status == 200), "{statuses:?}");
+    while found(&world, "crowded", "n").await != Some(json!(80)) {}
+    assert!(begun.elapsed() < Duration::from_secs(60), "none was held until its deadline");
 }
 
 async fn a_data_store_that_is_gone_fails_what_uses_it_and_says_why(world: World) {

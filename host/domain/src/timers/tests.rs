@@ -39,6 +39,7 @@ fn every_wrong_shape_names_the_property_at_fault() {
         (json!({"intervalSeconds": 1.5}), "intervalSeconds"),
         (json!({"intervalSeconds": -1}), "intervalSeconds"),
         (json!({"intervalSeconds": "60"}), "intervalSeconds"),
+        (json!({"interval_seconds": 0}), "interval_seconds"),
         (json!({"cron": 5}), "cron"),
         (json!({"cron": "whenever"}), "cron"),
         (json!({"cron": "* * * * *", "timezone": "Nowhere"}), "timezone"),

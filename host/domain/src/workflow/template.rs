@@ -1,5 +1,7 @@
 //! Text with `{{ expressions }}`. They are found here and never evaluated: that is for the sandbox of their step.
 
+mod expression;
+
 use serde_json::Value;
 
 /// A text that holds at least one expression.
@@ -119,31 +121,10 @@ fn collect(value: &Value, path: &mut Vec<Key>, found: &mut Vec<(Vec<Key>, Templa
     }
 }
 
-/// How long the expression is that ends with `}}`. One whose strings or braces are not closed goes to the first `}}`, where
+/// How long the expression is that ends with `}}`. One whose strings, templates or braces are not closed goes to the first `}}`, where
 /// compiling it says what is wrong; without any `}}` it is text.
 fn length_of_expression(text: &str) -> Option<usize> {
-    closed_length(text).or_else(|| text.find("}}"))
-}
-
-/// Braces within it are counted, those in its strings are not.
-fn closed_length(text: &str) -> Option<usize> {
-    let (mut depth, mut quote) = (0_usize, None);
-    let mut characters = text.char_indices().peekable();
-    while let Some((at, character)) = characters.next() {
-        match (quote, character) {
-            (_, '\\') if quote.is_some() => {
-                characters.next();
-            }
-            (Some(open), _) if open == character => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'' | '`') => quote = Some(character),
-            (None, '{') => depth += 1,
-            (None, '}') if depth > 0 => depth -= 1,
-            (None, '}') if characters.peek().is_some_and(|(_, next)| *next == '}') => return Some(at),
-            _ => {}
-        }
-    }
-    None
+    expression::closed_length(text).or_else(|| text.find("}}"))
 }
 
 fn place(before: &str) -> (u32, u32) {

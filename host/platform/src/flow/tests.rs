@@ -18,11 +18,13 @@ mod trigger;
 mod webhooks;
 mod work;
 mod workflow;
+mod workflow_contention;
 mod workflow_crash;
 mod workflow_requests;
 mod workflow_runs;
 mod workflow_sends;
 mod workflow_settings;
+mod workflow_triggers;
 
 use std::sync::Arc;
 

@@ -14,13 +14,13 @@ use domain::runs::{Trigger, TriggerKind};
 use domain::timers::Schedule;
 use domain::workflow::Throttle;
 use serde_json::json;
-use store::{At, CommitError, Job, Lookup, Op, Precondition, Tick};
+use store::{At, CommitError, Job, Lookup, Op, Precondition, Sharing, Tick};
 
 use super::handle::Flow;
 use super::work::{Completion, emitted_at_ms};
 use crate::Error;
 use crate::invoke::workflow::{
-    Failure, Hold, NewRun, Running, Version, context, end_early, enqueue, failure_event, run_job,
+    Failure, Hold, NewRun, Running, Version, context, end_early, enqueue, failure_event, queue_job,
 };
 use crate::invoke::{Frame, Owner};
 use crate::records::workflow_run::RunState;
@@ -28,6 +28,9 @@ use crate::records::{Delivery, Event, Kept, StreamEntry, TriggerRecordKind, Work
 
 /// A pause that ends while its run is at work looks again after this.
 const AT_WORK_LOOK_MS: u64 = 1000;
+/// A queued run that is at work for longer is stored as such, and no longer counts among those that wait: short ones, which
+/// are most, have no commit of their own for that.
+const SHOWN_AFTER_MS: u64 = 100;
 
 // === impl Flow ===
 
@@ -79,11 +82,12 @@ impl Flow {
                 let mut batch = platform.batch(tenant).require(queued.room).then(completion.clone());
                 batch.operations.extend(queued.operations);
                 match platform.commit(batch).await {
-                    Ok(_) => Ok(()),
+                    Ok(_) => {
+                        queued.job.keep_place();
+                        Ok(())
+                    }
                     Err(CommitError::Conflict { at: At::Precondition(0) }) => {
-                        let size = version.document.settings.queue_size;
-                        let message = format!("the event was dropped: {size} runs wait already (queue_size)");
-                        Err(Failure::new("", "queue_full", message))
+                        Err(queue_is_full(version.document.settings.queue_size))
                     }
                     Err(error) => return Err(error.into()),
                 }
@@ -101,8 +105,17 @@ impl Flow {
         &self,
         job: &Job,
         id: &WorkflowId,
-        (run, segment): (&RunId, u32),
+        run: (&RunId, u32),
     ) -> Result<Completion, Error> {
+        let ended = self.go_on_with(job, id, run).await;
+        let is_counted = self.platform.store.sharing() == Sharing::Alone;
+        if let (Some(lane), Ok(Completion::Committed), true) = (&job.lane, &ended, is_counted) {
+            self.platform.lanes().leave(lane);
+        }
+        ended
+    }
+
+    async fn go_on_with(&self, job: &Job, id: &WorkflowId, (run, segment): (&RunId, u32)) -> Result<Completion, Error> {
         let stored = self.stored_run(&job.tenant, run).await?;
         let Some(kept) = stored.filter(|kept| kept.record.segment == segment) else {
             return self.acknowledge(job, Vec::new()).await;
@@ -142,7 +155,8 @@ impl Flow {
         let event = failure_event(&self.platform, workflow, &failure, &run.event, &context);
         let batch = self.platform.batch(tenant).require(table::unchanged(kept));
         let mut batch = batch.then(self.append_error(workflow, &event)?).then(completion);
-        batch.operations.extend(end_early(&self.platform, run, RunState::Error, Some(*failure.error))?);
+        let ended = end_early(&self.platform, tenant, run, (RunState::Error, Some(*failure.error))).await?;
+        batch.operations.extend(ended);
         self.platform.commit(batch).await?;
         Ok(Completion::Committed)
     }
@@ -151,7 +165,7 @@ impl Flow {
         &self,
         tenant: &store::Tenant,
         (workflow, version): (&Workflow, &Version),
-        kept: Kept<WorkflowRun>,
+        mut kept: Kept<WorkflowRun>,
         hold: Hold,
     ) -> Result<Completion, Error> {
         let admission = match self.platform.quotas().admit(&self.platform, tenant).await {
@@ -160,8 +174,13 @@ impl Flow {
             admitted => admitted?,
         };
         let owner = Owner::admitted(tenant, &admission);
+        let now_ms = self.platform.clock.now_ms();
+        if kept.record.is_counted {
+            kept.record.started_at_ms = now_ms;
+        }
         let mut running =
             Running::new((&self.platform, owner), (workflow, version), kept.record, (Some(kept.version), hold));
+        running.accept_at_ms = Some(now_ms.saturating_add(SHOWN_AFTER_MS));
         running.drive().await?;
         // A run is one invocation, which is counted when it ends.
         if running.has_ended() {
@@ -228,7 +247,9 @@ impl Flow {
             let finish =
                 Op::FinishTick { lease: tick.lease.clone(), next_due_ms: run.position.due_ms(&version.document) };
             let batch = self.platform.batch(&tick.tenant).require(unchanged).then(table::put(&run)?).then(finish);
-            self.platform.commit(batch.then(run_job(&self.platform, &version, &run, None)?)).await?;
+            let job = queue_job(&self.platform, &version, &run)?;
+            self.platform.commit(batch.then(job.operation.clone())).await?;
+            job.keep_place();
             return Ok(Completion::Committed);
         }
         self.drive(&tick.tenant, (&workflow.record, &version), kept, Hold::Tick(tick.lease.clone())).await
@@ -279,4 +300,9 @@ impl Flow {
         let (emitter, stream) = (workflow.id.to_string(), names::ERRORS.to_owned());
         Ok(Op::Append { emitter, stream, value, keep })
     }
+}
+
+/// An event without a place in the queue is dropped.
+fn queue_is_full(size: u64) -> Failure {
+    Failure::new("", "queue_full", format!("the event was dropped: {size} runs wait already (queue_size)"))
 }

@@ -92,6 +92,8 @@ struct State {
     /// What was made durable before requests left.
     flushed: Vec<Write>,
     attempts: u32,
+    /// How long the run waited for keys, outside of its sandbox.
+    waited_ms: u64,
     /// Since when the run waits for an answer of the store.
     asked_ms: Option<u64>,
     refusal: Option<Refusal>,
@@ -152,6 +154,11 @@ impl Transaction {
 
     pub(crate) fn take_flushed(&self) -> Vec<Write> {
         std::mem::take(&mut self.state().flushed)
+    }
+
+    /// How long it waited for keys of other runs since this was asked last: a run that waits is not at work.
+    pub(crate) fn take_waited_ms(&self) -> u64 {
+        std::mem::take(&mut self.state().waited_ms)
     }
 
     /// Why the last attempt was ended by this transaction, if it was.

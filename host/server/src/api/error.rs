@@ -192,6 +192,9 @@ fn tell(error: &Error, now_ms: u64) -> ErrorBody {
             let retry_after_seconds = Some(wait_ms.div_ceil(1000).max(1));
             ErrorBody { retry_after_seconds, ..told(StatusCode::TOO_MANY_REQUESTS, QuotaError::CODE) }
         }
+        Error::QueueFull { .. } => {
+            ErrorBody { retry_after_seconds: Some(1), ..told(StatusCode::TOO_MANY_REQUESTS, "queue_full") }
+        }
         Error::Link(link) if link.is_unavailable => unavailable(link.code),
         Error::Full(full) | Error::Sandbox(SandboxError::Overloaded(full)) => told_full(*full),
         Error::Sandbox(SandboxError::Failed(_) | SandboxError::Unread(_)) => unavailable("sandbox_unavailable"),

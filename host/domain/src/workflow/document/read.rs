@@ -10,7 +10,7 @@ use super::{
 };
 use crate::problem::Problem;
 use crate::raw::{Fields, join};
-use crate::timers::Schedule;
+use crate::timers::{Schedule, ScheduleError};
 use crate::workflow::settings::{Settings, bounded};
 use crate::workflow::template::Template;
 
@@ -337,7 +337,11 @@ fn timer(fields: &mut Fields<'_>, path: &str, minimum: u64) -> Option<TriggerKin
         Ok(schedule) => Some(TriggerKind::Timer { schedule: schedule.to_configured() }),
         Err(error) => {
             let path = join(path, error.property());
-            fields.problems().push(Problem::new(path, error.to_string()));
+            let message = match error {
+                ScheduleError::NoSchedule => "needs interval_seconds or cron".to_owned(),
+                error => error.to_string(),
+            };
+            fields.problems().push(Problem::new(path, message));
             None
         }
     }

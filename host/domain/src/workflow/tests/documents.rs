@@ -73,7 +73,7 @@ fn every_mistake_is_told_with_its_place() {
         (json!({"steps": [{"namespace": "a", "code": "x", "propz": {}}]}), vec!["steps[0].propz"]),
         (json!({"triggers": [{"type": "mail"}]}), vec!["triggers[0].type"]),
         (json!({"triggers": [{"type": "timer"}]}), vec!["triggers[0]"]),
-        (json!({"triggers": [{"type": "timer", "interval_seconds": 0}]}), vec!["triggers[0].intervalSeconds"]),
+        (json!({"triggers": [{"type": "timer", "interval_seconds": 0}]}), vec!["triggers[0].interval_seconds"]),
         (json!({"triggers": [{"type": "source"}]}), vec!["triggers[0].source_id"]),
         (json!({"settings": {"concurrency": 0, "retention": "x"}}), vec!["settings.concurrency", "settings.retention"]),
         (json!({"settings": {"throttle": {"limit": 1}}}), vec!["settings.throttle"]),

@@ -22,6 +22,22 @@ fn expressions_are_found_with_their_braces_and_strings() {
         ("{{ \"a\\\"}}\" }}", vec!["\"a\\\"}}\""]),
         ("{{ `}}${x}` }}", vec!["`}}${x}`"]),
         ("{{}}", vec![""]),
+        ("{{ a.replace(/[{}}'\"`/]/g, '') }} {{ b }}", vec!["a.replace(/[{}}'\"`/]/g, '')", "b"]),
+        ("{{ /\\/}}/.test(a) }}", vec!["/\\/}}/.test(a)"]),
+        ("{{ a / 2 }} {{ b / 2 }}", vec!["a / 2", "b / 2"]),
+        ("{{ (a) / 2 + b[0] / 2 + c++ / 1. / 2 }} {{ '/' }}", vec!["(a) / 2 + b[0] / 2 + c++ / 1. / 2", "'/'"]),
+        ("{{ typeof /}}/ }}", vec!["typeof /}}/"]),
+        ("{{ [/a/, /}}/i].length }}", vec!["[/a/, /}}/i].length"]),
+        ("{{ `${`}}${`${'}}'}`}`}}}` }} {{ c }}", vec!["`${`}}${`${'}}'}`}`}}}`", "c"]),
+        ("{{ `${{a: '}'}.a}` }}", vec!["`${{a: '}'}.a}`"]),
+        ("{{ a /* } ' */ + b // it's {\n }}", vec!["a /* } ' */ + b // it's {"]),
+        // A comment is no place for what ends an expression.
+        ("{{ 1 /* }} */ }}", vec!["1 /*"]),
+        ("{{ a // x }} {{ b }}", vec!["a // x", "b"]),
+        // What is not closed goes to the first of them, and what is wrong is told there.
+        ("{{ it's }}\n{{ b' }}", vec!["it's", "b'"]),
+        ("{{ `${a }} b", vec!["`${a"]),
+        ("{{ / }}", vec!["/"]),
         ("ü {{ é }} ü", vec!["é"]),
     ] {
         assert_eq!(codes(text), expected, "{text}");

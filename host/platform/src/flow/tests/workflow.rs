@@ -1,5 +1,7 @@
 //! Workflows that listen.
 
+use std::sync::Arc;
+
 use domain::limits::NESTING_MAXIMUM;
 use domain::users::{Plan, Quotas};
 use serde_json::{Value, json};
@@ -174,6 +176,45 @@ async fn what_this_server_cannot_send_is_said() {
         errors(&stage, &workflow).await[0]["error"]["stack"],
         "$.send.email: this server has no mail relay: its operator sets one with --smtp-url"
     );
+}
+
+#[tokio::test]
+async fn a_step_that_fails_sends_nothing_and_what_steps_before_it_sent_counts() {
+    let effects = |n: u64| {
+        vec![
+            effect(EffectKind::SendEmit, &json!(n)),
+            effect(EffectKind::SendHttp, &json!({"url": THERE})),
+            effect(EffectKind::Export, &json!({"name": "n", "value": n})),
+        ]
+    };
+    let asks_too_much = move || Outcome {
+        effects: effects(2)
+            .into_iter()
+            .chain([effect(EffectKind::SendEmail, &json!({"subject": "a", "text": "b"}))])
+            .collect(),
+        ..returned(&json!(null))
+    };
+    let throws = move || Outcome {
+        effects: effects(2),
+        writes: vec![Write { key: "k".into(), value: Some("1".into()) }],
+        ..threw("no")
+    };
+    for (fails, code) in [
+        (Arc::new(asks_too_much) as Arc<dyn Fn() -> Outcome + Send + Sync>, "unsupported"),
+        (Arc::new(throws), "threw"),
+    ] {
+        let stage = Stage::new().await;
+        stage.world.sandbox.script("sends", move |_| Outcome { effects: effects(1), ..returned(&json!(null)) });
+        stage.world.sandbox.script("fails", move |_| fails());
+        let (source, workflow) = workflow(&stage, &["sends", "fails"]).await;
+
+        stage.post(&source, json!({})).await.unwrap();
+        stage.work().await;
+
+        assert_eq!(errors(&stage, &workflow).await[0]["error"]["code"], code);
+        assert_eq!(events(&stage, &workflow).await, [json!({"raw_event": 1})], "{code}");
+        assert_eq!(stage.posted(), [THERE], "{code}");
+    }
 }
 
 #[tokio::test]

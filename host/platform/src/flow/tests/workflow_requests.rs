@@ -5,8 +5,10 @@ use serde_json::{Value, json};
 use super::Stage;
 use super::crash::mortal;
 use super::workflow_runs::{code, deploy, pausing};
+use crate::Error;
 use crate::fake::returned;
 use crate::flow::{Answer, Config, Flow, Refusal};
+use crate::manage::events::EventQuery;
 use crate::manage::workflows::{self, RunListQuery};
 use crate::ports::Reply;
 use crate::records::{TriggerRecordKind, Workflow};
@@ -60,6 +62,25 @@ async fn a_request_that_finds_no_place_for_a_run_is_queued_and_runs_later() {
     assert_eq!((answer, before), (Answer::Accepted, vec!["queued"]));
     assert!(matches!(refused, Err(Refusal::Full(_))), "a client that waits for a response is told to come back");
     assert_eq!(states(&stage, &workflow).await, ["success"]);
+}
+
+#[tokio::test]
+async fn a_request_without_a_place_in_the_queue_is_refused_and_told_in_errors() {
+    let stage = Stage::new().await;
+    let settings = json!({"concurrency": 1, "queue_size": 1});
+    let document = json!({"settings": settings, "triggers": [{"type": "http"}], "steps": [code("a")]});
+    let workflow = deploy(&stage, document).await;
+
+    let first = post(&stage, &workflow, json!({"n": 1})).await;
+    let second = post(&stage, &workflow, json!({"n": 2})).await;
+
+    assert!(matches!(first, Ok(Answer::Accepted)));
+    assert!(matches!(second, Err(Refusal::Unavailable(Error::QueueFull { size: 1 }))), "{second:?}");
+    let query = EventQuery { is_expanded: true, ..EventQuery::default() };
+    let told = workflows::errors(&stage.caller, &stage.world.platform, workflow.id.as_str(), query).await.unwrap();
+    let told: Vec<_> =
+        told.items.iter().map(|error| (&error.event["error"]["code"], &error.event["original_event"])).collect();
+    assert_eq!(told, [(&json!("queue_full"), &json!({"n": 2}))]);
 }
 
 #[tokio::test]

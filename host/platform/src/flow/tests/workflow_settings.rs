@@ -4,10 +4,13 @@ use serde_json::json;
 use store::{Batch, EntryQuery, Op, Reads, Store};
 
 use super::Stage;
+use super::crash::mortal;
 use super::workflow_runs::{asking, code, deploy, find, pausing};
-use crate::fake::returned;
+use crate::Error;
+use crate::fake::{log, returned};
+use crate::flow::{Config, Flow};
 use crate::manage::workflows::{self, RunListQuery, WorkflowRunView};
-use crate::ports::EffectKind;
+use crate::ports::{EffectKind, Outcome};
 use crate::records::workflow_run::RunState;
 use crate::records::{Tick, Workflow, WorkflowRun, names, table};
 
@@ -65,6 +68,105 @@ async fn nothing_is_kept_of_runs_of_a_workflow_that_says_so_but_what_they_emitte
         let kept = stage.world.store.entries(&caller.tenant, id, stream, EntryQuery::newest(10)).await.unwrap();
         assert_eq!(kept.len(), expected, "{stream}");
     }
+}
+
+#[tokio::test]
+async fn nothing_is_kept_of_runs_that_were_cancelled_or_lost_their_version_nor_of_what_steps_logged() {
+    let stage = Stage::new().await;
+    stage.world.sandbox.script("logs", |_| Outcome { logs: vec![log("a secret")], ..returned(&json!("a secret")) });
+    stage.world.sandbox.script("waits", |_| pausing(&json!({"kind": "delay", "ms": 60_000})));
+    let document = json!({"settings": {"retention": "none"}, "steps": [code("logs"), code("waits")]});
+    let workflow = deploy(&stage, document.clone()).await;
+    let (caller, platform, id) = (&stage.caller, &stage.world.platform, workflow.id.as_str());
+
+    let cancelled = run(&stage, &workflow).await;
+    workflows::cancel(caller, platform, id, cancelled.id.as_str()).await.unwrap();
+    run(&stage, &workflow).await;
+    for _ in 0..50 {
+        workflows::update(caller, platform, id, document.clone().into()).await.unwrap();
+    }
+    stage.world.clock.advance(60_000);
+    stage.work().await;
+
+    for (stream, expected) in [(names::LOGS, 0), (names::WORKFLOW_RUNS, 0), (names::ERRORS, 1)] {
+        let kept = stage.world.store.entries(&caller.tenant, id, stream, EntryQuery::newest(10)).await.unwrap();
+        assert_eq!(kept.len(), expected, "{stream}");
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_at_work_is_shown_so_and_does_not_wait_in_the_queue() {
+    let stage = Stage::new().await;
+    let hold = stage.script_slow();
+    let settings = json!({"concurrency": 1, "queue_size": 1});
+    let workflow = deploy(&stage, json!({"settings": settings, "steps": [code("slow")]})).await;
+    let (caller, platform, id) = (&stage.caller, &stage.world.platform, workflow.id.as_str());
+    let queued = workflows::run_later(caller, platform, id, json!({})).await.unwrap();
+    assert_eq!(queued.state, RunState::Queued);
+    stage.world.clock.advance(5_000);
+    let job = stage.lease_jobs().await.pop().unwrap();
+    let begun_ms = stage.now_ms();
+
+    let working = stage.perform_job(&job);
+    let looking = async {
+        hold.started.notified().await;
+        let brief = find(&stage, &workflow, &queued).await.state;
+        stage.world.clock.advance(100);
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        let shown = find(&stage, &workflow, &queued).await;
+        assert_eq!((brief, shown.state, shown.started_at_ms), (RunState::Queued, RunState::Executing, begun_ms));
+        workflows::run_later(caller, platform, id, json!({})).await.unwrap();
+        let refused = workflows::run_later(caller, platform, id, json!({})).await;
+        assert!(matches!(refused, Err(Error::QueueFull { size: 1 })), "{refused:?}");
+        hold.released.notify_one();
+    };
+    tokio::join!(working, looking);
+
+    let ended = find(&stage, &workflow, &queued).await;
+    assert_eq!(
+        (ended.state, ended.started_at_ms, ended.ended_at_ms),
+        (RunState::Success, begun_ms, Some(begun_ms + 100))
+    );
+}
+
+#[tokio::test]
+async fn as_many_runs_are_at_once_as_may_be_and_the_next_takes_the_place_of_the_first_that_ends() {
+    let stage = Stage::new().await;
+    let document = json!({"settings": {"concurrency": 4}, "steps": [code("a")]});
+    let workflow = deploy(&stage, document).await;
+    let (caller, platform, id) = (&stage.caller, &stage.world.platform, workflow.id.as_str());
+    let queue = async || workflows::run_later(caller, platform, id, json!({})).await.unwrap();
+    for _ in 0..6 {
+        queue().await;
+    }
+
+    let leased = stage.lease_jobs().await;
+    assert_eq!(leased.len(), 4);
+    // Both that wait run after one of these; the other two lanes are free then.
+    for job in &leased {
+        stage.perform_job(job).await;
+    }
+    assert_eq!(stage.lease_jobs().await.len(), 2);
+    for _ in 0..2 {
+        queue().await;
+    }
+    assert_eq!(stage.lease_jobs().await.len(), 2, "the first two are still at work");
+}
+
+#[tokio::test]
+async fn a_short_run_from_the_queue_is_one_commit() {
+    let mut stage = Stage::new().await;
+    let workflow = deploy(&stage, json!({"settings": {"concurrency": 1}, "steps": [code("a"), code("b")]})).await;
+    let queued =
+        workflows::run_later(&stage.caller, &stage.world.platform, workflow.id.as_str(), json!({})).await.unwrap();
+    let (platform, store) = mortal(&stage, usize::MAX, false);
+    (stage.handle, _) = Flow::new(platform, stage.world.chores(), Config::default());
+
+    stage.work().await;
+
+    assert_eq!((store.commits(), find(&stage, &workflow, &queued).await.state), (1, RunState::Success));
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 use crate::Error;
 use crate::flow::admit::{Answer, Answered, Refusal, Waiting, refusal};
 use crate::flow::handle::Flow;
+use crate::flow::workflows::queue_is_full;
 use crate::invoke::workflow::{Hold, NewRun, Renewed, Running, Version, enqueue};
 use crate::invoke::{Frame, Owner, ReplySlot};
 use crate::ports::SandboxError;
@@ -56,7 +57,7 @@ impl Flow {
         }
         match self.drive_request(request, &version, run.clone(), client).await {
             // Nothing of it is committed yet, and what can be answered at once need not run at once: it has a queue.
-            Err(error) if is_full(&error) && !request.has_custom_response && client.is_waiting() => {
+            Err(error) if may_wait(&error) && !request.has_custom_response && client.is_waiting() => {
                 self.queue_request(request, &version, run, client).await
             }
             driven => driven,
@@ -85,12 +86,26 @@ impl Flow {
         let queued = enqueue(&self.platform, version, &mut run)?;
         let mut batch = self.platform.batch(&request.tenant).require(queued.room);
         batch.operations = queued.operations;
-        self.platform.commit_work(batch).await.map_err(|error| match error {
-            Error::Changed => admission::Full { what: "queue_size", scope: admission::Scope::Tenant }.into(),
-            error => error,
-        })?;
+        match self.platform.commit_work(batch).await {
+            Err(Error::Changed) => return Err(self.tell_full_queue(request, version, &run).await?),
+            queued => queued?,
+        }
+        queued.job.keep_place();
         client.answer(Ok(Answered { answer: Answer::Accepted, run_id: run.id }));
         Ok(())
+    }
+
+    /// The client is told to come back; that an event was dropped is told in `$errors` as well.
+    async fn tell_full_queue(
+        &self,
+        request: &WorkflowRequest,
+        version: &Version,
+        run: &WorkflowRun,
+    ) -> Result<Error, Error> {
+        let size = version.document.settings.queue_size;
+        let report = self.report_of(&request.workflow, &queue_is_full(size), &run.event)?;
+        self.platform.commit(self.platform.batch(&request.tenant).then(report)).await?;
+        Ok(Error::QueueFull { size })
     }
 
     async fn drive_request(
@@ -121,7 +136,7 @@ impl Flow {
         if self.platform.store.sharing() != Sharing::Alone {
             running.renewed = Some(Renewed { lease_ms: self.config.lease_ms, held: Some(held) });
         }
-        self.holding_when_known(&request.tenant, job, running.drive_own()).await?;
+        self.holding_when_known(&request.tenant, job, running.drive()).await?;
         if running.has_ended() {
             request.admission.use_up();
         }
@@ -130,9 +145,9 @@ impl Flow {
     }
 }
 
-/// The tenant, or the host, has no place for another run now.
-fn is_full(error: &Error) -> bool {
-    matches!(error, Error::Sandbox(SandboxError::Overloaded(_)))
+/// The tenant, or the host, has no place for another run now, or too many runs are at work on the same values.
+fn may_wait(error: &Error) -> bool {
+    matches!(error, Error::Sandbox(SandboxError::Overloaded(_)) | Error::Contended)
 }
 
 // === impl Client ===

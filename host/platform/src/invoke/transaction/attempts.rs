@@ -59,7 +59,10 @@ impl Transaction {
             }
         }
         let batch = || self.batch(keys.iter().map(|key| self.lock_operation(key)).collect());
-        match self.commit_unlocked(batch, until_ms).await {
+        let from_ms = self.platform.clock.now_ms();
+        let locked = self.commit_unlocked(batch, until_ms).await;
+        self.note_waiting_since(from_ms);
+        match locked {
             Ok(_) => {
                 self.state().locked = keys;
                 Ok(true)
@@ -67,6 +70,27 @@ impl Transaction {
             Err(CommitError::Locked { .. }) => Ok(false),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// For another attempt: it locks what was written as well.
+    pub(crate) fn note_writes(&self, writes: &[Write]) {
+        if !writes.is_empty() {
+            self.state().busy.extend(writes.iter().map(|write| stored_key(&write.key)));
+        }
+    }
+
+    /// Gives up what the run holds until it begins again with the same keys. `false` when it has nothing to lock, or cannot be
+    /// repeated.
+    pub(crate) async fn stand_back(&self) -> bool {
+        let begins_again = {
+            let mut state = self.state();
+            let locked = state.locked.clone();
+            state.busy.extend(locked);
+            let needs_keys = !state.busy.is_empty() || !state.reads.is_empty();
+            needs_keys && !state.has_effects
+        };
+        self.release().await;
+        begins_again
     }
 
     fn holds_fronts(&self, keys: &BTreeSet<String>) -> bool {
@@ -77,6 +101,7 @@ impl Transaction {
 
     /// In the order of their names, as every other run does it.
     pub(super) async fn join_all(&self, keys: &BTreeSet<String>, until_ms: u64) -> bool {
+        let from_ms = self.platform.clock.now_ms();
         for key in keys {
             // Cancel-safe: a run that stops waiting leaves the queue.
             let front = tokio::select! {
@@ -86,6 +111,12 @@ impl Transaction {
             };
             self.state().fronts.push(front);
         }
+        self.note_waiting_since(from_ms);
         true
+    }
+
+    fn note_waiting_since(&self, from_ms: u64) {
+        let now_ms = self.platform.clock.now_ms();
+        self.state().waited_ms += now_ms.saturating_sub(from_ms);
     }
 }

@@ -29,12 +29,19 @@ pub(crate) struct Waited {
 impl Transaction {
     /// Waits after a commit was refused because a value is locked. Answers whether it is worth another try.
     pub(crate) async fn wait(&self, writes: &[Write], waited: &mut Waited) -> bool {
-        let until_ms = waited.until_ms(self);
-        self.renew_when_due().await;
         if self.state().fronts.is_empty() {
+            let until_ms = waited.until_ms(self);
+            self.renew_when_due().await;
             let keys: BTreeSet<String> = writes.iter().map(|write| stored_key(&write.key)).collect();
             return self.join_all(&keys, until_ms).await;
         }
+        self.pause(waited).await
+    }
+
+    /// The same for a run that cannot be repeated: it keeps what it holds.
+    pub(crate) async fn pause(&self, waited: &mut Waited) -> bool {
+        let until_ms = waited.until_ms(self);
+        self.renew_when_due().await;
         waited.pause(&self.platform, until_ms).await
     }
 

@@ -4,19 +4,18 @@ use domain::ids::EmitterId;
 use domain::plan::Planned;
 use domain::retention::RunRetention;
 use domain::runs::{Facts, Recording, TriggerKind};
-use domain::workflow::Retention;
 use store::{At, Batch, CommitError, Committed, Invalid, Lease, Op, Precondition};
 
 use super::failure::{Failure, context, failure_event};
 use super::pending::Pending;
-use super::queue::{queue_counter, run_job};
+use super::queue::{held_job, queue_counter};
 use super::results::record_retention;
 use super::running::{Hold, Running};
 use super::sends::send_jobs;
 use crate::Error;
 use crate::invoke::{
-    Deliveries, EXPIRED_AT_ONCE, Outgoing, Room, Sender, append_record, deliveries, expire_records, missing_deliveries,
-    usage_operations,
+    Deliveries, EXPIRED_AT_ONCE, Outgoing, Room, Sender, Waited, append_record, deliveries, expire_records,
+    missing_deliveries, usage_operations,
 };
 use crate::numbers::{EndedRun, SUCCESS};
 use crate::ports::{Fault, Outcome, Thrown};
@@ -40,12 +39,13 @@ pub(super) enum Point {
 
 impl Running<'_> {
     pub(super) async fn commit(&mut self, mut point: Point) -> Result<(), Error> {
-        if point == Point::Checkpoint && self.pending.is_empty() && self.stored.is_some() {
+        let is_stored = self.stored.is_some() && self.stored_state == RunState::Executing;
+        if point == Point::Checkpoint && self.pending.is_empty() && is_stored {
             self.open_barrier();
             (self.committed)();
             return Ok(());
         }
-        let mut room = Room::Assumed;
+        let (mut room, mut waited) = (Room::Assumed, Waited::default());
         let planned = self.plan(point);
         loop {
             let (mut batch, state) = self.batch(point, &planned, room).await?;
@@ -64,6 +64,8 @@ impl Running<'_> {
                     point = Point::Ended;
                     return Box::pin(self.commit(point)).await;
                 }
+                // What could be seen from outside is not done again: the run waits for those that lock what it writes.
+                Err(CommitError::Locked { .. }) if self.pending.wait(&mut waited).await => {}
                 Ok(committed) => {
                     self.hold_is_known(point, &committed);
                     self.settled(point, state, &planned);
@@ -88,14 +90,24 @@ impl Running<'_> {
 
     fn settled(&mut self, point: Point, state: RunState, planned: &[Planned]) {
         mark(&self.hold, point, state, &mut self.run);
+        self.stored_state = state;
+        if point == Point::Checkpoint
+            && self.stored.is_none()
+            && matches!(self.hold, Hold::Own)
+            && self.renewed.is_none()
+        {
+            self.stays_until_ms = Some(self.deadline_ms);
+        }
         self.stored = (point != Point::Ended).then(|| self.stored.map_or(1, |version| version + 1));
         let ids = planned.iter().filter(|planned| planned.stream != names::ERRORS);
         self.run.emit_ids.extend(ids.map(|planned| planned.event.metadata.emit_id.clone()));
         self.run.emit_ids.truncate(domain::runs::LISTED_MAXIMUM);
         let logs = std::mem::take(&mut self.pending.logs).into_iter();
         let logs: Vec<_> = logs.map(|line| LogEntry::new(self.run.id.as_str(), line)).collect();
-        self.platform.note_logs(self.run.cause.context(), self.workflow.id.as_str(), &logs);
-        self.pending = Pending::default();
+        if self.keeps_runs() {
+            self.platform.note_logs(self.run.cause.context(), self.workflow.id.as_str(), &logs);
+        }
+        (self.pending, self.attempts) = (Pending::default(), 0);
         self.open_barrier();
         (self.committed)();
         if point == Point::Ended {
@@ -130,7 +142,7 @@ impl Running<'_> {
             Hold::Own => None,
         });
         self.add_events(planned, room, &mut batch).await?;
-        for line in &self.pending.logs {
+        for line in self.pending.logs.iter().filter(|_| self.keeps_runs()) {
             let entry = LogEntry::new(self.run.id.as_str(), line.clone());
             batch.operations.push(self.append(names::LOGS, entry.encode()?, self.platform.config.limits.logs_kept));
         }
@@ -141,7 +153,7 @@ impl Running<'_> {
             let is_counted = point == Point::Ended;
             batch.operations.extend(usage_operations(self.platform, self.owner, usage, is_counted));
         }
-        for transaction in &self.pending.transactions {
+        for (_, transaction) in &self.pending.transactions {
             transaction.seal(&mut batch);
         }
         if self.run.is_counted {
@@ -187,12 +199,13 @@ impl Running<'_> {
         match (point, &self.hold) {
             (Point::Checkpoint, Hold::Own) if self.stored.is_none() => {
                 // Should this host die, another goes on: at the next start of an embedded store at once, where hosts share a
-                // store when the hold is not renewed, and otherwise when the run can no longer be at work here.
+                // store when the hold is not renewed, and otherwise when the run can no longer be at work here: a step that
+                // waited for its keys until the deadline may take as long again.
                 let held_until_ms = match &self.renewed {
                     Some(renewed) => self.platform.clock.now_ms().saturating_add(renewed.lease_ms),
-                    None => self.deadline_ms.saturating_add(REDO_AFTER_MS),
+                    None => self.deadline_ms.saturating_add(self.version.timeout_ms()).saturating_add(REDO_AFTER_MS),
                 };
-                batch.operations.push(run_job(self.platform, self.version, &self.run, Some(held_until_ms))?);
+                batch.operations.push(held_job(self.platform, &self.run, held_until_ms)?);
             }
             (Point::Checkpoint, _) => {}
             (Point::Paused, Hold::Tick(lease)) => {
@@ -258,7 +271,7 @@ impl Running<'_> {
     /// What is kept of a run that has ended.
     async fn add_records(&self, state: RunState, planned: &[Planned], batch: &mut Batch) -> Result<(), Error> {
         let (platform, run) = (self.platform, &self.run);
-        if self.version.document.settings.retention == Retention::None {
+        if !self.keeps_runs() {
             return Ok(());
         }
         let retention = record_retention(platform);

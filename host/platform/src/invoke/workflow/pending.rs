@@ -9,9 +9,10 @@ use domain::plan::Planned;
 use serde_json::{Map, Value, json};
 use store::{Op, Tenant};
 
+use super::again::StepAt;
 use super::failure::{Failure, metadata};
 use super::state::State;
-use crate::invoke::Transaction;
+use crate::invoke::{Transaction, Waited};
 use crate::ports::{LogLine, Usage};
 use crate::records::{Event, Metadata, Workflow};
 use crate::{Platform, effects};
@@ -26,7 +27,7 @@ pub(super) struct Pending {
     /// Records of the steps, and their recordings.
     pub(super) records: Vec<Op>,
     /// What steps read must hold when they are committed.
-    pub(super) transactions: Vec<Arc<Transaction>>,
+    pub(super) transactions: Vec<(StepAt, Arc<Transaction>)>,
     pub(super) usage: Option<Usage>,
     /// How many steps it is about.
     pub(super) steps: u64,
@@ -57,6 +58,16 @@ impl Pending {
         })
     }
 
+    /// Waits after a commit was refused because a value is locked. `false` when that is not worth it, or the steps can as well be
+    /// run again.
+    pub(super) async fn wait(&self, waited: &mut Waited) -> bool {
+        let last = self.transactions.iter().map(|(_, transaction)| transaction).rfind(|one| one.has_effects());
+        match last {
+            Some(transaction) => transaction.pause(waited).await,
+            None => false,
+        }
+    }
+
     pub(super) fn has_output(&self) -> bool {
         !(self.emits.is_empty() && self.sends.is_empty() && self.writes.is_empty() && self.logs.is_empty())
     }
@@ -74,13 +85,14 @@ impl Pending {
         self.logs.clear();
     }
 
+    /// Takes in what a step asked for; nothing of it when the step fails for that.
     pub(super) fn apply(
         &mut self,
         (platform, tenant): (&Platform, &Tenant),
         step: &str,
         effects: Vec<Effect>,
     ) -> Result<Asked, Failure> {
-        let mut asked = Asked::default();
+        let (mut asked, mut emits, mut sends) = (Asked::default(), Vec::new(), Vec::new());
         for effect in effects {
             match effect {
                 Effect::Export { name, value } => {
@@ -88,10 +100,10 @@ impl Pending {
                 }
                 Effect::Exit { reason } => asked.exit = Some(reason),
                 Effect::Pause(pause) => asked.pause = Some(pause),
-                Effect::Emit(emit) => self.emits.push(emit),
+                Effect::Emit(emit) => emits.push(emit),
                 // A channel of the workflow's own, which is followed as a stream of events.
                 Effect::Sse { channel, payload } => match Emit::parse(payload, &json!({"name": channel})) {
-                    Ok(emit) => self.emits.push(emit),
+                    Ok(emit) => emits.push(emit),
                     Err(error) => {
                         return Err(Failure::new(step, "invalid_parameters", format!("$.send.sse.channel: {error}")));
                     }
@@ -103,10 +115,12 @@ impl Pending {
                         let message = format!("$.send.{}: {reason}", effects::kind(&effect));
                         return Err(Failure::new(step, "unsupported", message));
                     }
-                    self.sends.push((step.to_owned(), effect));
+                    sends.push((step.to_owned(), effect));
                 }
             }
         }
+        self.emits.extend(emits);
+        self.sends.extend(sends);
         Ok(asked)
     }
 
@@ -130,12 +144,6 @@ impl Pending {
             Planned { stream, event: Event { event: raw_event(&emit.event), metadata }, delivery_ms }
         };
         self.emits.iter().map(emitted).collect()
-    }
-
-    pub(super) async fn release(&self) {
-        for transaction in &self.transactions {
-            transaction.release().await;
-        }
     }
 }
 

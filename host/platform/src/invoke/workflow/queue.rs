@@ -6,9 +6,10 @@
 use domain::fan_out::Cause;
 use domain::json::Json;
 use domain::runs::{RunError, Trigger};
-use domain::workflow::Position;
-use store::{Enqueue, Op, Precondition};
+use domain::workflow::{Position, Retention};
+use store::{Enqueue, Lookup, Op, Precondition, Tenant};
 
+use super::lanes::Place;
 use super::version::Version;
 use crate::invoke::new_run_id;
 use crate::records::workflow_run::{RunState, Used};
@@ -26,9 +27,16 @@ pub(crate) struct NewRun {
     pub(crate) is_replay: bool,
 }
 
+/// A job of a batch, and its place in the queue.
+pub(crate) struct QueuedJob {
+    pub(crate) operation: Op,
+    place: Option<Place>,
+}
+
 /// The part of a batch that queues a run.
 pub(crate) struct Queued {
     pub(crate) operations: Vec<Op>,
+    pub(crate) job: QueuedJob,
     /// That there is room for it: without it the event is dropped, and that is told.
     pub(crate) room: Precondition,
 }
@@ -67,29 +75,46 @@ pub(crate) fn enqueue(platform: &Platform, version: &Version, run: &mut Workflow
     (run.state, run.is_counted) = (RunState::Queued, true);
     let counter = queue_counter(run);
     let limit = i64::try_from(version.document.settings.queue_size).unwrap_or(i64::MAX);
+    let job = queue_job(platform, version, run)?;
     let operations = vec![
         table::put(run)?,
         Op::Count { counter: counter.clone(), amount: 1, expires_ms: None },
-        run_job(platform, version, run, None)?,
+        job.operation.clone(),
     ];
-    Ok(Queued { operations, room: Precondition::CounterBelow { counter, limit } })
+    Ok(Queued { operations, job, room: Precondition::CounterBelow { counter, limit } })
 }
 
-/// The operations that end a run from outside of it: it goes no further, and is kept as one that ended.
-pub(crate) fn end_early(
+/// The operations that end a run from outside of it: it goes no further, and is kept as one that ended, if any are.
+pub(crate) async fn end_early(
     platform: &Platform,
+    tenant: &Tenant,
     run: &WorkflowRun,
-    state: RunState,
-    error: Option<RunError>,
+    (state, error): (RunState, Option<RunError>),
 ) -> Result<Vec<Op>, Error> {
-    let ended = EndedWorkflowRun::of(run, state, platform.clock.now_ms(), error);
-    let keep = u32::try_from(platform.config.limits.runs_kept).unwrap_or(u32::MAX);
-    let (emitter, stream) = (run.workflow.to_string(), names::WORKFLOW_RUNS.to_owned());
-    let mut operations = vec![table::delete(run), Op::Append { emitter, stream, value: ended.encode()?, keep }];
+    let mut operations = vec![table::delete(run)];
+    if retention(platform, tenant, run).await? != Retention::None {
+        let ended = EndedWorkflowRun::of(run, state, platform.clock.now_ms(), error);
+        let keep = u32::try_from(platform.config.limits.runs_kept).unwrap_or(u32::MAX);
+        let (emitter, stream) = (run.workflow.to_string(), names::WORKFLOW_RUNS.to_owned());
+        operations.push(Op::Append { emitter, stream, value: ended.encode()?, keep });
+    }
     if run.is_counted {
         operations.push(Op::Count { counter: queue_counter(run), amount: -1, expires_ms: None });
     }
     Ok(operations)
+}
+
+/// As the version of the run says; when that is no longer kept, the newest one.
+async fn retention(platform: &Platform, tenant: &Tenant, run: &WorkflowRun) -> Result<Retention, Error> {
+    let versions = platform.versions();
+    let mut found = versions.find(platform, tenant, &run.workflow, run.version).await?;
+    if found.is_none() {
+        let workflow = table::find::<Workflow>(&*platform.store, tenant, Lookup::Id(run.workflow.as_str())).await?;
+        if let Some(kept) = workflow {
+            found = versions.find(platform, tenant, &run.workflow, kept.record.version).await?;
+        }
+    }
+    Ok(found.map(|version| version.document.settings.retention).unwrap_or_default())
 }
 
 /// Counts the runs of a workflow that wait.
@@ -97,21 +122,39 @@ pub(crate) fn queue_counter(run: &WorkflowRun) -> String {
     format!("queued_runs/{}", run.workflow)
 }
 
-/// The job that goes on with a run. One that is held is a safeguard: the host that holds it does the work itself.
-pub(crate) fn run_job(
+/// The job that goes on with a run from the queue.
+pub(crate) fn queue_job(platform: &Platform, version: &Version, run: &WorkflowRun) -> Result<QueuedJob, RecordError> {
+    let place = version.document.settings.concurrency.map(|concurrency| {
+        let chance = u32::from_le_bytes(platform.entropy.bytes());
+        platform.lanes().enter(&run.workflow, concurrency, chance)
+    });
+    let lane = place.as_ref().map(|place| place.lane().to_owned());
+    Ok(QueuedJob { operation: run_job(platform, run, lane, None)?, place })
+}
+
+/// One that is a safeguard: the host that holds it does the work itself.
+pub(super) fn held_job(platform: &Platform, run: &WorkflowRun, held_until_ms: u64) -> Result<Op, RecordError> {
+    run_job(platform, run, None, Some(held_until_ms))
+}
+
+fn run_job(
     platform: &Platform,
-    version: &Version,
     run: &WorkflowRun,
+    lane: Option<String>,
     held_until_ms: Option<u64>,
 ) -> Result<Op, RecordError> {
-    let lane = match version.document.settings.concurrency {
-        Some(concurrency) if held_until_ms.is_none() => {
-            let chance = u32::from_le_bytes(platform.entropy.bytes());
-            Some(format!("runs/{}/{}", run.workflow, chance % concurrency.max(1)))
-        }
-        _ => None,
-    };
     let payload = Work::Run { workflow: run.workflow.clone(), run: run.id.clone(), segment: run.segment }.encode()?;
     let due_ms = platform.clock.now_ms();
     Ok(Op::Enqueue(Enqueue { lane, due_ms, payload, entry: None, held_until_ms }))
+}
+
+// === impl QueuedJob ===
+
+impl QueuedJob {
+    /// Once it is committed: its place is given up otherwise.
+    pub(crate) fn keep_place(mut self) {
+        if let Some(place) = &mut self.place {
+            place.take();
+        }
+    }
 }

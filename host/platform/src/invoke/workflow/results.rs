@@ -9,7 +9,7 @@ use domain::problem::Problem;
 use domain::props;
 use domain::retention::{RUNS_KEPT_MAXIMUM, RunRetention};
 use domain::runs::{Facts, Trigger, TriggerKind};
-use domain::workflow::{Body, Choice, Pause, PauseKind, Retention, Spot, StepOutcome, template};
+use domain::workflow::{Body, Choice, Pause, PauseKind, Spot, StepOutcome, template};
 use serde_json::{Map, Value, json};
 
 use super::failure::Failure;
@@ -38,14 +38,16 @@ impl Running<'_> {
     pub(super) fn take(&mut self, ran: StepRan) {
         let StepRan { id, spot, key, started_at_ms, executed, recording } = ran;
         let Executed { transaction, outcome, .. } = executed;
+        self.deadline_ms = self.deadline_ms.saturating_add(transaction.take_waited_ms());
         self.pending.has_left |= transaction.has_effects() || outcome.has_replied;
-        self.pending.transactions.push(transaction.clone());
         self.pending.add_usage(outcome.usage);
         self.run.used.add(outcome.usage);
         self.barrier.set(true);
         let (position, document) = (&self.run.position, &self.version.document);
         let Some(step) = position.step(document, &spot) else { return };
         let namespace = step.namespace.clone();
+        transaction.note_writes(&outcome.writes);
+        self.pending.transactions.push(((spot.clone(), namespace.clone()), transaction.clone()));
         let attempt = position.tries(document, &spot) + 1;
         let inputs = self.version.step(&namespace).map(|step| inputs(step, &outcome.effects)).unwrap_or_default();
         self.record(&id, &namespace, started_at_ms, &outcome, recording);
@@ -90,7 +92,7 @@ impl Running<'_> {
 
     /// Keeps a record of the step, beside that of the run.
     fn record(&mut self, id: &RunId, step: &str, started_at_ms: u64, outcome: &Outcome, recording: Keeping) {
-        if self.version.document.settings.retention == Retention::None {
+        if !self.keeps_runs() {
             return;
         }
         let facts = Facts {
@@ -186,7 +188,7 @@ impl Running<'_> {
             StepOutcome::Chosen(Choice::Holds(holds)) => json!({"$return_value": holds}),
             StepOutcome::Failed => Value::Null,
         };
-        if self.version.document.settings.retention == Retention::None {
+        if !self.keeps_runs() {
             return;
         }
         result.is_truncated = is_longer(&shown, SHOWN_BYTES);
@@ -196,7 +198,7 @@ impl Running<'_> {
     }
 
     fn keep_result(&mut self, mut result: StepResult) {
-        if self.version.document.settings.retention == Retention::None {
+        if !self.keeps_runs() {
             result.logs.clear();
             result.inputs = Value::Null;
         }

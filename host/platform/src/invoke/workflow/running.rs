@@ -1,6 +1,6 @@
 //! Drives a run: starts the steps that are ready, takes in what came of them, and commits when it has to.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -8,33 +8,32 @@ use async_recursion::async_recursion as boxed;
 use domain::ids::EndpointKey;
 use domain::json::Json;
 use domain::runs::RunError;
-use domain::workflow::{Ended, Position, Spot};
+use domain::workflow::{Ended, Retention, Spot};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use serde_json::{Value, json};
-use store::{CommitError, JobId, JobLease, Lookup, TimerLease};
+use serde_json::{Map, Value, json};
+use store::{JobId, JobLease, TimerLease};
 use tokio::sync::oneshot;
 
+use super::again::StepAt;
 use super::barrier::Barrier;
 use super::commit::Point;
 use super::failure::{Failure, context};
 use super::given::{Given, RunGiven};
 use super::pending::Pending;
 use super::state::State;
-use super::step::StepJob;
+use super::step::{StepContext, StepJob};
 use super::version::Version;
-use crate::invoke::{Owner, ReplySlot};
-use crate::ports::Fault;
+use crate::invoke::{Invocation, Owner, ReplySlot, Target, Transaction};
+use crate::ports::{Call, Fault, RunLimits};
 use crate::records::workflow_run::RunState;
-use crate::records::{Step, Workflow, WorkflowRun, table};
+use crate::records::{Step, Workflow, WorkflowRun};
 use crate::{Error, Platform, sealed_props};
 
 /// Steps of one run at once.
 const AT_ONCE: usize = 16;
 /// Steps of one run, iterations counted: a list of lists ends here.
 const STEPS_RUN_MAXIMUM: usize = 10_000;
-/// A run that lost against another one begins again; by then others had their turn.
-const TRIES: usize = 8;
 
 /// What this process has a run by.
 pub(crate) enum Hold {
@@ -62,8 +61,10 @@ pub(crate) struct Running<'a> {
     pub(crate) hold: Hold,
     /// Where `$.respond` is waited for.
     pub(crate) reply: Option<Arc<ReplySlot>>,
-    /// When the run is to be durable, also when nothing else asks for it.
+    /// When the run is to be durable as one that is at work, also when nothing else asks for it.
     pub(crate) accept_at_ms: Option<u64>,
+    /// As its record has it.
+    pub(super) stored_state: RunState,
     /// Where other hosts might go on with a run that began here: they do when its hold was not renewed for so long.
     pub(crate) renewed: Option<Renewed>,
     /// Called after each commit.
@@ -74,9 +75,16 @@ pub(crate) struct Running<'a> {
     pub(super) steps_run: usize,
     pub(super) deadline_ms: u64,
     pub(super) barrier: Barrier,
+    /// Where it is stored and its hold is not renewed: when it is to be given back, should it still be here.
+    pub(super) stays_until_ms: Option<u64>,
+    /// Since the last commit.
+    pub(super) attempts: usize,
+    /// Of steps that lost against other runs: they begin again with locks on the keys that they need.
+    pub(super) again: HashMap<StepAt, Arc<Transaction>>,
+    pub(super) at_work: HashMap<Spot, Arc<Transaction>>,
     /// `steps.trigger.context`, once a step needs it.
     context: OnceLock<Json>,
-    requests: Option<super::barrier::Requests>,
+    pub(super) requests: Option<super::barrier::Requests>,
 }
 
 // === impl Running ===
@@ -88,8 +96,7 @@ impl<'a> Running<'a> {
         run: WorkflowRun,
         (stored, hold): (Option<u64>, Hold),
     ) -> Self {
-        let (barrier, requests) = Barrier::new();
-        let timeout_ms = version.document.settings.timeout_seconds.saturating_mul(1000);
+        let ((barrier, requests), stored_state) = (Barrier::new(), run.state);
         Self {
             platform,
             owner,
@@ -100,14 +107,19 @@ impl<'a> Running<'a> {
             hold,
             reply: None,
             accept_at_ms: None,
+            stored_state,
             renewed: None,
             committed: Box::new(|| ()),
             pending: Pending::default(),
             failure: None,
             exported_bytes: 0,
             steps_run: 0,
-            deadline_ms: platform.clock.now_ms().saturating_add(timeout_ms),
+            deadline_ms: platform.clock.now_ms().saturating_add(version.timeout_ms()),
             barrier,
+            stays_until_ms: None,
+            attempts: 0,
+            again: HashMap::new(),
+            at_work: HashMap::new(),
             context: OnceLock::new(),
             requests: Some(requests),
         }
@@ -118,67 +130,42 @@ impl<'a> Running<'a> {
         self.stored.is_none()
     }
 
-    /// Until it has ended or is paused, and that is committed. An error means that the run goes on from where it was
-    /// committed last.
+    /// Until it has ended or is paused, and that is committed; cancelled, when it was meanwhile. When what it read has changed
+    /// it goes on from where it was committed last. After an error it does so later, from the queue.
     #[boxed]
     pub(crate) async fn drive(&mut self) -> Result<RunState, Error> {
+        loop {
+            let Err(failure) = self.attempt().await else { return Ok(self.run.state) };
+            match self.begin_again(failure).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(RunState::Cancelled),
+                Err(failure) => {
+                    self.give_back(&failure).await;
+                    return Err(failure);
+                }
+            }
+        }
+    }
+
+    async fn attempt(&mut self) -> Result<(), Error> {
         let driven = self.run_steps().await;
-        let settled = match driven {
-            Ok(()) if self.run.position.ended(&self.version.document).is_none() => self.commit(Point::Paused).await,
-            Ok(()) => self.commit(Point::Ended).await,
-            Err(error) => Err(error),
-        };
-        if settled.is_err() {
-            self.pending.release().await;
-        }
-        settled?;
-        Ok(self.run.state)
-    }
-
-    /// The same for a run that began here: when what it read has changed, it goes on from where it was committed last.
-    pub(crate) async fn drive_own(&mut self) -> Result<RunState, Error> {
-        for _ in 0..TRIES {
-            match self.drive().await {
-                Err(Error::Changed) if self.begin_again().await? => {}
-                Err(Error::Changed) => return Ok(RunState::Cancelled),
-                ended => return ended,
-            }
-        }
-        Err(Error::Contended)
-    }
-
-    /// `false` when the run is gone: it was cancelled.
-    async fn begin_again(&mut self) -> Result<bool, Error> {
-        if self.stored.is_some() {
-            let id = self.run.id.to_string();
-            let found = table::find::<WorkflowRun>(&*self.platform.store, self.owner.tenant, Lookup::Id(&id)).await?;
-            let Some(kept) = found else { return Ok(false) };
-            if self.renewed.is_some() && self.stored != Some(kept.version) {
-                // This host paused for longer than the hold: another has gone on with the run.
-                return Err(CommitError::LeaseLost.into());
-            }
-            (self.run, self.stored) = (kept.record, Some(kept.version));
-        } else {
-            self.run.position = Position::begin(&self.version.document);
-            self.run.steps.clear();
-        }
-        let (barrier, requests) = Barrier::new();
-        (self.barrier, self.requests) = (barrier, Some(requests));
-        (self.pending, self.failure) = (Pending::default(), None);
-        Ok(true)
+        self.release_work().await;
+        driven?;
+        let is_over = self.run.position.ended(&self.version.document).is_some();
+        self.commit(if is_over { Point::Ended } else { Point::Paused }).await
     }
 
     async fn run_steps(&mut self) -> Result<(), Error> {
         let Some(mut requests) = self.requests.take() else { return Ok(()) };
         self.run.state = RunState::Executing;
-        let (mut at_work, mut running) = (HashSet::new(), FuturesUnordered::new());
+        let mut running = FuturesUnordered::new();
         loop {
             let ready = self.run.position.ready(&self.version.document);
             for spot in ready {
-                let is_free = at_work.len() < AT_ONCE && !at_work.contains(&spot);
-                if is_free && !self.waits_for_state(&spot, &at_work) {
+                let is_free = self.at_work.len() < AT_ONCE && !self.at_work.contains_key(&spot);
+                if is_free && !self.waits_for_state(&spot) {
                     let Some(job) = self.prepare(spot.clone()).await? else { continue };
-                    at_work.insert(spot);
+                    self.at_work.insert(spot, job.transaction.clone());
                     running.push(job.run());
                 }
             }
@@ -197,14 +184,16 @@ impl<'a> Running<'a> {
                 }
                 Some(ran) = running.next() => {
                     let ran = ran?;
-                    at_work.remove(&ran.spot);
+                    self.at_work.remove(&ran.spot);
                     self.take(ran);
                     let is_over = self.run.position.ended(&self.version.document).is_some();
                     if is_over {
                         return Ok(());
                     }
-                    // Whatever could be seen from outside is not done again for the sake of a later step.
-                    if self.pending.has_left && !self.run.position.ready(&self.version.document).is_empty() {
+                    // Whatever could be seen from outside is not done again for the sake of a later step, and others do not
+                    // wait for one.
+                    let is_urgent = self.pending.has_left || self.is_waited_for();
+                    if is_urgent && !self.run.position.ready(&self.version.document).is_empty() {
                         self.commit(Point::Checkpoint).await?;
                     }
                 }
@@ -218,9 +207,9 @@ impl<'a> Running<'a> {
 
     /// Steps that keep state in the same place run one after the other: what they read must still hold when all of them are
     /// committed, and each would undo what the others wrote.
-    fn waits_for_state(&self, spot: &Spot, at_work: &HashSet<Spot>) -> bool {
+    fn waits_for_state(&self, spot: &Spot) -> bool {
         let state = self.state_of(spot);
-        !state.is_empty() && at_work.iter().any(|other| self.state_of(other).overlaps(&state))
+        !state.is_empty() && self.at_work.keys().any(|other| self.state_of(other).overlaps(&state))
     }
 
     fn state_of(&self, spot: &Spot) -> State {
@@ -246,6 +235,10 @@ impl<'a> Running<'a> {
             self.fail(Failure::of(&namespace, &Fault::Deadline { limit }));
             return Ok(None);
         }
+        // It has waited for other runs for so long that its hold is about to end.
+        if self.stays_until_ms.is_some_and(|until_ms| platform.clock.now_ms() >= until_ms) {
+            return Err(Error::Contended);
+        }
         if self.steps_run >= STEPS_RUN_MAXIMUM {
             let message = format!("a run has at most {STEPS_RUN_MAXIMUM} steps, iterations counted");
             self.fail(Failure::new(&namespace, "too_many_steps", message));
@@ -264,23 +257,29 @@ impl<'a> Running<'a> {
             props.extend(secret);
         }
         self.barrier.set(!self.pending.is_empty());
+        Ok(Some(self.job(step, props, spot, Duration::from_millis(time_left_ms))))
+    }
+
+    fn job(&mut self, step: &'a Step, props: Map<String, Value>, spot: Spot, time_left: Duration) -> StepJob<'a> {
+        let (platform, recording) = (self.platform, self.version.document.settings.recording);
         let key = EndpointKey::from_random(platform.entropy.bytes()).as_str().to_owned();
-        Ok(Some(StepJob {
-            platform,
+        let given = Arc::new(self.given(step, &spot, &key));
+        let mut limits = RunLimits::background(&platform.config.limits);
+        limits.wall_clock = limits.wall_clock.min(time_left);
+        let invocation = Invocation {
             owner: self.owner,
-            workflow: self.workflow,
-            step,
-            props,
-            given: Arc::new(self.given(step, &spot, &key)),
-            spot,
-            run_id: self.run.id.clone(),
+            target: Target::of_step(self.workflow, step, props, recording),
+            call: Call::Action { steps: given.steps() },
+            limits,
             trigger: self.run.trigger.clone(),
-            key,
-            time_left: Duration::from_millis(time_left_ms),
+            queued_at_ms: platform.clock.now_ms(),
             reply: self.reply.clone(),
-            barrier: self.barrier.clone(),
-            recording: version.document.settings.recording,
-        }))
+            step: Some(StepContext { barrier: self.barrier.clone(), given }),
+        };
+        let lost = if self.again.is_empty() { None } else { self.again.remove(&(spot.clone(), step.name.clone())) };
+        let begins_again = lost.is_some();
+        let transaction = lost.unwrap_or_else(|| invocation.transaction_of(platform, self.run.id.clone()));
+        StepJob { platform, invocation, transaction, begins_again, emitter: self.workflow.id.as_str(), spot, key }
     }
 
     /// `steps` of the step at a spot.
@@ -302,6 +301,11 @@ impl<'a> Running<'a> {
             RunGiven { context: of_step, resume_url: url("resume"), cancel_url: url("cancel") }
         };
         Given::new(&position.visible(document, spot), (self.run.event.clone(), context), step.asks, run)
+    }
+
+    /// Whether anything of its runs is kept once they have ended.
+    pub(super) fn keeps_runs(&self) -> bool {
+        self.version.document.settings.retention != Retention::None
     }
 
     pub(super) fn fail(&mut self, failure: Failure) {

@@ -38,6 +38,11 @@ impl Version {
         Ok(Self { record, document })
     }
 
+    /// How long a run may be at work between two pauses.
+    pub(crate) fn timeout_ms(&self) -> u64 {
+        self.document.settings.timeout_seconds.saturating_mul(1000)
+    }
+
     /// The code of a step.
     pub(crate) fn step(&self, namespace: &str) -> Option<&Step> {
         self.record.steps.iter().find(|step| step.name == namespace)

@@ -80,7 +80,11 @@ async fn create_from(caller: &Caller, platform: &Platform, new: WorkflowChange) 
 async fn set_sources_active(caller: &Caller, platform: &Platform, workflow: &Workflow) -> Result<(), Error> {
     for source in workflow.triggers.iter().filter_map(triggers::own_source) {
         let change = UpdateSource { active: Some(workflow.is_active), ..UpdateSource::default() };
-        sources::update(caller, platform, source.as_str(), change).await?;
+        match sources::update(caller, platform, source.as_str(), change).await {
+            // It was deleted by hand; the next deploy makes another one.
+            Ok(_) | Err(Error::NotFound { .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }
@@ -112,14 +116,20 @@ pub async fn update(caller: &Caller, platform: &Platform, id: &str, change: Work
         planned.undo(caller, platform, former).await;
         return Err(error);
     }
-    triggers::forget(caller, platform, former, &workflow.triggers).await;
-    // What was made for new triggers is active.
-    let has_new = workflow.triggers != *former;
-    if workflow.is_active != before.record.is_active || (has_new && !workflow.is_active) {
-        set_sources_active(caller, platform, &workflow).await?;
-    }
-    forget_version(caller, platform, &workflow).await;
+    clear_up(caller, platform, &before.record, &workflow).await?;
     Ok(workflow)
+}
+
+/// Once the next version is committed.
+async fn clear_up(caller: &Caller, platform: &Platform, before: &Workflow, after: &Workflow) -> Result<(), Error> {
+    triggers::forget(caller, platform, &before.triggers, &after.triggers).await;
+    // What was made for new triggers is active.
+    let has_new = after.triggers != before.triggers;
+    if after.is_active != before.is_active || (has_new && !after.is_active) {
+        set_sources_active(caller, platform, after).await?;
+    }
+    forget_version(caller, platform, after).await;
+    Ok(())
 }
 
 /// An earlier version once more, as the next one.
@@ -144,7 +154,7 @@ pub async fn rollback(caller: &Caller, platform: &Platform, id: &str, number: u3
         planned.undo(caller, platform, former).await;
         return Err(error);
     }
-    triggers::forget(caller, platform, former, &workflow.triggers).await;
+    clear_up(caller, platform, &before.record, &workflow).await?;
     Ok(workflow)
 }
 
@@ -200,7 +210,7 @@ async fn commit(
     batch.operations.extend(compiled.operations);
     batch.operations.push(table::put(&version)?);
     batch.operations.push(table::put(workflow)?);
-    let former = before.map_or(&[][..], |before| &before.record.triggers);
+    let former = before.map(|before| &before.record);
     batch.operations.extend(triggers::operations(caller, platform, former, workflow).await?);
     if before.is_none() {
         let emitter = EmitterId::Workflow(workflow.id.clone());
@@ -228,7 +238,7 @@ async fn set_active(
         set_sources_active(caller, platform, &workflow).await?;
     }
     let mut batch = platform.batch(&caller.tenant).require(table::unchanged(&before)).then(table::put(&workflow)?);
-    batch.operations.extend(triggers::operations(caller, platform, &before.record.triggers, &workflow).await?);
+    batch.operations.extend(triggers::operations(caller, platform, Some(&before.record), &workflow).await?);
     platform.commit(batch).await?;
     Ok(workflow)
 }

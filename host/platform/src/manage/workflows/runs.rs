@@ -142,7 +142,7 @@ async fn end_cancelled(
 ) -> Result<WorkflowRunView, Error> {
     let run = &kept.record;
     let mut batch = platform.batch(tenant).require(table::unchanged(&kept));
-    batch.operations = end_early(platform, run, RunState::Cancelled, None)?;
+    batch.operations = end_early(platform, tenant, run, (RunState::Cancelled, None)).await?;
     batch.operations.push(Op::ClearTimer { timer: names::run_timer(&run.id) });
     platform.commit(batch).await?;
     let ended = EndedWorkflowRun::of(run, RunState::Cancelled, platform.clock.now_ms(), None);
@@ -177,9 +177,10 @@ async fn queue(
     let mut batch = platform.batch(&caller.tenant).require(queued.room);
     batch.operations = queued.operations;
     platform.commit_work(batch).await.map_err(|error| match error {
-        Error::Changed => admission::Full { what: "queue_size", scope: admission::Scope::Tenant }.into(),
+        Error::Changed => Error::QueueFull { size: version.document.settings.queue_size },
         error => error,
     })?;
+    queued.job.keep_place();
     Ok(WorkflowRunView::of(&run, None))
 }
 
@@ -193,11 +194,15 @@ async fn drive(
     let slot = Arc::<ReplySlot>::default();
     let mut running = Running::new((platform, owner), (workflow, version), run, (None, Hold::Own));
     running.reply = Some(slot.clone());
-    let state = running.drive_own().await?;
+    let state = match running.drive().await {
+        // It failed, was stored before, and goes on from the queue.
+        Err(_) if running.run.state == RunState::Queued => RunState::Queued,
+        driven => driven?,
+    };
     let error = running.error().cloned();
     let run = running.run;
     let mut view = WorkflowRunView::of(&run, Some(version));
-    view.ended_at_ms = (state != RunState::Paused).then(|| platform.clock.now_ms());
+    view.ended_at_ms = (!matches!(state, RunState::Paused | RunState::Queued)).then(|| platform.clock.now_ms());
     (view.state, view.error) = (state, error);
     view.reply = slot.take().map(ReplyView::from);
     Ok(view.detailed(run))

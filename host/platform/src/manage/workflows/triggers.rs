@@ -33,9 +33,8 @@ pub(super) async fn plan(
     before: &[TriggerRecord],
 ) -> Result<Planned, Error> {
     let mut planned = Planned { triggers: Vec::new(), made: Vec::new() };
-    let mut left: Vec<&TriggerRecord> = before.iter().collect();
-    for (index, trigger) in document.triggers.iter().enumerate() {
-        let former = take_former(&mut left, trigger);
+    let formers = formers(before, &document.triggers);
+    for ((index, trigger), former) in document.triggers.iter().enumerate().zip(formers) {
         match make(caller, platform, id, (index, trigger), former, &mut planned.made).await {
             Ok(made) => planned.triggers.push(made),
             Err(error) => {
@@ -68,29 +67,55 @@ pub(super) async fn check(caller: &Caller, platform: &Platform, document: &Docum
     Ok(())
 }
 
-/// What the triggers add to the batch that deploys them: subscriptions and timers. Those of `before` end in it.
+/// What the triggers add to the batch that deploys them: subscriptions and timers. Those of `before` end in it, and what is as it
+/// was goes on: an interval is not begun anew.
 pub(super) async fn operations(
     caller: &Caller,
     platform: &Platform,
-    before: &[TriggerRecord],
+    before: Option<&Workflow>,
     after: &Workflow,
 ) -> Result<Vec<Op>, Error> {
+    let former = before.map_or(&[][..], |before| &before.triggers);
+    let running =
+        before.filter(|before| before.is_active && after.is_active).map_or(&[][..], |before| &before.triggers);
     let mut operations = Vec::new();
-    for gone in before.iter().filter(|trigger| !after.triggers.contains(trigger)) {
+    for gone in former.iter().filter(|trigger| !after.triggers.iter().any(|after| does_the_same(trigger, after))) {
         operations.extend(end(caller, platform, &after.id, gone).await?);
     }
-    for trigger in &after.triggers {
+    for (index, trigger) in after.triggers.iter().enumerate() {
+        let is_as = |other: &TriggerRecord| does_the_same(other, trigger);
         match &trigger.kind {
             TriggerRecordKind::Http { .. } => {}
             TriggerRecordKind::Timer { schedule } => {
-                operations.push(timer(platform, after, &trigger.id, schedule)?);
+                if !running.iter().any(is_as) {
+                    operations.push(timer(platform, after, &trigger.id, schedule)?);
+                }
             }
             TriggerRecordKind::Source { source, event_name, .. } => {
-                operations.extend(subscribe(caller, platform, &after.id, source, event_name).await?);
+                // One subscription is enough for several triggers.
+                if !after.triggers.iter().take(index).any(is_as) {
+                    operations.extend(subscribe(caller, platform, &after.id, source, event_name).await?);
+                }
             }
         }
     }
     Ok(operations)
+}
+
+/// Whether two triggers have the same timer or subscription.
+fn does_the_same(one: &TriggerRecord, other: &TriggerRecord) -> bool {
+    use TriggerRecordKind::{Source, Timer};
+    match (&one.kind, &other.kind) {
+        (Timer { schedule }, Timer { schedule: another }) => one.id == other.id && is_same(schedule, another),
+        (Source { source, event_name, .. }, Source { source: another, event_name: name, .. }) => {
+            source == another && event_name == name
+        }
+        _ => one == other,
+    }
+}
+
+fn is_same(schedule: &Value, another: &Value) -> bool {
+    matches!((Schedule::parse(schedule, 0), Schedule::parse(another, 0)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// What ends with the triggers of a workflow that goes away.
@@ -120,7 +145,10 @@ pub(super) fn own_source(trigger: &TriggerRecord) -> Option<&SourceId> {
 
 async fn delete_sources(caller: &Caller, platform: &Platform, sources: impl Iterator<Item = &SourceId>) {
     for source in sources {
-        if let Err(error) = sources::delete(caller, platform, source.as_str(), true).await {
+        // It may have been deleted by hand.
+        if let Err(error) = sources::delete(caller, platform, source.as_str(), true).await
+            && !matches!(error, Error::NotFound { .. })
+        {
             tracing::warn!(source.id = %source, %error, "the source of a trigger was not deleted");
         }
     }
@@ -136,20 +164,44 @@ async fn remove_endpoints(platform: &Platform, triggers: impl Iterator<Item = &T
     }
 }
 
-/// The trigger that this one was before.
-fn take_former<'a>(left: &mut Vec<&'a TriggerRecord>, trigger: &Trigger) -> Option<&'a TriggerRecord> {
-    let is_alike = |record: &TriggerRecord| {
-        matches!(
-            (&record.kind, &trigger.kind),
-            (TriggerRecordKind::Http { .. }, TriggerKind::Http { .. })
-                | (TriggerRecordKind::Timer { .. }, TriggerKind::Timer { .. })
-                | (TriggerRecordKind::Source { component: None, .. }, TriggerKind::Source { .. })
-                | (TriggerRecordKind::Source { component: Some(_), .. }, TriggerKind::Component { .. })
-        )
-    };
-    let by_id = |record: &&TriggerRecord| trigger.id.as_ref().is_none_or(|id| *id == record.id) && is_alike(record);
-    let at = left.iter().position(by_id)?;
-    Some(left.remove(at))
+/// What each trigger was before: the one with its id, or the same one, or else the next of its kind.
+fn formers<'a>(before: &'a [TriggerRecord], triggers: &[Trigger]) -> Vec<Option<&'a TriggerRecord>> {
+    let mut left: Vec<&TriggerRecord> = before.iter().collect();
+    let mut formers = vec![None; triggers.len()];
+    for is_former in [is_known, is_alike] {
+        for (trigger, former) in triggers.iter().zip(&mut formers).filter(|(_, former)| former.is_none()) {
+            let at = left.iter().position(|record| is_former(record, trigger));
+            *former = at.map(|at| left.remove(at));
+        }
+    }
+    formers
+}
+
+fn is_known(record: &TriggerRecord, trigger: &Trigger) -> bool {
+    if let Some(id) = &trigger.id {
+        return *id == record.id && is_of_kind(record, trigger);
+    }
+    match (&record.kind, &trigger.kind) {
+        (TriggerRecordKind::Timer { schedule }, TriggerKind::Timer { schedule: given }) => is_same(schedule, given),
+        (TriggerRecordKind::Source { component: Some(before), .. }, TriggerKind::Component { component, props }) => {
+            *before == described(component, props)
+        }
+        _ => false,
+    }
+}
+
+fn is_alike(record: &TriggerRecord, trigger: &Trigger) -> bool {
+    trigger.id.is_none() && is_of_kind(record, trigger)
+}
+
+fn is_of_kind(record: &TriggerRecord, trigger: &Trigger) -> bool {
+    matches!(
+        (&record.kind, &trigger.kind),
+        (TriggerRecordKind::Http { .. }, TriggerKind::Http { .. })
+            | (TriggerRecordKind::Timer { .. }, TriggerKind::Timer { .. })
+            | (TriggerRecordKind::Source { component: None, .. }, TriggerKind::Source { .. })
+            | (TriggerRecordKind::Source { component: Some(_), .. }, TriggerKind::Component { .. })
+    )
 }
 
 async fn make(
@@ -183,8 +235,9 @@ async fn make(
         TriggerKind::Component { component, props } => {
             let shown = described(component, props);
             if let Some(former) = former
-                && let TriggerRecordKind::Source { component: Some(before), .. } = &former.kind
+                && let TriggerRecordKind::Source { source, component: Some(before), .. } = &former.kind
                 && *before == shown
+                && is_there(caller, platform, source).await?
             {
                 return Ok(former.clone());
             }
@@ -194,6 +247,15 @@ async fn make(
                 TriggerRecordKind::Source { source: source.clone(), event_name: String::new(), component: Some(shown) };
             Ok(TriggerRecord { id: source.to_string(), kind })
         }
+    }
+}
+
+/// Not once it was deleted by hand.
+async fn is_there(caller: &Caller, platform: &Platform, source: &SourceId) -> Result<bool, Error> {
+    match sources::find(caller, platform, source.as_str()).await {
+        Ok(_) => Ok(true),
+        Err(Error::NotFound { .. }) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

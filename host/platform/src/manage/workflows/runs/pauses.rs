@@ -5,7 +5,7 @@ use serde_json::Value;
 use store::{Op, Tenant};
 
 use super::{WorkflowRunView, end_cancelled, stored};
-use crate::invoke::workflow::run_job;
+use crate::invoke::workflow::queue_job;
 use crate::records::workflow_run::RunState;
 use crate::records::{Kept, WorkflowRun, names, table};
 use crate::{Error, Noun, Platform};
@@ -83,9 +83,13 @@ pub(super) async fn go_on(
         }
     };
     let mut batch = platform.batch(tenant).require(unchanged).then(table::put(&run)?);
-    if !is_at_work {
-        batch = batch.then(timer).then(run_job(platform, &version, &run, None)?);
+    let job = if is_at_work { None } else { Some(queue_job(platform, &version, &run)?) };
+    if let Some(job) = &job {
+        batch = batch.then(timer).then(job.operation.clone());
     }
     platform.commit(batch).await?;
+    if let Some(job) = job {
+        job.keep_place();
+    }
     Ok(WorkflowRunView::of(&run, Some(&version)))
 }
