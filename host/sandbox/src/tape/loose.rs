@@ -161,7 +161,7 @@ impl Loose {
     /// What happened to a request, if anything did.
     pub(crate) fn next(&mut self) -> Option<(u32, Completion)> {
         if let Some(answer) = self.following.find(Kind::Completion, &[]) {
-            let Some((case, request, payload)) = read_completion(&answer) else { return None };
+            let (case, request, payload) = read_completion(&answer)?;
             if self.is_told(request, case) {
                 return Some((request, (case, payload)));
             }

@@ -221,7 +221,7 @@ async fn what_waited_for_a_webhook_that_was_switched_off_is_kept_and_what_comes_
     let told = letters.iter().filter(|letter| letter.reason == refused || letter.reason == waited).count();
     assert_eq!((letters.len(), told), (4, 4));
     // Several may have been posted before the first answer was there.
-    assert!(stage.posted().len() >= 1 + letters.len(), "each is delivered in the end");
+    assert!(stage.posted().len() > letters.len(), "each is delivered in the end");
 }
 
 #[tokio::test]
