@@ -11,6 +11,7 @@ mod failure;
 mod local_outcome;
 mod local_props;
 mod local_services;
+mod local_store;
 mod logging;
 mod operator;
 mod priority;

@@ -1,7 +1,6 @@
 //! The services of a component that is run from the command line: this machine's clock, and a store for one run.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
+use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
@@ -9,21 +8,21 @@ use outbound::Outbound;
 use sandbox::{FetchError, FetchRequest, FetchResponse, LogLine, Reply, ServiceError, Services, Write};
 use serde_json::{Map, Value};
 
+use crate::local_store::LocalStore;
 use crate::wiring::fetching;
 
 /// Services of one local run.
 pub struct LocalServices {
     outbound: Outbound,
     credentials: HashMap<String, String>,
-    stored: Mutex<HashMap<String, String>>,
-    reply: Mutex<Option<Reply>>,
+    store: LocalStore,
 }
 
 // === impl LocalServices ===
 
 impl LocalServices {
     pub fn new(outbound: Outbound) -> Self {
-        Self { outbound, credentials: HashMap::new(), stored: Mutex::default(), reply: Mutex::default() }
+        Self { outbound, credentials: HashMap::new(), store: LocalStore::default() }
     }
 
     /// With JSON of `$auth`, by prop.
@@ -33,40 +32,11 @@ impl LocalServices {
 
     /// With what `db` holds.
     pub(crate) fn with_stored(self, values: &Map<String, Value>) -> Self {
-        let stored = values.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
-        Self { stored: Mutex::new(stored), ..self }
+        Self { store: LocalStore::new(values), ..self }
     }
 
-    /// As it was before the run: also what was stored before a request is taken back, and the answer.
-    pub(crate) fn take_back(&self, values: &Map<String, Value>) {
-        let before = values.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
-        if let Ok(mut stored) = self.stored.lock() {
-            *stored = before;
-        }
-        self.take_reply();
-    }
-
-    pub(crate) fn write(&self, writes: &[Write]) {
-        if let Ok(mut stored) = self.stored.lock() {
-            for Write { key, value } in writes {
-                match value {
-                    Some(value) => stored.insert(key.clone(), value.clone()),
-                    None => stored.remove(key),
-                };
-            }
-        }
-    }
-
-    /// What `db` holds now.
-    pub(crate) fn stored(&self) -> Value {
-        let stored = self.stored.lock().map(|stored| stored.clone()).unwrap_or_default();
-        let values = stored.into_iter().map(|(key, value)| (key, serde_json::from_str(&value).unwrap_or_default()));
-        let sorted: BTreeMap<String, Value> = values.collect();
-        Value::Object(sorted.into_iter().collect())
-    }
-
-    pub(crate) fn take_reply(&self) -> Option<Reply> {
-        self.reply.lock().ok()?.take()
+    pub(crate) fn store(&self) -> &LocalStore {
+        &self.store
     }
 }
 
@@ -85,11 +55,11 @@ impl Services for LocalServices {
     }
 
     async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError> {
-        Ok(self.stored.lock().ok().and_then(|stored| stored.get(key).cloned()))
+        Ok(self.store.get(key))
     }
 
     async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
-        self.write(&writes);
+        self.store.flush(writes);
         Ok(Vec::new())
     }
 
@@ -98,9 +68,7 @@ impl Services for LocalServices {
     }
 
     fn reply(&self, reply: Reply) {
-        if let Ok(mut slot) = self.reply.lock() {
-            *slot = Some(reply);
-        }
+        self.store.reply(reply);
     }
 
     fn observe(&self, line: &LogLine) {

@@ -93,12 +93,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let task = Task { tenant: "local", call: &call, limits: Limits::default(), is_urgent: false, replay: None };
     let mut outcome = sandbox.run(&built.image, task, services.clone()).await?;
     let rules = Rules::of(&exports);
-    if rules.take_back(&mut outcome) {
-        services.take_back(&db.values);
-    }
-    services.write(&outcome.writes);
-    db.keep(&services.stored())?;
-    println!("{:#}", local_outcome::to_json(&outcome, services.take_reply(), rules));
+    let store = services.store();
+    store.settle(&mut outcome, rules);
+    db.keep(&store.values())?;
+    println!("{:#}", local_outcome::to_json(&outcome, store.take_reply(), rules));
     Ok(if outcome.fault.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

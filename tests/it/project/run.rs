@@ -61,6 +61,21 @@ fn what_a_file_is_decides_its_syntax_and_not_how_its_lines_begin() {
 }
 
 #[test]
+fn what_was_stored_before_a_request_is_among_what_was_written() {
+    let component = "module.exports = {name: 'x', version: '1', props: {db: '$.service.db'}, async run() { \
+        this.db.set('n', 1); this.db.set('m', 1); await fetch('http://localhost:9/').catch(() => {}); this.db.set('n', this.db.get('n') + 1) }}";
+    let test = "test('writes', async () => { const {writes, db} = await run(); require('assert').deepEqual([writes, db], [{n: 2, m: 1}, {n: 2, m: 1}]) });\n";
+    let folder = folder(&[("x.js", component), ("x.test.js", test)]);
+
+    let (_, shown, said) = wellspring(folder.path(), &["run", "./x.js"]);
+    let (is_passed, tested, _) = wellspring(folder.path(), &["test"]);
+
+    let outcome: Value = serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{said}"));
+    assert_eq!(outcome["writes"], json!({"n": 2, "m": 1}));
+    assert!(is_passed, "{tested}");
+}
+
+#[test]
 fn an_atomic_run_that_fails_leaves_nothing_and_events_without_ids_are_rejected() {
     let component = "module.exports = {name: 'x', version: '1', atomic: true, dedupe: 'unique', props: {db: '$.service.db'}, \
         run(event) { this.db.set('n', 2); this.$emit('none'); this.$emit('one', {id: 1}); this.$emit('again', {id: 1}); if (event.fails) throw new Error('no') }}";

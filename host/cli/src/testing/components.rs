@@ -89,13 +89,11 @@ impl Components {
         let task = Task { tenant: "local", call: &call, limits, is_urgent: false, replay: None };
         let mut outcome = self.sandbox.run(&built.image, task, services.clone()).await?;
         let rules = Rules::of(&exports);
-        if rules.take_back(&mut outcome) {
-            services.take_back(&request.db);
-        }
-        services.write(&outcome.writes);
-        let mut shown = local_outcome::to_json(&outcome, services.take_reply(), rules);
+        let store = services.store();
+        store.settle(&mut outcome, rules);
+        let mut shown = local_outcome::to_json(&outcome, store.take_reply(), rules);
         if let Some(fields) = shown.as_object_mut() {
-            fields.insert("db".to_owned(), services.stored());
+            fields.insert("db".to_owned(), store.values());
         }
         Ok(shown)
     }

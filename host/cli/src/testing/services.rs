@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::components::{Components, Request};
 use super::fixtures::{self, Exchange, Fixtures, Mode};
+use crate::local_store::LocalStore;
 
 /// Where the harness asks for runs.
 const RUN_URL: &str = "http://run.test.invalid/";
@@ -132,8 +133,7 @@ pub(super) struct ComponentServices {
     fixtures: Arc<Fixtures>,
     now_ms: Option<f64>,
     credentials: HashMap<String, String>,
-    stored: Mutex<HashMap<String, String>>,
-    reply: Mutex<Option<Reply>>,
+    store: LocalStore,
 }
 
 // === impl ComponentServices ===
@@ -145,35 +145,11 @@ impl ComponentServices {
         db: &Map<String, Value>,
         credentials: HashMap<String, String>,
     ) -> Self {
-        let stored = db.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
-        Self { fixtures, now_ms, credentials, stored: Mutex::new(stored), reply: Mutex::default() }
+        Self { fixtures, now_ms, credentials, store: LocalStore::new(db) }
     }
 
-    pub(super) fn take_reply(&self) -> Option<Reply> {
-        lock(&self.reply).take()
-    }
-
-    /// As it was before the run: also what was stored before a request is taken back, and the answer.
-    pub(super) fn take_back(&self, db: &Map<String, Value>) {
-        *lock(&self.stored) = db.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
-        self.take_reply();
-    }
-
-    pub(super) fn write(&self, writes: &[Write]) {
-        let mut stored = lock(&self.stored);
-        for Write { key, value } in writes {
-            match value {
-                Some(value) => stored.insert(key.clone(), value.clone()),
-                None => stored.remove(key),
-            };
-        }
-    }
-
-    /// What `db` holds.
-    pub(super) fn stored(&self) -> Value {
-        let stored = lock(&self.stored);
-        let values = stored.iter().map(|(key, value)| (key.clone(), serde_json::from_str(value).unwrap_or_default()));
-        Value::Object(values.collect())
+    pub(super) fn store(&self) -> &LocalStore {
+        &self.store
     }
 }
 
@@ -188,11 +164,11 @@ impl Services for ComponentServices {
     }
 
     async fn db_get(&self, key: &str) -> Result<Option<String>, ServiceError> {
-        Ok(lock(&self.stored).get(key).cloned())
+        Ok(self.store.get(key))
     }
 
     async fn before_request(&self, writes: Vec<Write>) -> Result<Vec<Write>, ServiceError> {
-        self.write(&writes);
+        self.store.flush(writes);
         Ok(Vec::new())
     }
 
@@ -201,7 +177,7 @@ impl Services for ComponentServices {
     }
 
     fn reply(&self, reply: Reply) {
-        *lock(&self.reply) = Some(reply);
+        self.store.reply(reply);
     }
 
     fn observe(&self, _: &LogLine) {}
