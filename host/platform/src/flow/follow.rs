@@ -19,7 +19,6 @@ use store::{EntryId, Live, LiveEntry, Lookup, Taken};
 
 use self::history::{History, Read};
 use self::permission::Permission;
-use crate::manage::replays;
 use crate::records::{Source, Workflow, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
@@ -80,9 +79,8 @@ impl Follower {
     ) -> Result<Self, Error> {
         let found = table::find::<Source>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
         let source = found.ok_or_else(|| Error::not_found(Noun::Source, id))?.record;
-        let emitter = EmitterId::Source(source.id.clone());
-        let oldest_ms = replays::settings(platform, Some(source)).oldest_ms;
-        let mut follower = Self::of(caller, platform, emitter, following).await?;
+        let oldest_ms = source.retention.oldest_ms(platform.config.limits.runs_kept_seconds, platform.clock.now_ms());
+        let mut follower = Self::of(caller, platform, EmitterId::Source(source.id), following).await?;
         if let (names::RUNS, Some(oldest_ms)) = (following.event_name, oldest_ms) {
             follower.skip_before(oldest_ms);
         }

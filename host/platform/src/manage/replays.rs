@@ -151,10 +151,10 @@ pub async fn retry(caller: &Caller, platform: &Platform, run_id: &str) -> Result
 
 /// How runs of an emitter are kept and shown, as of its source; of what is no source, nothing is said.
 #[derive(Default)]
-pub(crate) struct Settings {
+pub(super) struct Settings {
     pub(super) redaction: Redaction,
     /// What was committed before is gone.
-    pub(crate) oldest_ms: Option<u64>,
+    pub(super) oldest_ms: Option<u64>,
 }
 
 pub(super) async fn settings_of(caller: &Caller, platform: &Platform, emitter: &str) -> Result<Settings, Error> {
@@ -165,7 +165,7 @@ pub(super) async fn settings_of(caller: &Caller, platform: &Platform, emitter: &
     Ok(settings(platform, source.map(|kept| kept.record)))
 }
 
-pub(crate) fn settings(platform: &Platform, source: Option<Source>) -> Settings {
+pub(super) fn settings(platform: &Platform, source: Option<Source>) -> Settings {
     let (retention, redaction) = source.map(|source| (source.retention, source.redaction)).unwrap_or_default();
     let seconds = platform.config.limits.runs_kept_seconds;
     Settings { redaction, oldest_ms: retention.oldest_ms(seconds, platform.clock.now_ms()) }
