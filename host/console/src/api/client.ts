@@ -28,11 +28,11 @@ export interface CallOptions {
   signal?: AbortSignal;
 }
 
-/** Whether the browser asks for exactly this path: it drops a part `.`, takes `..` for the folder above, and a path without its last part is that of the whole list. */
+/** Whether the browser asks for all parts of this path: it drops a part `.`, takes `..` for the folder above, and a path without its last part is that of the whole list. */
 function isKept(path: string): boolean {
   const [bare = ""] = path.split("?");
-  const parts = bare.split("/").slice(1);
-  return !parts.includes("") && new URL(`/v1${path}`, location.origin).pathname === `/v1${bare}`;
+  const asked = new URL(`/v1${path}`, location.origin).pathname.split("/").slice(2);
+  return asked.length === bare.split("/").length - 1 && !asked.includes("");
 }
 
 /** Where a stored value is: below `keys`, or, when no part of a path can be its key, at `single` with the key as a parameter. */
