@@ -87,6 +87,26 @@ fn other_code_finds_answers_by_what_it_asks_for() {
 }
 
 #[test]
+fn other_code_follows_the_recorded_time_up_to_the_next_request_and_so_many_entries() {
+    let now = |tape: &mut Tape| tape.number(Kind::Now, || 0.0).unwrap();
+    let after = |values: usize| {
+        let recording = recorded(|tape| {
+            tape.number(Kind::Now, || 100.0).unwrap();
+            (0..values).for_each(|_| tape.record(Kind::DbGet, b"a", b"1"));
+            tape.number(Kind::Now, || 105.0).unwrap();
+            tape.record(Kind::Fetch, b"GET https://a.test/\n1", b"");
+            tape.number(Kind::Now, || 150.0).unwrap();
+        });
+        let mut tape = replay(&recording, ReplayMode::ByQuestion);
+        [now(&mut tape), now(&mut tape), now(&mut tape)]
+    };
+
+    assert_eq!(after(0), [100.0, 105.0, 105.0], "the third is asked before the request, and not after it");
+    assert_eq!(after(63), [100.0, 105.0, 105.0]);
+    assert_eq!(after(64), [100.0, 100.0, 100.0]);
+}
+
+#[test]
 fn live_replays_ask_the_real_services_for_what_was_not_recorded() {
     let mut tape = replay(&recorded(|_| {}), ReplayMode::Live);
 

@@ -92,7 +92,7 @@ impl Flow {
     }
 
     /// Events that waited when deliveries switched the webhook off were accepted for it, and are kept as the one was that its
-    /// receiver refused. Those that come later are for nobody.
+    /// receiver refused. What is emitted later was never accepted for it.
     async fn of_switched_off(&self, job: &Job, delivery: &Delivery, webhook: &Webhook) -> Result<Vec<Op>, Error> {
         let emitted_at = EmitId::parse(&delivery.event.metadata.emit_id).map_or(0, |id| id.emitted_at_ms() / 1000);
         let has_waited = u64::try_from(emitted_at).unwrap_or_default() <= webhook.updated_at;
