@@ -8,7 +8,7 @@ use wasm_encoder::{
     CodeSection, ElementSection, ExportKind, ExportSection, FunctionSection, GlobalSection, ImportSection,
     MemorySection, MemoryType, Module, TableSection, TypeSection,
 };
-use wasmparser::{DataKind, GlobalType, Operator, Parser, Payload};
+use wasmparser::{DataKind, FunctionBody, GlobalType, Operator, Parser, Payload};
 
 use crate::{PAGE_BYTES, STACK_POINTER_EXPORT};
 
@@ -92,6 +92,7 @@ impl Encoder {
                 self.module.section(&section!(ElementSection, parse_element_section, elements));
             }
             Payload::CodeSectionEntry(body) => {
+                check_code(&body)?;
                 reencode.parse_function_body(&mut self.code, body)?;
             }
             Payload::StartSection { .. } => return Err(SplitError::Unsupported { found: "a start function" }),
@@ -122,13 +123,29 @@ fn memory_type(wasm: &[u8]) -> Result<MemoryType, SplitError> {
     Err(SplitError::Unsupported { found: "no memory" })
 }
 
-/// Memory is the whole state only if there is no other: one mutable global, the stack pointer, which is at rest
-/// between two calls.
+/// Memory is the whole state only if there is no other, and an instance whose memory is restored is as good as new: one mutable
+/// global, the stack pointer, which is at rest between two calls, and tables that stay as they are.
 fn check_globals(globals: wasmparser::GlobalSectionReader<'_>) -> Result<(), SplitError> {
     for (index, global) in globals.into_iter().enumerate() {
         let GlobalType { mutable, .. } = global?.ty;
         if mutable != (index == 0) {
             return Err(SplitError::Unsupported { found: "a mutable global beside the stack pointer" });
+        }
+    }
+    Ok(())
+}
+
+fn check_code(body: &FunctionBody<'_>) -> Result<(), SplitError> {
+    use Operator::{ElemDrop, TableCopy, TableFill, TableGrow, TableInit, TableSet};
+    for operator in body.get_operators_reader()? {
+        if let TableSet { .. }
+        | TableGrow { .. }
+        | TableFill { .. }
+        | TableCopy { .. }
+        | TableInit { .. }
+        | ElemDrop { .. } = operator?
+        {
+            return Err(SplitError::Unsupported { found: "code that changes a table" });
         }
     }
     Ok(())

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ::engine::settings;
+use ::engine::{STACK_POINTER_EXPORT, settings};
 use wasmtime::{CustomCodeMemory, InstanceAllocationStrategy, InstancePre, Module, ModuleExport};
 
 use crate::region;
 use crate::run::Run;
-use crate::sandbox::Error;
+use crate::sandbox::{Error, INVOKE};
 use crate::slots::{NextSlot, Slots};
 use crate::stacks::Stacks;
 use crate::wall;
@@ -33,9 +33,11 @@ pub(crate) struct Engine {
     pub(crate) wasmtime: wasmtime::Engine,
     /// The code, linked to the host functions: an instance of it lacks nothing but its memory.
     pub(crate) code: InstancePre<Run>,
-    /// Two of its exports, which every run needs, so that it looks up no names.
+    /// Those of its exports that every run needs.
     pub(crate) memory: ModuleExport,
     pub(crate) realloc: ModuleExport,
+    pub(crate) invoke: ModuleExport,
+    pub(crate) stack_pointer: ModuleExport,
     pub(crate) slots: Slots,
     /// Distinguishes every image of another shim.
     pub(crate) key: [u8; 32],
@@ -59,8 +61,16 @@ impl Engine {
         stacks.keep(warm_slots);
         let code = wall::linker(&wasmtime).and_then(|linker| linker.instantiate_pre(&code)).map_err(Error::Engine)?;
         let export = |name| code.module().get_export_index(name).ok_or(Error::Shim("it lacks an export"));
-        let (memory, realloc) = (export("memory")?, export("cabi_realloc")?);
-        Ok(Self { wasmtime, code, memory, realloc, slots: Slots::new(warm_slots), key: key() })
+        Ok(Self {
+            memory: export("memory")?,
+            realloc: export("cabi_realloc")?,
+            invoke: export(INVOKE)?,
+            stack_pointer: export(STACK_POINTER_EXPORT)?,
+            slots: Slots::new(warm_slots),
+            key: key(),
+            wasmtime,
+            code,
+        })
     }
 }
 

@@ -58,7 +58,7 @@ impl Warm {
     /// Runs one call on what the last one left.
     pub async fn run(&mut self, task: Task<'_>, services: Arc<dyn Services>) -> Result<Outcome, Error> {
         let _permit = self.sandbox.inner.gate.enter(task.tenant).await.map_err(Error::Overloaded)?;
-        self.started.begin_again(Run::new(services, task.limits, Some(self.sources.clone())))?;
+        self.started.begin(Run::new(services, task.limits, Some(self.sources.clone())))?;
         let result = self.started.call(INVOKE, Some(task.call)).await?;
         Ok(self.started.take_outcome(result))
     }

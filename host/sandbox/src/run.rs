@@ -1,24 +1,26 @@
 //! One run: the state beside an instance, and the instance's way from its image to its outcome.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use ::engine::{PAGE_BYTES, STACK_POINTER_EXPORT};
+use ::engine::PAGE_BYTES;
 use futures_util::FutureExt;
 use indexmap::IndexMap;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
-use wasmtime::{Extern, Instance, Memory, Store, Trap, TypedFunc};
+use wasmtime::{Global, Instance, Memory, ResourceLimiter, Store, Trap, TypedFunc};
 
 use crate::compile::Compiler;
 use crate::engine::Engine;
 use crate::limits::Limits;
 use crate::memory::{MemoryShare, MemoryUse};
 use crate::meter::run_metered;
+use crate::offline::Offline;
 use crate::outcome::{Effect, Emit, Fault, LogLine, Outcome, Thrown, Usage, Write};
 use crate::program::Sources;
-use crate::sandbox::Error;
+use crate::sandbox::{Error, INVOKE};
 use crate::services::Services;
+use crate::slots::Lent;
 use crate::snapshot::{Snapshot, stored_bytes};
 use crate::tape::Tape;
 use crate::wall::fetch::Fetches;
@@ -53,13 +55,36 @@ pub(crate) struct Run {
 }
 
 pub(crate) type Realloc = TypedFunc<(u32, u32, u32, u32), u32>;
+/// Takes a text.
+type Call = TypedFunc<(u32, u32), u32>;
 
-/// An instance with its store. Used for one call and thrown away.
+/// An instance with its store, for one run after the other.
+pub(crate) struct Instantiated {
+    store: Store<Run>,
+    instance: Instance,
+    exports: Exports,
+}
+
+/// What every run needs of its instance, so that it looks up no names.
+#[derive(Clone)]
+struct Exports {
+    memory: Memory,
+    realloc: Realloc,
+    invoke: Call,
+    stack_pointer: Global,
+}
+
+/// An instance that has a run. Used for one call, and kept for another run or thrown away.
 pub(crate) struct Started {
     pub(crate) store: Store<Run>,
     pub(crate) instance: Instance,
     pub(crate) memory: Memory,
+    exports: Exports,
     cpu: Duration,
+    /// The last call of the guest came back: it was not stopped in the middle of something.
+    has_returned: bool,
+    /// Goes last: it is lent again when the instance has ended.
+    slot: Lent,
 }
 
 /// How a call of the guest ended.
@@ -93,6 +118,12 @@ impl Run {
         }
     }
 
+    /// Of an instance without one.
+    fn none() -> Self {
+        static SERVICES: LazyLock<Arc<dyn Services>> = LazyLock::new(|| Arc::new(Offline::default()));
+        Self::new(SERVICES.clone(), Limits { memory_bytes: usize::MAX, ..Limits::default() }, None)
+    }
+
     /// Counts its memory with that of all other runs.
     pub(crate) fn share_memory(&mut self, share: MemoryShare) {
         self.memory_use.share = Some(share);
@@ -109,39 +140,88 @@ impl Run {
     }
 }
 
+// === impl Instantiated ===
+
+impl Instantiated {
+    /// With `slot` as its memory, which is `snapshot`.
+    fn new(engine: &Engine, snapshot: &Snapshot, slot: &Lent) -> Result<Self, Error> {
+        let mut store = Store::new(&engine.wasmtime, Run::none());
+        store.limiter(|run| &mut run.memory_use);
+        // Nothing runs yet that could wait.
+        let instance = slot.instantiate(|| engine.code.instantiate_async(&mut store).now_or_never());
+        let instance = instance.ok_or(Error::Shim("it has a start function"))?.map_err(Error::Instantiate)?;
+        let exports = Exports::of(engine, instance, &mut store)?;
+        let missing_pages = (snapshot.length() - exports.memory.data_size(&store)) / PAGE_BYTES;
+        exports.memory.grow(&mut store, missing_pages as u64).map_err(Error::Instantiate)?;
+        store.set_fuel(0).map_err(Error::Engine)?;
+        store.fuel_async_yield_interval(Some(FUEL_PER_TURN)).map_err(Error::Engine)?;
+        Ok(Self { store, instance, exports })
+    }
+}
+
+// === impl Exports ===
+
+impl Exports {
+    fn of(engine: &Engine, instance: Instance, store: &mut Store<Run>) -> Result<Self, Error> {
+        let mut export = |index, what| instance.get_module_export(&mut *store, index).ok_or(Error::Shim(what));
+        let memory = export(&engine.memory, "it has no memory")?.into_memory();
+        let realloc = export(&engine.realloc, "it has no allocator")?.into_func();
+        let invoke = export(&engine.invoke, "it cannot be called")?.into_func();
+        let stack_pointer = export(&engine.stack_pointer, "it has no stack")?.into_global();
+        let missing = || Error::Shim("an export is not what it should be");
+        let (realloc, invoke) = (realloc.ok_or_else(missing)?, invoke.ok_or_else(missing)?);
+        Ok(Self {
+            memory: memory.ok_or_else(missing)?,
+            realloc: realloc.typed(&*store).map_err(Error::Engine)?,
+            invoke: invoke.typed(&*store).map_err(Error::Engine)?,
+            stack_pointer: stack_pointer.ok_or_else(missing)?,
+        })
+    }
+
+    fn has_empty_stack(&self, store: &mut Store<Run>) -> bool {
+        self.stack_pointer.get(store).i32() == Some(STACK_BYTES as i32)
+    }
+}
+
 // === impl Started ===
 
 impl Started {
-    /// A fresh instance whose memory is `snapshot`.
+    /// An instance whose memory is `snapshot`, and in which nothing has run since.
     pub(crate) fn new(engine: &Engine, snapshot: &Arc<Snapshot>, run: Run) -> Result<Self, Error> {
-        let mut store = Store::new(&engine.wasmtime, run);
-        store.limiter(|run| &mut run.memory_use);
-        // Nothing runs yet that could wait.
-        let instance = engine.slots.instantiate(snapshot, || engine.code.instantiate_async(&mut store).now_or_never());
-        let instance = instance.map_err(Error::Memory)?.ok_or(Error::Shim("it has a start function"))?;
-        let instance = instance.map_err(Error::Instantiate)?;
-        let memory = instance.get_module_export(&mut store, &engine.memory).and_then(Extern::into_memory);
-        let memory = memory.ok_or(Error::Shim("it has no memory"))?;
-        let missing_pages = (snapshot.length() - memory.data_size(&store)) / PAGE_BYTES;
-        memory.grow(&mut store, missing_pages as u64).map_err(Error::Instantiate)?;
-        let realloc = instance.get_module_export(&mut store, &engine.realloc).and_then(Extern::into_func);
-        let realloc = realloc.ok_or(Error::Shim("it has no allocator"))?.typed(&store).map_err(Error::Engine)?;
-        store.set_fuel(store.data().limits.fuel).map_err(Error::Engine)?;
-        store.fuel_async_yield_interval(Some(FUEL_PER_TURN)).map_err(Error::Engine)?;
-        store.data_mut().memory = Some(memory);
-        store.data_mut().realloc = Some(realloc);
-        Ok(Self { store, instance, memory, cpu: Duration::ZERO })
+        let (slot, instantiated) = engine.slots.lend(snapshot).map_err(Error::Memory)?;
+        let instantiated = match instantiated {
+            Some(instantiated) => instantiated,
+            None => Instantiated::new(engine, snapshot, &slot)?,
+        };
+        let Instantiated { store, instance, exports } = instantiated;
+        let memory = exports.memory;
+        let mut started = Self { store, instance, memory, exports, cpu: Duration::ZERO, has_returned: false, slot };
+        started.begin(run)?;
+        Ok(started)
     }
 
-    /// Makes it ready for another run on what the last one left: nothing but a benchmark does that.
-    pub(crate) fn begin_again(&mut self, mut run: Run) -> Result<(), Error> {
-        let last = self.store.data();
-        (run.memory, run.realloc) = (last.memory, last.realloc.clone());
-        run.memory_use.bytes = last.memory_use.bytes;
+    /// With a run of its own, on memory as it is.
+    pub(crate) fn begin(&mut self, mut run: Run) -> Result<(), Error> {
+        let bytes = self.memory.data_size(&self.store);
+        run.memory_use.memory_growing(0, bytes, None).map_err(Error::Instantiate)?;
+        (run.memory, run.realloc) = (Some(self.memory), Some(self.exports.realloc.clone()));
         let fuel = run.limits.fuel;
         *self.store.data_mut() = run;
-        self.cpu = Duration::ZERO;
+        (self.cpu, self.has_returned) = (Duration::ZERO, false);
         self.store.set_fuel(fuel).map_err(Error::Engine)
+    }
+
+    /// Ends the run. The instance is kept for another one of its image when nothing but its memory can have changed, which is
+    /// restored.
+    pub(crate) fn rest(self) {
+        let Self { mut store, instance, exports, has_returned, slot, .. } = self;
+        if !has_returned || !exports.has_empty_stack(&mut store) {
+            // In this order.
+            drop(store);
+            return drop(slot);
+        }
+        *store.data_mut() = Run::none();
+        slot.give_back_with(Instantiated { store, instance, exports });
     }
 
     /// Calls an export without parameters or result.
@@ -162,6 +242,7 @@ impl Started {
         let limit = self.store.data().limits.wall_clock;
         let (done, cpu) = run_metered(self.call_text(name, input), limit).await;
         self.cpu += cpu;
+        self.has_returned = matches!(done, Some(Ok(_)));
         match done {
             Some(Ok(area)) => self.result(area).map(Ok),
             Some(Err(error)) => self.fault(error).map(Err),
@@ -174,10 +255,12 @@ impl Started {
             let function = self.instance.get_typed_func::<(), u32>(&mut self.store, name)?;
             return function.call_async(&mut self.store, ()).await;
         };
-        let function = self.instance.get_typed_func::<(u32, u32), u32>(&mut self.store, name)?;
+        let function = match name {
+            INVOKE => self.exports.invoke.clone(),
+            name => self.instance.get_typed_func(&mut self.store, name)?,
+        };
         let length = u32::try_from(input.len()).map_err(|_| Stop::OutOfMemory)?;
-        let Some(realloc) = self.store.data().realloc.clone() else { return Err(Stop::OutOfMemory.into()) };
-        let pointer = realloc.call_async(&mut self.store, (0, 0, 1, length)).await?;
+        let pointer = self.exports.realloc.call_async(&mut self.store, (0, 0, 1, length)).await?;
         self.memory.write(&mut self.store, pointer as usize, input.as_bytes())?;
         function.call_async(&mut self.store, (pointer, length)).await
     }
@@ -279,10 +362,9 @@ impl Started {
     /// Nothing below the stack pointer is alive between two calls, and leftovers would only make the image larger. It is copied in
     /// parts, between which others have their turn: it may be a hundred megabytes.
     pub(crate) async fn snapshot(&mut self) -> Result<Vec<u8>, Error> {
-        let stack_pointer = self.instance.get_global(&mut self.store, STACK_POINTER_EXPORT);
-        let initial = stack_pointer.and_then(|global| global.get(&mut self.store).i32());
-        let stack_bytes = initial.filter(|at| *at == STACK_BYTES as i32).map(|_| STACK_BYTES);
-        let stack_bytes = stack_bytes.ok_or(Error::Shim("the stack was not empty when an image was to be taken"))?;
+        if !self.exports.has_empty_stack(&mut self.store) {
+            return Err(Error::Shim("the stack was not empty when an image was to be taken"));
+        }
         let length = self.memory.data_size(&self.store);
         let mut memory = Vec::with_capacity(length);
         while memory.len() < length {
@@ -290,7 +372,7 @@ impl Started {
             memory.extend_from_slice(left.get(..COPIED_AT_ONCE).unwrap_or(left));
             tokio::task::yield_now().await;
         }
-        memory.get_mut(..stack_bytes).ok_or(Error::Shim("the memory is smaller than its stack"))?.fill(0);
+        memory.get_mut(..STACK_BYTES).ok_or(Error::Shim("the memory is smaller than its stack"))?.fill(0);
         Ok(memory)
     }
 }

@@ -153,7 +153,7 @@ impl Sandbox {
         self.inner.gate.set_bounds(bounds);
     }
 
-    /// Runs one call in a fresh instance.
+    /// Runs one call in an instance whose memory is the image, and in which nothing has run since.
     pub fn run<'a>(
         &'a self,
         image: &'a Image,
@@ -181,7 +181,9 @@ impl Sandbox {
             run.share_memory(memory_share);
             let mut started = Started::new(&inner.engine, &image.snapshot, run)?;
             let result = started.call(INVOKE, Some(&call)).await?;
-            Ok(started.take_outcome(result))
+            let outcome = started.take_outcome(result);
+            started.rest();
+            Ok(outcome)
         };
         // From its first turn on it has memory: what waits for a turn holds none, and those that run have what is warm.
         let running = self.inner.turns.of(task.tenant).polling(Numbered(Box::pin(running)));

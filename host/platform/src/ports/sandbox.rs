@@ -1,4 +1,4 @@
-//! The sandbox: loads a program once, runs it many times, each time in a fresh instance.
+//! The sandbox: loads a program once, runs it many times, each time from the same image.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -207,7 +207,9 @@ impl Worker {
             tell(&outbox, run, &ran);
             lock(&runs).remove(&run);
             // Only now, because the host need not wait until the memory is restored.
-            drop(ran);
+            if let Ok((_, started)) = ran {
+                started.rest();
+            }
         });
         table.insert(run, (remote, task.abort_handle()));
         Ok(())

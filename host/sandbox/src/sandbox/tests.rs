@@ -1,10 +1,12 @@
 //! What runs have while they wait.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::{Config, Sandbox, Task};
+use super::{Config, Error, Sandbox, Task};
 use crate::limits::Limits;
 use crate::offline::Offline;
+use crate::outcome::Outcome;
 use crate::program::Program;
 use crate::slots::Slots;
 
@@ -55,4 +57,47 @@ async fn a_short_run_writes_to_few_pages_of_its_image() {
     let pages = sandbox.inner.engine.slots.dirty_pages(&image.snapshot);
     assert_eq!(pages.is_some(), Slots::prepare());
     assert!(pages.is_none_or(|pages| pages <= 24), "{pages:?}");
+}
+
+/// What a run may do to its instance, and whether that has another run then.
+#[tokio::test]
+async fn an_instance_has_another_run_when_only_its_memory_has_changed() {
+    let sandbox = Sandbox::open(Config::default()).await.unwrap();
+    let code = "module.exports = {name: 'any', version: '1', run(event) {
+        const left = globalThis.left;
+        globalThis.left = true;
+        if (event === 'throws') throw new Error('on purpose');
+        if (event === 'never ends') for (;;);
+        if (event === 'waits') return new Promise((done) => setTimeout(done, 1e9));
+        if (event === 'grows') this.kept = new Uint8Array(1 << 20).fill(1);
+        this.$emit({left, kept: this.kept === undefined});
+    }}";
+    let program = Arc::new(Program::single("component.js", code));
+    let image = sandbox.build(program, Limits::default()).await.unwrap().image;
+    let ordinary = Limits { fuel: 50_000_000, wall_clock: Duration::from_millis(50), ..Limits::default() };
+    let run = async |event: &str, limits| {
+        let call = format!(r#"{{"kind":"run","event":"{event}"}}"#);
+        let task = Task { tenant: "one", call: &call, limits, is_urgent: false, replay: None };
+        sandbox.run(&image, task, Arc::new(Offline::default())).await
+    };
+    let is_kept = || sandbox.inner.engine.slots.has_instance(&image.snapshot);
+    let first = run("nothing", ordinary).await.unwrap();
+
+    for (event, is_kept_after) in
+        [("nothing", true), ("throws", true), ("never ends", false), ("waits", false), ("grows", false)]
+    {
+        run(event, ordinary).await.unwrap();
+        assert_eq!(is_kept(), is_kept_after, "after one that {event}");
+
+        let again = run("nothing", ordinary).await.unwrap();
+        assert!(is_kept());
+        assert_eq!(again.emits[0].event.get(), r#"{"kept":true}"#, "after one that {event}");
+        let used = |outcome: &Outcome| (outcome.usage.fuel, outcome.usage.peak_memory_bytes);
+        assert_eq!(used(&again), used(&first), "after one that {event}");
+    }
+
+    let image_bytes = image.snapshot.length();
+    let refused = run("nothing", Limits { memory_bytes: image_bytes - 1, ..ordinary }).await;
+    assert!(matches!(refused, Err(Error::Instantiate(_))), "an instance that is there has the same limits");
+    assert!(run("nothing", Limits { memory_bytes: image_bytes, ..ordinary }).await.is_ok());
 }

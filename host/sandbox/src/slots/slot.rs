@@ -46,7 +46,7 @@ impl Slot {
         let region = Region::reserve(GUARD_BYTES + ALIGNMENT_BYTES + RESERVED_BYTES + GUARD_BYTES)?;
         let guarded = region.start().addr() + GUARD_BYTES;
         let start = guarded.next_multiple_of(ALIGNMENT_BYTES) - region.start().addr();
-        let slot = Self {
+        let mut slot = Self {
             region,
             start,
             snapshot,
@@ -56,24 +56,27 @@ impl Slot {
             #[cfg(test)]
             looks: 0,
         };
-        slot.mapped()
+        slot.map()?;
+        Ok(slot)
     }
 
-    /// The same slot with another snapshot.
-    pub(super) fn becomes(mut self, snapshot: Arc<Snapshot>) -> io::Result<Self> {
+    /// Gives it another snapshot. After an error it is of no use.
+    pub(super) fn become_of(&mut self, snapshot: Arc<Snapshot>) -> io::Result<()> {
         self.region.close(self.range(0, self.size))?;
-        Self { snapshot, size: 0, runs: 0, dirty: None, ..self }.mapped()
+        (self.snapshot, self.size, self.runs, self.dirty) = (snapshot, 0, 0, None);
+        self.map()
     }
 
-    fn mapped(mut self) -> io::Result<Self> {
+    fn map(&mut self) -> io::Result<()> {
         let size = self.snapshot.length();
         self.region.copy_of(self.snapshot.file(), 0, self.range(0, size))?;
         self.size = size;
-        Ok(self)
+        Ok(())
     }
 
-    pub(super) fn is_of(&self, snapshot: &Arc<Snapshot>) -> bool {
-        Arc::ptr_eq(&self.snapshot, snapshot)
+    /// Which snapshot it has.
+    pub(super) fn image(&self) -> u64 {
+        self.snapshot.id()
     }
 
     #[cfg(test)]

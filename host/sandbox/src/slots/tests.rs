@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use proptest::prelude::*;
 
 use super::slot::Slot;
-use super::{LentSlot, Numbered, RESTORED_ASIDE_BYTES, Slots};
+use super::{Lent, Numbered, RESTORED_ASIDE_BYTES, Slots};
 use crate::region::MACHINE_PAGE_BYTES;
 use crate::snapshot::Snapshot;
 
@@ -17,6 +17,18 @@ fn snapshot(pages: usize, salt: usize) -> Arc<Snapshot> {
     // Every other machine page is a hole.
     let byte = |at: usize| if (at / MACHINE_PAGE_BYTES).is_multiple_of(2) { (at * 31 + salt) as u8 } else { 0 };
     Snapshot::unnamed(&(0..pages * PAGE_BYTES).map(byte).collect::<Vec<_>>()).unwrap()
+}
+
+/// A slot of the pool, as an instance is lent it.
+fn lend(slots: &Slots, snapshot: &Arc<Snapshot>) -> Lent {
+    let (lent, instance) = slots.lend(snapshot).unwrap();
+    assert!(instance.is_none());
+    lent
+}
+
+/// What a run does to a slot.
+fn with<T>(lent: &Lent, run: impl FnOnce(&mut Slot) -> T) -> T {
+    run(&mut lent.slot.as_ref().unwrap().lock())
 }
 
 #[expect(unsafe_code, reason = "what a guest does, without one")]
@@ -63,14 +75,15 @@ proptest! {
                 in_one_poll(|| run(&slots, &snapshot, &deeds))?;
             }
         }
-        let mut slot = slots.take(&snapshot).unwrap();
-        prop_assert!(memory(&mut slot) == snapshot.bytes());
+        prop_assert!(with(&lend(&slots, &snapshot), |slot| memory(slot) == snapshot.bytes()));
     }
 }
 
 fn run(slots: &Slots, snapshot: &Arc<Snapshot>, deeds: &[Operation]) -> Result<(), TestCaseError> {
-    let mut lent = LentSlot::new(slots.take(snapshot).unwrap(), 0, slots.clone());
-    let slot = lent.slot.as_mut().unwrap();
+    with(&lend(slots, snapshot), |slot| do_all(slot, snapshot, deeds))
+}
+
+fn do_all(slot: &mut Slot, snapshot: &Snapshot, deeds: &[Operation]) -> Result<(), TestCaseError> {
     prop_assert_eq!(slot.size(), snapshot.length());
     prop_assert!(memory(slot) == snapshot.bytes());
     for deed in deeds {
@@ -96,17 +109,17 @@ fn in_one_poll<T>(deed: impl FnOnce() -> T + Unpin) -> T {
 }
 
 /// A slot of the pool, after a run that wrote to one page and ended.
-fn written_at(slots: &Slots, snapshot: &Arc<Snapshot>, page: usize) -> LentSlot {
-    let mut lent = LentSlot::new(slots.take(snapshot).unwrap(), 0, slots.clone());
-    memory(lent.slot.as_mut().unwrap())[page * MACHINE_PAGE_BYTES] ^= 0xff;
+fn written_at(slots: &Slots, snapshot: &Arc<Snapshot>, page: usize) -> Lent {
+    let lent = lend(slots, snapshot);
+    with(&lent, |slot| memory(slot)[page * MACHINE_PAGE_BYTES] ^= 0xff);
     lent
 }
 
 /// How often the slot of the pool was looked at, and whether it is restored.
 fn looks(slots: &Slots, snapshot: &Snapshot) -> (u32, bool) {
     let mut idle = slots.lock();
-    let slot = idle.first().unwrap();
-    (slot.looks, memory(slot) == snapshot.bytes())
+    let mut slot = idle.first().unwrap().slot.lock();
+    (slot.looks, memory(&mut slot) == snapshot.bytes())
 }
 
 #[test]
@@ -134,17 +147,18 @@ fn pages_are_looked_for_when_others_than_before_may_be_dirty() {
 async fn a_memory_that_grew_large_is_restored_aside_and_lent_again() {
     let (mut slots, snapshot) = (Slots::new(1), snapshot(5, 1));
     slots.restore_aside();
-    let lend = |grown: usize| {
-        let mut slot = slots.take(&snapshot).unwrap();
-        slot.grow(snapshot.length() + grown).unwrap();
-        memory(&mut slot).fill(0xa5);
-        let size = slot.size();
-        LentSlot::new(slot, size, slots.clone())
+    let grown = |bytes: usize| {
+        let lent = lend(&slots, &snapshot);
+        with(&lent, |slot| {
+            slot.grow(snapshot.length() + bytes).unwrap();
+            memory(slot).fill(0xa5);
+        });
+        lent
     };
-    drop(lend(PAGE_BYTES));
+    drop(grown(PAGE_BYTES));
     assert_eq!(slots.lock().len(), 1, "a small one is restored at once");
 
-    let lent = lend(RESTORED_ASIDE_BYTES);
+    let lent = grown(RESTORED_ASIDE_BYTES);
     {
         let idle = slots.lock();
         // Restored here it would wait for this lock for ever.
@@ -155,20 +169,18 @@ async fn a_memory_that_grew_large_is_restored_aside_and_lent_again() {
     while slots.lock().len() == 0 {
         tokio::task::yield_now().await;
     }
-    let mut slot = slots.take(&snapshot).unwrap();
-    assert!(memory(&mut slot) == snapshot.bytes());
+    assert!(with(&lend(&slots, &snapshot), |slot| memory(slot) == snapshot.bytes()));
 }
 
 #[test]
 fn every_page_written_is_restored() {
     let (slots, snapshot) = (Slots::new(1), snapshot(40, 1));
-    let mut slot = slots.take(&snapshot).unwrap();
-    memory(&mut slot).fill(0xa5);
+    let lent = lend(&slots, &snapshot);
+    with(&lent, |slot| memory(slot).fill(0xa5));
 
-    slots.give_back(slot, false);
+    drop(lent);
 
-    let mut slot = slots.take(&snapshot).unwrap();
-    assert!(memory(&mut slot) == snapshot.bytes());
+    assert!(with(&lend(&slots, &snapshot), |slot| memory(slot) == snapshot.bytes()));
 }
 
 #[test]
@@ -176,16 +188,15 @@ fn as_many_pages_and_stretches_as_are_restored_one_by_one_and_one_more() {
     let (slots, snapshot) = (Slots::new(1), snapshot(20, 1));
     let bounds = [(64, 1), (65, 1), (255, 1), (256, 1), (257, 1), (64, 2), (65, 2), (127, 2), (128, 2), (129, 2)];
     for (count, step) in bounds {
-        let mut slot = slots.take(&snapshot).unwrap();
+        let lent = lend(&slots, &snapshot);
         for page in (0..count).map(|number| number * step) {
-            memory(&mut slot)[page * MACHINE_PAGE_BYTES + 7] ^= 0xa5;
+            with(&lent, |slot| memory(slot)[page * MACHINE_PAGE_BYTES + 7] ^= 0xa5);
         }
 
-        slots.give_back(slot, false);
+        drop(lent);
 
-        let mut slot = slots.take(&snapshot).unwrap();
-        assert!(memory(&mut slot) == snapshot.bytes(), "{count} pages, every {step}");
-        slots.give_back(slot, false);
+        let is_restored = with(&lend(&slots, &snapshot), |slot| memory(slot) == snapshot.bytes());
+        assert!(is_restored, "{count} pages, every {step}");
     }
 }
 
@@ -200,49 +211,50 @@ fn a_slot_ends_where_its_memory_ends() {
             && !is_open(start + size)
             && !is_open(start - 1)
     };
-    let mut slot = slots.take(&large).unwrap();
-    assert!(ends_at(&slot, large.length()));
-    slot.grow(large.length() + PAGE_BYTES).unwrap();
-    assert!(ends_at(&slot, large.length() + PAGE_BYTES));
-    let start = slot.memory();
-    slots.give_back(slot, false);
+    let lent = lend(&slots, &large);
+    assert!(with(&lent, |slot| ends_at(slot, large.length())));
+    with(&lent, |slot| slot.grow(large.length() + PAGE_BYTES)).unwrap();
+    assert!(with(&lent, |slot| ends_at(slot, large.length() + PAGE_BYTES)));
+    let start = with(&lent, |slot| slot.memory());
+    drop(lent);
 
-    let mut slot = slots.take(&small).unwrap();
+    let lent = lend(&slots, &small);
 
-    assert_eq!(slot.memory(), start, "it is the same slot");
-    assert!(ends_at(&slot, small.length()));
-    assert!(memory(&mut slot) == small.bytes());
+    assert_eq!(with(&lent, |slot| slot.memory()), start, "it is the same slot");
+    assert!(with(&lent, |slot| ends_at(slot, small.length())));
+    assert!(with(&lent, |slot| memory(slot) == small.bytes()));
     assert!(!is_open(start.addr() + RESERVED_BYTES + GUARD_BYTES - 1));
 }
 
 #[test]
 fn a_memory_grows_to_what_can_be_addressed_and_no_further() {
-    let mut slot = Slots::new(1).take(&snapshot(1, 1)).unwrap();
+    let lent = lend(&Slots::new(1), &snapshot(1, 1));
 
-    assert!(slot.grow(RESERVED_BYTES + 1).is_err());
-    assert!(slot.grow(RESERVED_BYTES).is_ok());
+    assert!(with(&lent, |slot| slot.grow(RESERVED_BYTES + 1)).is_err());
+    assert!(with(&lent, |slot| slot.grow(RESERVED_BYTES)).is_ok());
 }
 
 #[test]
 fn a_slot_goes_to_whom_it_served_before_and_the_oldest_to_others() {
     let (slots, snapshots) = (Slots::new(2), [snapshot(1, 1), snapshot(1, 2), snapshot(1, 3)]);
-    let places: Vec<_> = snapshots[..2].iter().map(|snapshot| slots.take(snapshot).unwrap()).collect();
-    let [first, second] = [places[0].memory(), places[1].memory()];
-    places.into_iter().for_each(|slot| slots.give_back(slot, false));
+    let start = |lent: &Lent| with(lent, |slot| slot.memory());
+    let places: Vec<_> = snapshots[..2].iter().map(|snapshot| lend(&slots, snapshot)).collect();
+    let [first, second] = [start(&places[0]), start(&places[1])];
+    drop(places);
 
-    let again = slots.take(&snapshots[1]).unwrap();
-    assert_eq!(again.memory(), second);
-    slots.give_back(again, false);
-    let other = slots.take(&snapshots[2]).unwrap();
-    assert_eq!(other.memory(), first);
+    let again = lend(&slots, &snapshots[1]);
+    assert_eq!(start(&again), second);
+    drop(again);
+    let other = lend(&slots, &snapshots[2]);
+    assert_eq!(start(&other), first);
 }
 
 #[test]
 fn no_more_slots_are_idle_than_may_be() {
     let (slots, snapshot) = (Slots::new(2), snapshot(1, 1));
-    let lent: Vec<_> = (0..4).map(|_| slots.take(&snapshot).unwrap()).collect();
+    let lent: Vec<_> = (0..4).map(|_| lend(&slots, &snapshot)).collect();
 
-    lent.into_iter().for_each(|slot| slots.give_back(slot, false));
+    drop(lent);
 
     assert_eq!(slots.lock().len(), 2);
 }
