@@ -1,6 +1,6 @@
 'use strict';
 // The instance a component's functions see as `this`: props, bound methods, `$emit`.
-const { parse, stringify, keys, hasOwn, bind, isArray, isFinite, TypeError } = internal.primordials;
+const { parse, stringify, keys, hasOwn, bind, isArray, isFinite, Number, TypeError } = internal.primordials;
 const quote = (value) => stringify(internal.text(value));
 
 // `x: "string"` is short for `x: {type: "string"}`.
@@ -26,7 +26,10 @@ const makeDb = () => ({
   },
 });
 
-const makeHttp = () => ({ endpoint: undefined, respond: internal.respond });
+const unasked = () => {
+  internal.logLine('warn', 'respond does nothing: its prop needs `customResponse: true`');
+};
+const makeHttp = (definition) => ({ endpoint: undefined, respond: definition.customResponse === true ? internal.respond : unasked });
 const setEndpoint = (http, value) => {
   http.endpoint = value?.endpoint_url ?? value?.endpoint;
   return http;
@@ -67,7 +70,7 @@ const kindOfProp = (name, definition) => {
   switch (definition?.type) {
     case 'app': return { name, make: () => internal.makeApp(name, definition) };
     case '$.service.db': return { name, make: makeDb };
-    case '$.interface.http': return { name, make: makeHttp, take: setEndpoint };
+    case '$.interface.http': return { name, make: () => makeHttp(definition), take: setEndpoint };
     case '$.interface.timer': return { name, make: nothing, take: (_, value) => makeTimer(value) };
     default: return { name, make: nothing, take: same };
   }
@@ -103,14 +106,30 @@ const make = ({ type, methods }) => {
 
 const isGiven = (value) => value !== undefined && value !== null;
 
+const LAST_DATE_MS = 8.64e15;
+const { parse: parseDate } = Date;
+let hasWarned = false;
+
+// Epoch milliseconds, as dates and their texts have them too.
+const instant = (value, name) => {
+  if (!isGiven(value)) return undefined;
+  let ms = isArray(value) || value === '' ? NaN : Number(value);
+  if (typeof value === 'string' && !isFinite(ms)) ms = parseDate(value);
+  if (isFinite(ms) && ms >= -LAST_DATE_MS && ms <= LAST_DATE_MS) return ms;
+  if (!hasWarned) internal.logLine('warn', `$emit: \`${name}\` is left out, because it is no time: give epoch milliseconds, a Date or an ISO 8601 text.`);
+  hasWarned = true;
+  return undefined;
+};
+
 const metadata = (given) => {
   if (!isGiven(given)) return '{}';
-  const { id, name, summary, ts, delivery_ts } = given;
+  const { id, name, summary } = given;
+  const [ts, delivery_ts] = [instant(given.ts, 'ts'), instant(given.delivery_ts, 'delivery_ts')];
   let json = `{"id":${idJson(id)}`;
   if (isGiven(name)) json += `,"name":${quote(name)}`;
   if (isGiven(summary)) json += `,"summary":${quote(summary)}`;
-  if (isFinite(ts)) json += `,"ts":${ts}`;
-  if (isFinite(delivery_ts)) json += `,"delivery_ts":${delivery_ts}`;
+  if (ts !== undefined) json += `,"ts":${ts}`;
+  if (delivery_ts !== undefined) json += `,"delivery_ts":${delivery_ts}`;
   return `${json}}`;
 };
 

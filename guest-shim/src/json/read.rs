@@ -4,9 +4,29 @@ use rquickjs::qjs;
 
 use super::MAX_DEPTH;
 
+/// Fields of objects that are not at their end yet, for which there is room at once.
+const OPEN_FIELDS: usize = 64;
+
+unsafe extern "C" {
+    /// Of patches/quickjs-shapes.patch.
+    fn JS_NewObjectOf(
+        context: *mut qjs::JSContext,
+        count: i32,
+        names: *const qjs::JSAtom,
+        values: *const qjs::JSValue,
+    ) -> qjs::JSValue;
+}
+
 /// The value, or none when QuickJS had better look at it.
 pub(super) fn parse(context: *mut qjs::JSContext, text: &[u8]) -> Option<qjs::JSValue> {
-    let mut reader = Reader { context, text, at: 0, unescaped: Vec::new() };
+    let mut reader = Reader {
+        context,
+        text,
+        at: 0,
+        unescaped: Vec::new(),
+        names: Vec::with_capacity(OPEN_FIELDS),
+        values: Vec::with_capacity(OPEN_FIELDS),
+    };
     let value = reader.value(0)?;
     reader.skip_space();
     if reader.at == text.len() {
@@ -27,6 +47,17 @@ struct Reader<'a> {
     at: usize,
     /// The last string that had an escape in it.
     unescaped: Vec<u8>,
+    /// Of objects that are not at their end yet: each is made of all its fields at once.
+    names: Vec<qjs::JSAtom>,
+    /// Of objects and arrays.
+    values: Vec<qjs::JSValue>,
+}
+
+/// What objects and arrays around one have read so far.
+#[derive(Clone, Copy)]
+struct Before {
+    names: usize,
+    values: usize,
 }
 
 /// A string of the text: as it stands there, or in `unescaped`.
@@ -54,30 +85,26 @@ impl<'a> Reader<'a> {
             return None;
         }
         self.at += 1;
-        // SAFETY: the context is alive.
-        let object = made(unsafe { qjs::JS_NewObject(self.context) })?;
-        if self.take(b'}') || self.fields(object, depth).is_some() {
-            return Some(object);
+        if self.take(b'}') {
+            // SAFETY: the context is alive.
+            return made(unsafe { qjs::JS_NewObject(self.context) });
         }
-        free(self.context, object);
-        None
+        let before = self.before();
+        let object = self.fields(depth).and_then(|()| self.object_of(before));
+        self.go_back(before);
+        object
     }
 
-    fn fields(&mut self, object: qjs::JSValue, depth: usize) -> Option<()> {
-        const FLAGS: i32 = qjs::JS_PROP_C_W_E as i32;
+    fn fields(&mut self, depth: usize) -> Option<()> {
         loop {
             self.skip_space();
             let name = self.name()?;
-            let value = if self.take(b':') { self.value(depth + 1) } else { None };
-            // SAFETY: object and name are alive; the value is taken over, the name is not.
-            let defined = unsafe {
-                let defined = value.map(|value| qjs::JS_DefinePropertyValue(self.context, object, name, value, FLAGS));
-                qjs::JS_FreeAtom(self.context, name);
-                defined
-            };
-            if defined? < 0 {
+            self.names.push(name);
+            if !self.take(b':') {
                 return None;
             }
+            let value = self.value(depth + 1)?;
+            self.values.push(value);
             if self.take(b'}') {
                 return Some(());
             }
@@ -87,23 +114,35 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Takes the values over.
+    fn object_of(&mut self, before: Before) -> Option<qjs::JSValue> {
+        let (names, values) = (&self.names[before.names..], &self.values[before.values..]);
+        // SAFETY: there are as many of both; the values are taken over unless the object is undefined, the names are not.
+        let object = unsafe { JS_NewObjectOf(self.context, names.len() as i32, names.as_ptr(), values.as_ptr()) };
+        // SAFETY: only the value's own bits are looked at.
+        let object = match unsafe { qjs::JS_IsUndefined(object) } {
+            true => one_by_one(self.context, names, values),
+            false => object,
+        };
+        self.values.truncate(before.values);
+        made(object)
+    }
+
     fn array(&mut self, depth: usize) -> Option<qjs::JSValue> {
         if depth == MAX_DEPTH {
             return None;
         }
         self.at += 1;
-        let mut items = Vec::new();
-        if !self.take(b']') && self.items(&mut items, depth).is_none() {
-            items.into_iter().for_each(|item| free(self.context, item));
-            return None;
-        }
-        // SAFETY: the values are taken over, also when it fails.
-        made(unsafe { qjs::JS_NewArrayFrom(self.context, items.len() as i32, items.as_ptr()) })
+        let before = self.before();
+        let array = if self.take(b']') || self.items(depth).is_some() { self.array_of(before) } else { None };
+        self.go_back(before);
+        array
     }
 
-    fn items(&mut self, items: &mut Vec<qjs::JSValue>, depth: usize) -> Option<()> {
+    fn items(&mut self, depth: usize) -> Option<()> {
         loop {
-            items.push(self.value(depth + 1)?);
+            let item = self.value(depth + 1)?;
+            self.values.push(item);
             if self.take(b']') {
                 return Some(());
             }
@@ -111,6 +150,26 @@ impl<'a> Reader<'a> {
                 return None;
             }
         }
+    }
+
+    /// Takes the values over.
+    fn array_of(&mut self, before: Before) -> Option<qjs::JSValue> {
+        let items = &self.values[before.values..];
+        // SAFETY: the values are taken over, also when it fails.
+        let array = unsafe { qjs::JS_NewArrayFrom(self.context, items.len() as i32, items.as_ptr()) };
+        self.values.truncate(before.values);
+        made(array)
+    }
+
+    fn before(&self) -> Before {
+        Before { names: self.names.len(), values: self.values.len() }
+    }
+
+    /// Frees what was read since and not taken over.
+    fn go_back(&mut self, before: Before) {
+        self.values.drain(before.values..).for_each(|value| free(self.context, value));
+        // SAFETY: the names were made here.
+        self.names.drain(before.names..).for_each(|name| unsafe { qjs::JS_FreeAtom(self.context, name) });
     }
 
     fn string_value(&mut self) -> Option<qjs::JSValue> {
@@ -143,7 +202,7 @@ impl<'a> Reader<'a> {
             return None;
         }
         let begin = self.at + 1;
-        let (mut at, mut all) = (begin, 0);
+        let (mut at, mut all) = skip_plain(self.text, begin);
         loop {
             let byte = *self.text.get(at)?;
             match byte {
@@ -277,6 +336,47 @@ impl<'a> Reader<'a> {
         while matches!(self.text.get(self.at), Some(b' ' | b'\n' | b'\r' | b'\t')) {
             self.at += 1;
         }
+    }
+}
+
+/// Eight bytes at a time: where a string of the text may end, have an escape, or be wrong, and the union of the bits of the bytes
+/// before that.
+fn skip_plain(text: &[u8], mut at: usize) -> (usize, u8) {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHS: u64 = ONES << 7;
+    // Not zero when some byte is less than `bound`, which is at most 128.
+    let has_less = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word & HIGHS;
+    let has = |word: u64, byte: u8| has_less(word ^ (ONES * u64::from(byte)), 1);
+    let mut all = 0;
+    while let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let word = u64::from_le_bytes(*bytes);
+        if has(word, b'"') | has(word, b'\\') | has_less(word, 0x20) != 0 {
+            break;
+        }
+        all |= word;
+        at += size_of::<u64>();
+    }
+    (at, if all & HIGHS == 0 { 0 } else { 0x80 })
+}
+
+/// An object in which a name comes more than once: the last one counts. Takes the values over.
+fn one_by_one(context: *mut qjs::JSContext, names: &[qjs::JSAtom], values: &[qjs::JSValue]) -> qjs::JSValue {
+    const FLAGS: i32 = qjs::JS_PROP_C_W_E as i32;
+    // SAFETY: the context is alive; each value is taken over where it is defined, or freed.
+    unsafe {
+        let object = qjs::JS_NewObject(context);
+        let mut is_whole = !qjs::JS_IsException(object);
+        for (name, value) in names.iter().zip(values) {
+            match is_whole {
+                true => is_whole = qjs::JS_DefinePropertyValue(context, object, *name, *value, FLAGS) >= 0,
+                false => qjs::JS_FreeValue(context, *value),
+            }
+        }
+        if is_whole {
+            return object;
+        }
+        qjs::JS_FreeValue(context, object);
+        qjs::JS_EXCEPTION
     }
 }
 

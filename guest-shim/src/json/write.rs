@@ -42,13 +42,18 @@ pub(crate) fn metadata(context: *mut qjs::JSContext, given: qjs::JSValue) -> Opt
     }
     for name in ["ts", "delivery_ts"] {
         let property = Property::of(context, given, name)?;
-        if property.is_finite() {
-            writer.field(name, &property)?;
+        match property.kind() {
+            Kind::Missing => {}
+            Kind::Number if property.is_instant() => writer.field(name, &property)?,
+            Kind::Text | Kind::Number | Kind::Other => return None,
         }
     }
     writer.text.push(b'}');
     Some(writer.into_text())
 }
+
+/// Of a `Date`.
+const LAST_DATE_MS: f64 = 8.64e15;
 
 struct Writer {
     context: *mut qjs::JSContext,
@@ -276,12 +281,13 @@ impl Property {
         }
     }
 
-    fn is_finite(&self) -> bool {
+    /// A number of milliseconds that a date can have.
+    fn is_instant(&self) -> bool {
         // SAFETY: the tag is looked at before what it stands for.
         unsafe {
             match qjs::JS_VALUE_GET_NORM_TAG(self.value) {
                 qjs::JS_TAG_INT => true,
-                qjs::JS_TAG_FLOAT64 => qjs::JS_VALUE_GET_FLOAT64(self.value).is_finite(),
+                qjs::JS_TAG_FLOAT64 => qjs::JS_VALUE_GET_FLOAT64(self.value).abs() <= LAST_DATE_MS,
                 _ => false,
             }
         }
