@@ -40,7 +40,7 @@ const checkLater = async (label, work) => {
 };
 
 const tools = { random, pick, some, bytes, hex, check, checkLater };
-const THEMES = ['url', 'text', 'headers', 'clone', 'buffer', 'crypto', 'subtle', 'intl-date', 'intl-number', 'intl-text', 'body', 'async-context', 'crypto-keys', 'subtle-keys', 'segmenter', 'zlib'];
+const THEMES = ['url', 'text', 'headers', 'clone', 'buffer', 'crypto', 'subtle', 'intl-date', 'intl-number', 'intl-text', 'body', 'async-context', 'crypto-keys', 'subtle-keys', 'segmenter', 'zlib', 'intl-locales'];
 
 exports.run = async (only) => {
   state = 20240229;
@@ -67,4 +67,5 @@ const load = (theme) => ({
   'subtle-keys': () => require('./themes/subtle-keys.js'),
   segmenter: () => require('./themes/segmenter.js'),
   zlib: () => require('./themes/zlib.js'),
+  'intl-locales': () => require('./themes/intl-locales.js'),
 }[theme]());

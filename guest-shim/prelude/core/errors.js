@@ -1,6 +1,6 @@
 'use strict';
 // Errors as data: `{name, message, stack, file, line, column, code, cause}`, whatever was thrown.
-const { stringify, slice, split, startsWith, exec, push, join, isArray, isFinite, Error } = internal.primordials;
+const { stringify, slice, split, startsWith, includes, exec, push, join, isArray, isFinite, defineProperty, Error } = internal.primordials;
 const { text } = internal;
 
 const MAX_TEXT = 16 * 1024;
@@ -40,17 +40,21 @@ const shown = (value) => {
   }
 };
 
-// Frames of the prelude say nothing to the author of a component, nor does the place in a text that JSON.parse was given.
-const isForeign = (file) => startsWith(file, 'wellspring:') || file === '<input>';
-
-const authorFrames = (stack) => {
-  const frames = [];
+// What stands above the frames, and those that have a place in the author's code.
+const partsOf = (stack) => {
+  const [head, frames] = [[], []];
   for (const line of split(stack, '\n')) {
+    if (!startsWith(line, '    at ')) {
+      if (line !== '' && frames.length === 0) push(head, line);
+      continue;
+    }
     const frame = exec(FRAME, line);
-    if (frame ? !isForeign(frame[1]) : line !== '' && !startsWith(line, '    at ')) push(frames, line);
+    if (frame !== null && !startsWith(frame[1], 'wellspring:')) push(frames, line);
   }
-  return frames;
+  return { head: join(head, '\n'), frames };
 };
+
+const headlineOf = (name, message) => (message === '' ? name : `${name}: ${message}`);
 
 const indented = (lines) => join(split(lines, '\n'), '\n  ');
 
@@ -66,10 +70,10 @@ const withCauses = (stack, cause, errors) => {
 const describeAlone = (thrown) => {
   const name = readText(thrown, 'name') || 'Error';
   const message = readText(thrown, 'message') ?? '';
-  const frames = authorFrames(readText(thrown, 'stack') ?? '');
-  const headline = message === '' ? name : `${name}: ${message}`;
-  const isHeaded = frames.length > 0 && startsWith(frames[0], name);
-  const record = { name, message, stack: join(isHeaded ? frames : [headline, ...frames], '\n') };
+  const { head, frames } = partsOf(readText(thrown, 'stack') ?? '');
+  // A stack begins as its error was called when it was made: both may have changed since.
+  const isHeaded = startsWith(head, name) && includes(head, message);
+  const record = { name, message, stack: join([isHeaded ? head : headlineOf(name, message), ...frames], '\n') };
   for (const line of frames) {
     const frame = exec(FRAME, line);
     if (frame === null) continue;
@@ -118,6 +122,12 @@ internal.describeError = (thrown) => {
 };
 
 internal.ownStack = (error) => describeAlone(error).stack;
+
+// Gives an error the frames of another, or of itself where it was named after it was made.
+internal.setFrames = (error, from) => {
+  const stack = join([headlineOf(error.name, error.message), ...partsOf(from.stack).frames], '\n');
+  defineProperty(error, 'stack', { value: stack, writable: true, configurable: true });
+};
 
 internal.errorJson = (thrown) => {
   try {

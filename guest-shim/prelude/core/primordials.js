@@ -40,6 +40,7 @@ internal.primordials = {
   slice: uncurry(String.prototype.slice),
   split: uncurry(String.prototype.split),
   startsWith: uncurry(String.prototype.startsWith),
+  includes: uncurry(String.prototype.includes),
   toWellFormed: uncurry(String.prototype.toWellFormed),
   exec: uncurry(RegExp.prototype.exec),
   mapGet: uncurry(Map.prototype.get),

@@ -132,6 +132,13 @@ for (const [name, encoding] of Object.entries({ ascii: 'ascii', base64: 'base64'
   define(`${name}Write`, function (text, offset, length) { return this.write(text, offset, length, encoding); });
 }
 
+// Both spellings, as for the numbers that are no BigInt.
+for (const name of ['readBigUInt64LE', 'readBigUInt64BE', 'writeBigUInt64LE', 'writeBigUInt64BE']) {
+  Object.defineProperty(methods, name.replace('UInt', 'Uint'), { value: methods[name], writable: true, configurable: true });
+}
+// Packages ask for it to find out whether this is Node.
+delete Buffer.TYPED_ARRAY_SUPPORT;
+
 // What is empty is found wherever the search begins.
 const isEmpty = (value) => value === '' || (value instanceof Uint8Array && value.length === 0);
 const startOf = (buffer, offset, fallback) => {

@@ -81,6 +81,13 @@ const on = (emitter, name, { signal, close = [] } = {}) => {
   };
 };
 
+// npm's says nothing of a value that is no error.
+const unhandled = (value) => {
+  const error = codedError('ERR_UNHANDLED_ERROR', `Unhandled error. (${internal.inspect(value)})`);
+  error.context = value;
+  return error;
+};
+
 // With captureRejections, a listener that returns a rejecting promise raises 'error'.
 const emit = EventEmitter.prototype.emit;
 const capturing = (emitter, listener) => function (...args) {
@@ -100,7 +107,10 @@ EventEmitter.init = function (options) {
   if (options?.captureRejections ?? EventEmitter.captureRejections) Object.defineProperty(this, CAPTURES, { value: true });
 };
 EventEmitter.prototype.emit = function (name, ...args) {
-  if (name === 'error' && this.listenerCount(ERROR_MONITOR) > 0) emit.call(this, ERROR_MONITOR, ...args);
+  if (name === 'error') {
+    if (this.listenerCount(ERROR_MONITOR) > 0) emit.call(this, ERROR_MONITOR, ...args);
+    if (!(args[0] instanceof Error) && this.listenerCount('error') === 0) throw unhandled(args[0]);
+  }
   if (!this[CAPTURES] || name === 'error') return emit.call(this, name, ...args);
   const listeners = this.rawListeners(name);
   for (const listener of listeners) capturing(this, listener).apply(this, args);

@@ -16,8 +16,7 @@ class DOMException extends Error {
     const isObject = typeof options === 'object' && options !== null;
     this.#name = String(isObject ? options.name ?? 'Error' : options);
     if (isObject && 'cause' in options) Object.defineProperty(this, 'cause', { value: options.cause, writable: true, configurable: true });
-    // QuickJS writes the stack before the name is known.
-    Object.defineProperty(this, 'stack', { value: this.stack, writable: true, configurable: true });
+    internal.setFrames(this, this);
   }
 
   get name() { return this.#name; }

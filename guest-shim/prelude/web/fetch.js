@@ -8,7 +8,7 @@ const { Body } = internal.lazy('web/body');
 // A failure that arrives later has the stack of the call, or it would have none of the component's frames.
 const failed = (cause, called = undefined) => {
   const error = new TypeError('fetch failed', { cause });
-  if (called !== undefined) Object.defineProperty(error, 'stack', { value: called.stack, writable: true, configurable: true });
+  if (called !== undefined) internal.setFrames(error, called);
   return error;
 };
 

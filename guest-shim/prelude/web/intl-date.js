@@ -54,8 +54,7 @@ const readFields = (options, needed, defaults) => {
   return fields;
 };
 
-const hourCycle = (options, fields, locale) => {
-  const usual = datesOf(locale).cycle;
+const hourCycle = (options, fields, usual) => {
   const asked = choose(options, 'hourCycle', ['h11', 'h12', 'h23', 'h24'], usual);
   if (fields.hour === undefined) return undefined;
   // V8 writes midnight as 24 where the locale's own clock has twelve hours.
@@ -70,9 +69,17 @@ const dayPeriodOf = (hour, minute) => {
   return hour < 21 ? 'in the evening' : 'at night';
 };
 
+// How a date in digits is written of those of its fields that are asked for; none of one field, nor of a text.
+const patternOf = (dates, { year, month, day }, isShort) => {
+  if (month === undefined || TEXT.includes(month) || (year ?? day) === undefined) return undefined;
+  if (isShort) return dates.short ?? dates.date;
+  if (year === undefined) return dates.md ?? dates.date.replace(/^y[^dM]*|[^dM]*y$/, '');
+  return day === undefined ? dates.ym ?? dates.date.replace(/^d+[^M]*|[^M]*d+$/, '') : dates.date;
+};
+
 class Formatter {
-  constructor(locale, zone, cycle, fields, joinsWithAt) {
-    Object.assign(this, { locale, zone, cycle, fields, joinsWithAt, dates: datesOf(locale) });
+  constructor(zone, cycle, fields, pattern, dates) {
+    Object.assign(this, { zone, cycle, fields, pattern, dates, joinsWithAt: fields.month === 'long' });
   }
 
   parts(ms) {
@@ -88,7 +95,10 @@ class Formatter {
     const separator = this.joinsWithAt ? ' at ' : isWeekdayOnly && isPlainClock ? ' ' : this.dates.join;
     // An hour alone, on a clock of 24, reads as one only with a letter.
     const isBareHour = clock.length === 1 && clock[0].type === 'hour' && zone.length > 0;
-    return join([date, join([clock, zone], isBareHour ? 'h ' : ' ')], separator);
+    const last = date.at(-1);
+    // What ends a date and what stands before a time are one literal.
+    const isEnded = last?.type === 'literal';
+    return join([isEnded ? date.slice(0, -1) : date, join([clock, zone], isBareHour ? 'h ' : ' ')], isEnded ? last.value + separator : separator);
   }
 
   dateParts(time) {
@@ -96,9 +106,8 @@ class Formatter {
     const part = (type, value) => (fields[type] === undefined ? [] : [{ type, value: value(fields[type]) }]);
     const shownYear = time.year <= 0 && fields.era !== undefined ? 1 - time.year : time.year;
     const year = part('year', (style) => (style === '2-digit' ? two(Math.abs(shownYear) % 100) : String(shownYear)));
-    const isPadded = this.dates.isPadded && fields.year !== undefined && fields.month !== undefined && fields.day !== undefined;
-    const day = part('day', (style) => (style === '2-digit' || (isPadded && !TEXT.includes(fields.month)) ? two(time.day) : String(time.day)));
-    const month = part('month', (style) => monthName(style, time.month, isPadded));
+    const day = part('day', (style) => (style === '2-digit' || this.pattern?.includes('dd') ? two(time.day) : String(time.day)));
+    const month = part('month', (style) => monthName(style, time.month, this.pattern?.includes('MM')));
     const weekday = part('weekday', (style) => dayName(style, time.weekday));
     const era = part('era', (style) => ERAS[style][time.year > 0 ? 1 : 0]);
     const body = TEXT.includes(fields.month) ? this.textDate(year, month, day) : this.numericDate(year, month, day);
@@ -109,12 +118,14 @@ class Formatter {
 
   numericDate(year, month, day) {
     if (month.length === 0 && year.length > 0 && day.length > 0) return [...year, literal(' (day: '), ...day, literal(')')];
-    const { order, separator } = this.dates;
-    return join([...order].map((letter) => ({ y: year, m: month, d: day })[letter]), separator);
+    if (this.pattern === undefined) return [...year, ...month, ...day];
+    const parts = { y: year, M: month, d: day };
+    return this.pattern.match(/([dMy])\1*|[^dMy]+/g).flatMap((token) => parts[token[0]] ?? [literal(token)]);
   }
 
+  // English, in the order of the locale.
   textDate(year, month, day) {
-    if (this.dates.order === 'dmy') return join([day, month, year], ' ');
+    if (this.dates.date.startsWith('d')) return join([day, month, year], ' ');
     return day.length > 0 ? join([join([month, day], ' '), year], ', ') : join([month, year], ' ');
   }
 
@@ -133,16 +144,18 @@ class Formatter {
       const second = [{ type: 'second', value: isLone ? String(time.second) : two(time.second) }];
       groups.push(join([second, subsecond], '.'));
     } else if (subsecond.length > 0) groups.push(subsecond);
-    const clock = join(groups, ':');
+    const clock = join(groups, this.dates.clock ?? ':');
     if (fields.dayPeriod !== undefined && (cycle === 'h12' || cycle === 'h11' || fields.hour === undefined)) return join([clock, [{ type: 'dayPeriod', value: dayPeriodOf(time.hour, time.minute) }]], ' ');
     if (cycle !== 'h12' && cycle !== 'h11') return clock;
-    const periods = this.dates.periods ?? ['AM', 'PM'];
-    return join([clock, [{ type: 'dayPeriod', value: periods[time.hour < 12 ? 0 : 1] }]], NARROW_SPACE);
+    const { periods = ['AM', 'PM'], afterPeriod } = this.dates;
+    const period = [{ type: 'dayPeriod', value: periods[time.hour < 12 ? 0 : 1] }];
+    if (afterPeriod === '') return [...period, ...clock];
+    return afterPeriod === undefined ? join([clock, period], NARROW_SPACE) : join([period, clock], afterPeriod);
   }
 
   hour(hour) {
     const { cycle, fields } = this;
-    if (cycle === 'h23') return two(hour);
+    if (cycle === 'h23') return this.dates.hour === 'H' && fields.hour !== '2-digit' ? String(hour) : two(hour);
     if (cycle === 'h24') return two(hour === 0 ? 24 : hour);
     const shown = cycle === 'h11' ? hour % 12 : hour % 12 === 0 ? 12 : hour % 12;
     return fields.hour === '2-digit' ? two(shown) : String(shown);
@@ -187,12 +200,12 @@ class DateTimeFormat {
       if ((needed === 'date' && timeStyle !== undefined) || (needed === 'time' && dateStyle !== undefined)) throw new TypeError('Invalid option : ' + (needed === 'date' ? 'timeStyle' : 'dateStyle'));
     }
     const fields = isStyled ? { ...DATE_STYLES[dateStyle], ...TIME_STYLES[timeStyle] } : readFields(given, needed, defaults);
-    if (dateStyle === 'short' && datesOf(locale).isPadded) fields.year = 'numeric';
-    if (dateStyle === 'short' && locale.startsWith('de')) Object.assign(fields, { day: '2-digit', month: '2-digit' });
-    const cycle = hourCycle(given, fields, locale);
-    const isLong = fields.month === 'long';
-    this.#formatter = new Formatter(locale, timeZone, cycle, fields, isLong);
-    const shown = isStyled ? { ...(dateStyle && { dateStyle }), ...(timeStyle && { timeStyle }) } : shownFields(fields, cycle, datesOf(locale));
+    const dates = datesOf(locale);
+    const pattern = patternOf(dates, fields, dateStyle === 'short');
+    if (dateStyle === 'short' && !pattern.includes('yy')) fields.year = 'numeric';
+    const cycle = hourCycle(given, fields, dates.cycle);
+    this.#formatter = new Formatter(timeZone, cycle, fields, pattern, dates);
+    const shown = isStyled ? { ...(dateStyle && { dateStyle }), ...(timeStyle && { timeStyle }) } : shownFields(fields, cycle, pattern);
     const hours = cycle === undefined ? {} : { hourCycle: cycle, hour12: cycle === 'h11' || cycle === 'h12' };
     this.#resolved = { locale, calendar: 'gregory', numberingSystem: 'latn', timeZone, ...hours, ...shown };
   }
@@ -223,13 +236,12 @@ class DateTimeFormat {
 }
 
 // What is really written: minutes beside hours always have two digits.
-const shownFields = (fields, cycle, dates) => {
+const shownFields = (fields, cycle, pattern) => {
   const shown = {};
-  const isPadded = dates.isPadded && !TEXT.includes(fields.month) && fields.year && fields.month && fields.day;
   for (const name of Object.keys(FIELDS)) {
     if (fields[name] === undefined) continue;
     shown[name] = fields[name];
-    if (isPadded && (name === 'month' || name === 'day')) shown[name] = '2-digit';
+    if ((name === 'month' && pattern?.includes('MM')) || (name === 'day' && pattern?.includes('dd'))) shown[name] = '2-digit';
     if (name === 'hour' && (cycle === 'h23' || cycle === 'h24')) shown[name] = '2-digit';
     if (name === 'minute') shown[name] = fields.hour || fields.second ? '2-digit' : 'numeric';
     if (name === 'second') shown[name] = fields.minute ? '2-digit' : 'numeric';

@@ -38,26 +38,60 @@ class Locale {
   get [Symbol.toStringTag]() { return 'Intl.Locale'; }
 }
 
-// group and decimal separator; least digits in front of a separator; what stands before % and a currency
+// group and decimal separator; least digits in front of a separator; digits of a group that is not the last
 const NUMBERS = {
-  en: [',', '.'], de: ['.', ','], 'de-CH': ['’', '.'], 'de-AT': ['\u00a0', ','], es: ['.', ',', 2], it: ['.', ','], nl: ['.', ','], pt: ['.', ','],
-  'pt-PT': ['\u00a0', ',', 2], fr: ['\u202f', ','], sv: ['\u00a0', ','], nb: ['\u00a0', ','], fi: ['\u00a0', ','], da: ['.', ','], pl: ['\u00a0', ',', 2],
-  ru: ['\u00a0', ','], uk: ['\u00a0', ','], cs: ['\u00a0', ','], tr: ['.', ','], ja: [',', '.'], zh: [',', '.'], ko: [',', '.'], 'es-MX': [',', '.'],
+  en: [',', '.'], 'en-IN': [',', '.', 1, 2], 'en-ZA': ['\u00a0', ','], de: ['.', ','], 'de-CH': ['’', '.'], 'de-AT': ['\u00a0', ','], es: ['.', ',', 2], 'es-MX': [',', '.'],
+  it: ['.', ',', 2], nl: ['.', ','], pt: ['.', ','], 'pt-PT': ['\u00a0', ',', 2], fr: ['\u202f', ','], sv: ['\u00a0', ','], nb: ['\u00a0', ','],
+  no: ['\u00a0', ','], nn: ['\u00a0', ','], fi: ['\u00a0', ','], da: ['.', ','], pl: ['\u00a0', ',', 2], ru: ['\u00a0', ','], uk: ['\u00a0', ','],
+  cs: ['\u00a0', ','], sk: ['\u00a0', ','], hu: ['\u00a0', ',', 2], ro: ['.', ','], hr: ['.', ','], el: ['.', ','], tr: ['.', ','], he: [',', '.'],
+  id: ['.', ','], ja: [',', '.'], zh: [',', '.'], ko: [',', '.'],
 };
 
-// order and separator of numeric dates, whether two digits are written for {}, the join to a time, and the hour cycle
+// Dates in digits as CLDR writes patterns: `dd` has two digits, `y` all and `yy` two. `md` and `ym` are the date without its year or day where
+// nothing is given, `short` is the date style. `join` stands before a time, `clock` between its parts, `hour` is of clocks of 24.
 const DATES = {
-  en: { order: 'mdy', separator: '/', join: ', ', cycle: 'h12' },
-  'en-GB': { order: 'dmy', separator: '/', isPadded: true, join: ', ', cycle: 'h23' },
-  'en-AU': { order: 'dmy', separator: '/', isPadded: true, join: ', ', cycle: 'h12', periods: ['am', 'pm'] },
-  'en-CA': { order: 'ymd', separator: '-', isPadded: true, join: ', ', cycle: 'h12', periods: ['a.m.', 'p.m.'] },
-  sv: { order: 'ymd', separator: '-', isPadded: true, join: ' ', cycle: 'h23' },
-  de: { order: 'dmy', separator: '.', join: ', ', cycle: 'h23' },
-  fr: { order: 'dmy', separator: '/', isPadded: true, join: ' ', cycle: 'h23' },
-  es: { order: 'dmy', separator: '/', join: ', ', cycle: 'h23' },
-  it: { order: 'dmy', separator: '/', join: ', ', cycle: 'h23' },
-  pt: { order: 'dmy', separator: '/', isPadded: true, join: ', ', cycle: 'h23' },
+  en: { date: 'M/d/y', ym: 'M/y', short: 'M/d/yy', join: ', ', cycle: 'h12' },
+  'en-GB': { date: 'dd/MM/y', join: ', ', cycle: 'h23' },
+  'en-AU': { date: 'dd/MM/y', md: 'd/M', short: 'd/M/yy', join: ', ', cycle: 'h12', periods: ['am', 'pm'] },
+  'en-CA': { date: 'y-MM-dd', join: ', ', cycle: 'h12', periods: ['a.m.', 'p.m.'] },
+  'en-IE': { date: 'd/M/y', ym: 'MM/y', short: 'dd/MM/y', join: ', ', cycle: 'h23' },
+  'en-IN': { date: 'd/M/y', md: 'dd/MM', ym: 'MM/y', short: 'dd/MM/yy', join: ', ', cycle: 'h12', periods: ['am', 'pm'] },
+  'en-NZ': { date: 'd/MM/y', md: 'd/M', short: 'dd/MM/y', join: ', ', cycle: 'h12', periods: ['am', 'pm'] },
+  'en-ZA': { date: 'y/MM/dd', ym: 'MM/y', join: ', ', cycle: 'h23' },
+  cs: { date: 'd. M. y', md: 'd. M.', ym: 'M/y', short: 'dd.MM.yy', join: ' ', hour: 'H', cycle: 'h23' },
+  da: { date: 'd.M.y', short: 'dd.MM.y', join: ', ', clock: '.', cycle: 'h23' },
+  de: { date: 'd.M.y', md: 'd.M.', ym: 'M/y', short: 'dd.MM.yy', join: ', ', cycle: 'h23' },
+  el: { date: 'd/M/y', short: 'd/M/yy', join: ', ', cycle: 'h12', periods: ['π.μ.', 'μ.μ.'] },
+  es: { date: 'd/M/y', short: 'd/M/yy', join: ', ', hour: 'H', cycle: 'h23' },
+  'es-MX': { date: 'd/M/y', short: 'dd/MM/yy', join: ', ', cycle: 'h12', periods: ['a.m.', 'p.m.'] },
+  fi: { date: 'd.M.y', md: 'd.M.', join: ' klo ', clock: '.', hour: 'H', cycle: 'h23' },
+  fr: { date: 'dd/MM/y', join: ' ', cycle: 'h23' },
+  'fr-CA': { date: 'y-MM-dd', join: ' ', cycle: 'h23' },
+  'fr-CH': { date: 'dd.MM.y', md: 'dd.MM.', short: 'dd.MM.yy', join: ' ', cycle: 'h23' },
+  he: { date: 'd.M.y', join: ', ', hour: 'H', cycle: 'h23' },
+  hr: { date: 'dd. MM. y.', md: 'dd. MM.', ym: 'MM. y.', join: ' ', cycle: 'h23' },
+  hu: { date: 'y. MM. dd.', md: 'M. d.', ym: 'y. M.', join: ' ', hour: 'H', cycle: 'h23' },
+  id: { date: 'd/M/y', short: 'dd/MM/yy', join: ', ', clock: '.', cycle: 'h23' },
+  it: { date: 'dd/MM/y', short: 'dd/MM/yy', join: ', ', cycle: 'h23' },
+  ja: { date: 'y/M/d', short: 'y/MM/dd', join: ' ', hour: 'H', cycle: 'h23' },
+  ko: { date: 'y. M. d.', md: 'M. d.', ym: 'y. M.', short: 'yy. M. d.', join: ' ', cycle: 'h12', periods: ['오전', '오후'], afterPeriod: ' ' },
+  nb: { date: 'd.M.y', md: 'd.M.', short: 'dd.MM.y', join: ', ', cycle: 'h23' },
+  nl: { date: 'd-M-y', short: 'dd-MM-y', join: ', ', cycle: 'h23' },
+  'nl-BE': { date: 'd/M/y', short: 'd/MM/y', join: ', ', cycle: 'h23' },
+  pl: { date: 'd.MM.y', join: ', ', cycle: 'h23' },
+  pt: { date: 'dd/MM/y', join: ', ', cycle: 'h23' },
+  'pt-PT': { date: 'dd/MM/y', short: 'dd/MM/yy', join: ', ', cycle: 'h23' },
+  ro: { date: 'dd.MM.y', join: ', ', cycle: 'h23' },
+  ru: { date: 'dd.MM.y', join: ', ', cycle: 'h23' },
+  sk: { date: 'd. M. y', md: 'd. M.', ym: 'M/y', join: ' ', hour: 'H', cycle: 'h23' },
+  sv: { date: 'y-MM-dd', md: 'd/M', join: ' ', cycle: 'h23' },
+  tr: { date: 'dd.MM.y', md: 'd/M', ym: 'MM/y', short: 'd.MM.y', join: ' ', cycle: 'h23' },
+  uk: { date: 'dd.MM.y', short: 'dd.MM.yy', join: ', ', cycle: 'h23' },
+  zh: { date: 'y/M/d', join: ' ', cycle: 'h23' },
+  'zh-HK': { date: 'd/M/y', join: ' ', cycle: 'h12', periods: ['上午', '下午'], afterPeriod: '' },
+  'zh-TW': { date: 'y/M/d', join: ' ', cycle: 'h12', periods: ['上午', '下午'], afterPeriod: '' },
 };
+Object.assign(DATES, { nn: DATES.nb, no: DATES.nb });
 
 const find = (table, locale) => table[locale] ?? table[locale.split('-')[0]];
 

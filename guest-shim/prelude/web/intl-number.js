@@ -102,11 +102,11 @@ const leastFraction = (decimal, settings) => {
 };
 
 const groupParts = (whole, settings) => {
-  const [separator, , least = 1] = numbersOf(settings.locale);
+  const [separator, , least = 1, next = 3] = numbersOf(settings.locale);
   const needed = settings.useGrouping === 'min2' ? 2 : settings.useGrouping === 'always' ? 1 : least;
   if (settings.useGrouping === false || whole.length < 3 + needed) return [{ type: 'integer', value: whole }];
-  const groups = [];
-  for (let end = whole.length; end > 0; end -= 3) groups.unshift(whole.slice(Math.max(0, end - 3), end));
+  const groups = [whole.slice(-3)];
+  for (let end = whole.length - 3; end > 0; end -= next) groups.unshift(whole.slice(Math.max(0, end - next), end));
   return groups.flatMap((value, at) => (at === 0 ? [] : [{ type: 'group', value: separator }]).concat({ type: 'integer', value }));
 };
 

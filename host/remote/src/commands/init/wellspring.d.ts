@@ -113,12 +113,20 @@ export type Props = Record<string, Prop>;
 
 // ------------------------------------------------------------------------------------------------ what `this` holds
 
+type HeaderValue = string | number | readonly string[] | null | undefined;
+export interface Reply {
+  status: number;
+  headers?: Record<string, HeaderValue> | Iterable<readonly [string, HeaderValue]> | undefined;
+  /** Text, bytes, `URLSearchParams`, or what is sent as JSON. */
+  body?: unknown;
+}
+
 /** `this.http` */
 export interface Http {
   /** The URL of this interface. */
   readonly endpoint: string;
   /** Answers the request; with `customResponse` only. */
-  respond(response: { status: number; headers?: Record<string, string>; body?: unknown }): void;
+  respond(response: Reply): void;
 }
 
 /** `this.<prop>` of a `data_store`. Part of the run: what was read still holds when the run is committed. */
@@ -157,8 +165,8 @@ export interface EmitMetadata {
   name?: string | undefined;
   /** Shown in lists of events. */
   summary?: string | undefined;
-  /** Epoch milliseconds; events of a run are emitted from the oldest to the newest. */
-  ts?: number | undefined;
+  /** When it happened: epoch milliseconds, a date, or its text. Events of a run are emitted from the oldest to the newest. */
+  ts?: number | Date | string | undefined;
 }
 
 export interface Emitter {
@@ -275,7 +283,7 @@ export type Source<P extends Props = Props, M = any> =
 export interface ActionContext {
   /** A named result for later steps. */
   export(name: string, value: unknown): void;
-  respond(response: { status: number; headers?: Record<string, string>; body?: unknown }): void;
+  respond(response: Reply): void;
   flow: { exit(reason?: string): unknown };
   send: Record<"http" | "email" | "s3" | "emit" | "sse", (parameters: any) => void>;
 }
