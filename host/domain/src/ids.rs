@@ -87,7 +87,7 @@ text_id!(EndpointKey);
 // === impl EndpointKey ===
 
 impl EndpointKey {
-    const CHARACTERS: usize = 22;
+    pub const CHARACTERS: usize = 22;
 
     pub fn parse(text: &str) -> Result<Self, IdError> {
         if is_random_part(text, Self::CHARACTERS) {

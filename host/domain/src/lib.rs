@@ -30,6 +30,7 @@ pub mod data_stores;
 pub mod props;
 pub mod timers;
 
+pub mod addresses;
 pub mod dedupe;
 pub mod emit;
 pub mod event;

@@ -3,6 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+use domain::addresses::Addresses;
 use domain::ids::EndpointKey;
 use domain::limits::Limits;
 use domain::users;
@@ -78,6 +79,8 @@ pub struct Config {
     pub shares: Shares,
     /// What clients reach this server at, without a slash at the end: endpoints of sources start with it.
     pub public_url: String,
+    /// Endpoints are also at `<key>.<domain>`.
+    pub wildcard_domain: Option<String>,
     /// Of new accounts.
     pub default_quotas: users::Quotas,
     /// What one account may have of each: bounds what lists, fan-out and clearing up cost.
@@ -243,6 +246,11 @@ impl Core {
     pub fn endpoint_url(&self, key: &EndpointKey) -> String {
         format!("{}/e/{key}", self.config.public_url)
     }
+
+    /// What is hidden from callers who may see no addresses of endpoints.
+    pub fn addresses(&self) -> Addresses<'_> {
+        Addresses { domain: self.config.wildcard_domain.as_deref() }
+    }
 }
 
 // === impl Config ===
@@ -253,6 +261,7 @@ impl Config {
             limits: Limits::default(),
             shares: Shares::default(),
             public_url: public_url.trim_end_matches('/').to_owned(),
+            wildcard_domain: None,
             default_quotas: users::Quotas::default(),
             sources_per_account: 10_000,
             subscriptions_per_account: 10_000,

@@ -16,7 +16,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use platform::manage;
 use platform::spans::{Answered, within};
 use platform::watching::{Doing, watch};
-use platform::{Error, Platform};
+use platform::{Caller, Error, Platform};
 use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
@@ -245,8 +245,14 @@ impl App {
         let fields = parameters.fields().map_err(|error| self.refuse_error(error))?;
         let body = body.unwrap_or(Value::Null);
         let tokens = session::tokens(&head.headers, self.platform());
+        let sees_all = caller.as_ref().is_none_or(Caller::sees_endpoints);
         let context = Context { app: self.clone(), caller, path, parameters, body, tokens };
         let work = holding(held, self.audited(&route, &head, context));
+        let platform = self.platform().clone();
+        let work = async move {
+            let answer = work.await?;
+            Ok(if sees_all { answer } else { answer.without(&platform.addresses()) })
+        };
         let work: BoxFuture<'static, _> = match head.extensions.get::<TraceContext>() {
             Some(trace) => Box::pin(within(*trace, work)),
             None => Box::pin(work),

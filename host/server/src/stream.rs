@@ -109,7 +109,7 @@ impl Plugin for Streams {
             Emitter::Workflow(id) => Follower::of_workflow(&caller, &self.platform, id, following).await,
         };
         match follower {
-            Ok(follower) => self.open(follower, &emitter, event_name, place),
+            Ok(follower) => self.open(&caller, follower, &emitter, event_name, place),
             Err(error) => refuse(error, now_ms),
         }
     }
@@ -129,11 +129,19 @@ impl Streams {
         Self { platform, config, places, tasks: TaskTracker::new(), shutdown }
     }
 
-    fn open(&self, follower: Follower, emitter: &Emitter, event_name: &str, place: Taken) -> Response<Body> {
+    fn open(
+        &self,
+        caller: &Caller,
+        follower: Follower,
+        emitter: &Emitter,
+        event_name: &str,
+        place: Taken,
+    ) -> Response<Body> {
         let (sender, receiver) = mpsc::channel(AHEAD);
         let path = format!("/v1/{}/{}", emitter.noun(), follower.emitter());
         let closing = Closing { path, event_name: event_name.to_owned() };
         let mut reader = Reader::new(&self.platform, follower, sender, self.config.patience_ms);
+        reader.sees_endpoints = caller.sees_endpoints();
         let (shutdown, final_frame) = (self.shutdown.clone(), Arc::new(OnceLock::new()));
         let body = body(receiver, final_frame.clone());
         self.tasks.spawn(async move {

@@ -147,3 +147,65 @@ async fn an_endpoint_is_only_there_while_its_source_is_active(world: World) {
 
     assert_eq!((inactive, active, deleted), (404, 200, 404));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_only_reads_finds_no_address_of_an_endpoint() {
+    let world = World::with(&["--wildcard-domain", "hooks.invalid"]).await;
+    let run = "async run(event) {
+        console.log(this.http.endpoint);
+        this.db.set('at', {[this.http.endpoint]: encodeURIComponent(event.url)});
+        this.$emit({event, endpoint: this.http.endpoint});
+        if (event.body.fails) throw new Error(`no ${event.url}`, {cause: new Error(this.http.endpoint)});
+    }";
+    let source = world.endpoint(run).await;
+    let path = format!("/v1/sources/{}", source.id);
+    world.client.put(&format!("{path}/recording"), &json!({"mode": "all"})).await.unwrap().success().unwrap();
+    let wish = json!({"name": "reader", "scopes": ["read"]});
+    let made = world.client.post("/v1/users/me/keys", &wish).await.unwrap().data();
+    let reader = Client::new(&world.client.at(""), &text(&made["api_key"]));
+    let key = source.endpoint.rsplit('/').next().unwrap();
+    let mut streams = Vec::new();
+    for client in [&reader, &world.client] {
+        let mut stream = client.stream(&format!("{path}/sse?event_name=$errors"), None).await.unwrap();
+        stream.is_open().await.unwrap();
+        streams.push(stream);
+    }
+
+    let mut runs = Vec::new();
+    for fails in [false, true] {
+        let host = format!("{key}.hooks.invalid");
+        let headers =
+            [("content-type", "application/json"), ("referer", &source.endpoint), ("x-forwarded-host", &host)];
+        let body = json!({"fails": fails}).to_string();
+        let reply = world.client.call("POST", &source.endpoint, &headers, body.into()).await.unwrap();
+        runs.push(reply.headers["x-wellspring-run"].to_str().unwrap().to_owned());
+    }
+    let mut sent = Vec::new();
+    for stream in &mut streams {
+        sent.push(stream.next().await.unwrap().data.to_string());
+    }
+
+    assert!(!sent[0].contains(key) && sent[0].contains("/e/********"), "{}", sent[0]);
+    assert!(sent[1].contains(key), "{}", sent[1]);
+    let paths = [
+        path.clone(),
+        "/v1/users/me/sources".to_owned(),
+        format!("{path}/runs"),
+        "/v1/runs".to_owned(),
+        format!("/v1/runs/{}", runs[0]),
+        format!("/v1/runs/{}", runs[1]),
+        format!("{path}/event_summaries"),
+        format!("{path}/event_summaries?expand=event"),
+        format!("{path}/event_summaries?expand=event&event_name=$errors"),
+        format!("{path}/event_summaries?expand=event&event_name=$runs"),
+        format!("{path}/events"),
+        format!("{path}/logs"),
+        format!("{path}/db/at"),
+    ];
+    for path in paths {
+        let whole = world.client.get(&path).await.unwrap().success().unwrap().to_string();
+        let shown = reader.get(&path).await.unwrap().success().unwrap().to_string();
+        assert!(whole.contains(key), "{path}: {whole}");
+        assert!(!shown.contains(key) && shown.contains("********"), "{path}: {shown}");
+    }
+}

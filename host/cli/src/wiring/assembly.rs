@@ -218,7 +218,8 @@ fn config_of(settings: &Settings, url: &str) -> platform::Config {
     let budget = settings.budget();
     shares.request_bytes = budget.within(shares.request_bytes, "requests");
     shares.deploys = budget.deploys(shares.deploys);
-    platform::Config { limits, shares, audit, default_quotas: settings.quotas(), ..platform::Config::new(url) }
+    let (wildcard_domain, default_quotas) = (settings.wildcard_domain.clone(), settings.quotas());
+    platform::Config { limits, shares, audit, wildcard_domain, default_quotas, ..platform::Config::new(url) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Envelopes: `{data}`, `{page_info, data}`, `{data, unreadable}`, or nothing.
 
 use bytes::Bytes;
+use domain::addresses::Addresses;
 use domain::fields::FieldSelection;
 use hyper::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
 use hyper::{Response, StatusCode};
@@ -90,6 +91,24 @@ impl Answer {
         }
     }
 
+    /// For a caller who sees no addresses of endpoints.
+    pub(crate) fn without(self, addresses: &Addresses<'_>) -> Self {
+        let hide = |mut value: Value| {
+            addresses.hide(&mut value);
+            value
+        };
+        match self {
+            Self::Data { status, data } => Self::Data { status, data: hide(data) },
+            Self::Page { page_info, data } => {
+                let page_info = without_cursors_that_differ(hide(page_info.clone()), &page_info);
+                Self::Page { page_info, data: hide(data) }
+            }
+            Self::List { data, unreadable } => Self::List { data: hide(data), unreadable },
+            Self::Cookie { cookie, answer } => Self::Cookie { cookie, answer: Box::new(answer.without(addresses)) },
+            other @ (Self::Empty(_) | Self::Text { .. }) => other,
+        }
+    }
+
     /// `include` and `exclude` select fields of `data`.
     pub(crate) fn into_response(self, fields: &FieldSelection) -> Response<Body> {
         match self {
@@ -127,6 +146,16 @@ impl Answer {
             }
         }
     }
+}
+
+/// A cursor may be a key that someone chose. One that is not whole would lead to the wrong page: the list ends here.
+fn without_cursors_that_differ(mut shown: Value, page_info: &Value) -> Value {
+    for name in ["start_cursor", "end_cursor"] {
+        if let Some(cursor) = shown.get_mut(name).filter(|cursor| Some(&**cursor) != page_info.get(name)) {
+            *cursor = Value::Null;
+        }
+    }
+    shown
 }
 
 pub(crate) fn json_response(status: StatusCode, value: &Value) -> Response<Body> {

@@ -1,9 +1,10 @@
 //! One reader: what it is sent, and how that ends.
 
 use bytes::Bytes;
-use platform::Platform;
+use domain::addresses::Addresses;
 use platform::flow::{End, Follower, Gap, Next};
 use platform::manage::events::EventSummary;
+use platform::{Error, Platform};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -16,6 +17,8 @@ pub(super) struct Reader {
     follower: Follower,
     sender: mpsc::Sender<Bytes>,
     patience_ms: u64,
+    /// Whether events are sent with addresses of endpoints.
+    pub(super) sees_endpoints: bool,
     /// The last event that was sent, or the one that was resumed from.
     sent_id: String,
 }
@@ -47,7 +50,7 @@ pub(super) struct Closing {
 impl Reader {
     pub(super) fn new(platform: &Platform, follower: Follower, sender: mpsc::Sender<Bytes>, patience_ms: u64) -> Self {
         let sent_id = follower.last_id().to_string();
-        Self { platform: platform.clone(), follower, sender, patience_ms, sent_id }
+        Self { platform: platform.clone(), follower, sender, patience_ms, sees_endpoints: false, sent_id }
     }
 
     pub(super) fn sent_id(&self) -> &str {
@@ -86,13 +89,15 @@ impl Reader {
             Next::End(end) => return Err(Ended::Over(end)),
         };
         let id = entry.id.to_string();
-        let frame = entry.rendered(|entry| match EventSummary::of_live(self.follower.emitter(), entry) {
-            Ok(event) => format!("id: {}\ndata: {}\n\n", event.id, json!(event)).into_bytes(),
-            Err(error) => {
-                tracing::warn!(%error, event.id = %entry.id, "an event cannot be read");
-                Vec::new()
+        let emitter = self.follower.emitter();
+        let frame = match self.sees_endpoints {
+            true => entry.rendered(|entry| frame(&id, EventSummary::of_live(emitter, entry), None)),
+            // Not the memory that readers share: theirs has the addresses.
+            false => {
+                let addresses = self.platform.addresses();
+                frame(&id, EventSummary::of_live(emitter, &entry), Some(addresses)).into()
             }
-        });
+        };
         drop(entry);
         if frame.is_empty() {
             // It goes on after this one: to try again would end here again.
@@ -150,6 +155,23 @@ impl Closing {
 
     fn end(&self, reason: &str, sent_id: &str) -> String {
         event("end", &json!({"reason": reason, "last_event_id": sent_id}))
+    }
+}
+
+/// An event, without these addresses; empty when it cannot be read.
+fn frame(id: &str, event: Result<EventSummary, Error>, hidden: Option<Addresses<'_>>) -> Vec<u8> {
+    match event {
+        Ok(event) => {
+            let mut data = json!(event);
+            if let Some(hidden) = hidden {
+                hidden.hide(&mut data);
+            }
+            format!("id: {}\ndata: {data}\n\n", event.id).into_bytes()
+        }
+        Err(error) => {
+            tracing::warn!(%error, event.id = %id, "an event cannot be read");
+            Vec::new()
+        }
     }
 }
 
