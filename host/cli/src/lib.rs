@@ -2,6 +2,8 @@
 //!
 //! What is public besides is for the tools and benchmarks of `tests/`, which stand on the same parts.
 
+// They panic when the reader of a pipe is gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 
 mod allocator;

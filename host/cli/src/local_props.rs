@@ -15,6 +15,7 @@ use remote::props::{PropArguments, require_all};
 use serde_json::{Map, Value};
 
 use crate::failure::Misuse;
+use crate::logging;
 
 #[derive(Debug, Default)]
 pub(crate) struct LocalProps {
@@ -37,11 +38,11 @@ pub(crate) struct InvalidComponent(Vec<Problem>);
 pub(crate) fn read(given: &PropArguments, exports: &Value) -> Result<LocalProps> {
     match Description::parse(exports) {
         Ok(description) => {
-            description.notes.iter().for_each(|note| eprintln!("warning: {note}"));
+            description.notes.iter().for_each(|note| logging::warn(&note.to_string()));
             configure(&description, given)
         }
         Err(problems) => {
-            problems.iter().for_each(|problem| eprintln!("warning: it cannot be deployed: {problem}"));
+            problems.iter().for_each(|problem| logging::warn(&format!("it cannot be deployed: {problem}")));
             Ok(LocalProps { values: given.read_untyped()?, ..LocalProps::default() })
         }
     }

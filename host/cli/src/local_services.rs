@@ -9,6 +9,7 @@ use sandbox::{FetchError, FetchRequest, FetchResponse, LogLine, Reply, ServiceEr
 use serde_json::{Map, Value};
 
 use crate::local_store::LocalStore;
+use crate::logging;
 use crate::wiring::fetching;
 
 /// Services of one local run.
@@ -72,7 +73,7 @@ impl Services for LocalServices {
     }
 
     fn observe(&self, line: &LogLine) {
-        eprintln!("{:?}: {}", line.level, line.message);
+        logging::line(&format!("{:?}: {}", line.level, line.message));
     }
 
     async fn fetch(&self, request: FetchRequest) -> Result<FetchResponse, FetchError> {

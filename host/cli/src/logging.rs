@@ -88,8 +88,8 @@ pub(crate) fn fail(text: &str) {
     }
 }
 
-/// A server goes on when nothing reads what it says.
-fn line(text: &str) {
+/// Text for standard error. A process goes on when nothing reads what it says.
+pub(crate) fn line(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 

@@ -13,6 +13,7 @@ use crate::failure::Misuse;
 use crate::local_outcome::{self, Rules};
 use crate::local_props;
 use crate::local_services::LocalServices;
+use crate::logging;
 use crate::run_workflow;
 use crate::wiring::linking::{self, Linking};
 use crate::wiring::network::NetworkArguments;
@@ -67,12 +68,12 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         Ok(built) => built,
         Err(error) => {
             let Some(LoadError::Threw(thrown)) = error.downcast_ref() else { return Err(error) };
-            eprintln!("error: the component does not load\n{}", thrown.stack);
+            logging::fail(&format!("the component does not load\n{}", thrown.stack));
             return Ok(ExitCode::FAILURE);
         }
     };
     for line in &built.logs {
-        eprintln!("{:?}: {}", line.level, line.message);
+        logging::line(&format!("{:?}: {}", line.level, line.message));
     }
     let exports: Value = serde_json::from_str(&built.description)?;
     let mut props = local_props::read(&arguments.remote.props, &exports)?;
@@ -96,8 +97,17 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let store = services.store();
     store.settle(&mut outcome, rules);
     db.keep(&store.values())?;
-    println!("{:#}", local_outcome::to_json(&outcome, store.take_reply(), rules));
-    Ok(if outcome.fault.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let told = remote::output::line(&format!("{:#}", local_outcome::to_json(&outcome, store.take_reply(), rules)));
+    finish(outcome.fault.is_some(), told)
+}
+
+/// What is run here is done before it is told of: that it failed counts, also when nothing reads how.
+pub(crate) fn finish(has_failed: bool, told: Result<(), remote::Error>) -> Result<ExitCode> {
+    match told {
+        Ok(()) | Err(remote::Error::OutputClosed) if has_failed => Ok(ExitCode::FAILURE),
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Links a component with its packages, and loads it.

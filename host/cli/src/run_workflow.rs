@@ -13,6 +13,7 @@ use platform::manage::workflows;
 use platform::records::workflow_run::RunState;
 use serde_json::Value;
 
+use crate::run_once;
 use crate::settings::Settings;
 use crate::wiring::assembly::{Secrets, make_private_folder, open_platform};
 use crate::wiring::network::NetworkArguments;
@@ -41,6 +42,6 @@ pub(crate) async fn run(path: &Path, event: Value, network: &NetworkArguments) -
     let name = || format!("{} does not deploy", path.display());
     let workflow = Box::pin(workflows::create(&caller, &platform, document)).await.with_context(name)?;
     let ran = Box::pin(workflows::run(&caller, &platform, workflow.id.as_str(), event)).await?;
-    println!("{:#}", serde_json::to_value(&ran)?);
-    Ok(if ran.state == RunState::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let told = remote::output::line(&format!("{:#}", serde_json::to_value(&ran)?));
+    run_once::finish(ran.state == RunState::Error, told)
 }

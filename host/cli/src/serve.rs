@@ -87,7 +87,7 @@ pub(crate) struct Server {
 pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let settings = arguments.options.settings()?;
     if arguments.print_config {
-        print!("{}", settings.to_toml()?);
+        remote::output::line(settings.to_toml()?.trim_end())?;
         return Ok(ExitCode::SUCCESS);
     }
     logging::start(settings.log_format);

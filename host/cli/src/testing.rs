@@ -67,12 +67,12 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let tests = Tests { sandbox, cache, arguments };
     let mut report = Report::new(tests.arguments.json);
     for file in &files {
-        report.file(file);
+        report.file(file)?;
         if let Err(error) = tests.run_file(file, &mut report).await {
-            report.broken(file, &error);
+            report.broken(file, &error)?;
         }
     }
-    Ok(report.finish())
+    report.finish()
 }
 
 // === impl Tests ===
@@ -98,7 +98,7 @@ impl Tests {
             if let Err(error) = services.keep() {
                 verdict = Verdict::Failed { message: format!("{error:#}"), logs: Vec::new() };
             }
-            report.test(name, &verdict);
+            report.test(name, &verdict)?;
         }
         Ok(())
     }

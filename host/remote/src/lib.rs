@@ -3,6 +3,8 @@
 //! It knows nothing of the server but its API: no crate of the host is used here, so that it builds in seconds and
 //! works against any server of its version. `wellspring` dispatches to it; `wellspring-client` is this crate alone.
 
+// They panic when the reader of a pipe is gone.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests measure, wait and spawn as they like"))]
 #![cfg_attr(
     test,

@@ -60,11 +60,7 @@ impl Output {
 
     /// One line of data.
     pub fn line(&self, text: &str) -> Result<(), Error> {
-        let mut stdout = std::io::stdout().lock();
-        writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(|source| match source.kind() {
-            std::io::ErrorKind::BrokenPipe => Error::OutputClosed,
-            _ => Error::Output { source },
-        })
+        line(text)
     }
 
     /// One line of data that is cut where the terminal ends.
@@ -149,6 +145,15 @@ impl Drop for Progress {
 pub fn plain(text: &str) -> String {
     let is_harmless = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
     text.chars().map(|letter| if is_harmless(letter) { letter } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+/// One line of data to standard output. Not `println!`, which panics when its reader is gone.
+pub fn line(text: &str) -> Result<(), Error> {
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(|source| match source.kind() {
+        std::io::ErrorKind::BrokenPipe => Error::OutputClosed,
+        _ => Error::Output { source },
+    })
 }
 
 /// To standard error. A closed one is ignored: there is no other stream to report it to.

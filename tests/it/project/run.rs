@@ -8,12 +8,16 @@ use serde_json::{Value, json};
 
 /// How `wellspring` ended in a folder, and what it printed.
 fn wellspring(folder: &Path, arguments: &[&str]) -> (bool, String, String) {
+    let output = wellspring_command(folder, arguments).output().unwrap();
+    let [shown, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (output.status.success(), shown, said)
+}
+
+fn wellspring_command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary());
     command.args(arguments).env_clear().env("HOME", folder).current_dir(folder);
     command.env("WELLSPRING_CACHE", std::env::temp_dir().join("wellspring-tests-cache-of-runs"));
-    let output = command.output().unwrap();
-    let [shown, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
-    (output.status.success(), shown, said)
+    command
 }
 
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -22,6 +26,44 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
     folder
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_no_command_in_a_panic_and_hides_no_failure() {
+    let files = [
+        ("talks.js", "module.exports = {name: 'x', version: '1', run() { console.log('said'); this.$emit('ran') }}"),
+        ("fails.js", "module.exports = {name: 'x', version: '1', run() { throw new Error('no') }}"),
+        ("unloadable.js", "throw new Error('no')"),
+        ("flow.yaml", "settings:\n  name: Flow\nsteps:\n  - namespace: one\n    end: x\n"),
+        ("passes.test.js", "test('one', () => {}); test('two', () => {})"),
+        ("fails.test.js", "test('one', () => {}); test('two', () => { throw 1 })"),
+    ];
+    let folder = folder(&files);
+    let closed = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        writer
+    };
+
+    for (arguments, code) in [
+        (["run", "./talks.js"].as_slice(), 0),
+        (&["run", "./fails.js"], 1),
+        (&["run", "./unloadable.js"], 1),
+        (&["run", "./flow.yaml"], 0),
+        (&["test", "passes.test.js"], 0),
+        (&["test", "fails.test.js"], 1),
+        (&["test", "--json", "fails.test.js"], 1),
+        (&["serve", "--print-config"], 0),
+        (&["run", "--help"], 0),
+        (&["completions", "bash"], 0),
+    ] {
+        let output = wellspring_command(folder.path(), arguments).stdout(closed()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(!said.contains("panicked") && !said.contains("Broken pipe"), "{arguments:?}: {said}");
+        let deaf = wellspring_command(folder.path(), arguments).stdout(closed()).stderr(closed()).status().unwrap();
+        assert_eq!(deaf.code(), Some(code), "{arguments:?}, with nothing that reads its errors");
+    }
 }
 
 #[test]

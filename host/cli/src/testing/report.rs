@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Result;
 use serde_json::{Value, json};
 
 pub(super) struct Report {
@@ -54,51 +55,57 @@ impl Report {
         Self { is_json, file: String::new(), passed: 0, failed: 0 }
     }
 
-    pub(super) fn file(&mut self, path: &Path) {
+    pub(super) fn file(&mut self, path: &Path) -> Result<()> {
         self.file = path.strip_prefix("./").unwrap_or(path).display().to_string();
-        if !self.is_json {
-            println!("{}", self.file);
-        }
+        if self.is_json { Ok(()) } else { tell(&self.file) }
     }
 
-    pub(super) fn test(&mut self, name: &str, verdict: &Verdict) {
+    pub(super) fn test(&mut self, name: &str, verdict: &Verdict) -> Result<()> {
         let file = &self.file;
         match verdict {
             Verdict::Passed { took } => {
                 self.passed += 1;
+                let ms = took.as_millis() as u64;
                 match self.is_json {
-                    true => {
-                        println!("{}", json!({"file": file, "test": name, "ok": true, "ms": took.as_millis() as u64}));
-                    }
-                    false => println!("  ok    {name} ({} ms)", took.as_millis()),
+                    true => tell(&json!({"file": file, "test": name, "ok": true, "ms": ms}).to_string()),
+                    false => tell(&format!("  ok    {name} ({ms} ms)")),
                 }
             }
             Verdict::Failed { message, logs } => {
                 self.failed += 1;
                 if self.is_json {
-                    println!("{}", json!({"file": file, "test": name, "ok": false, "error": message, "logs": logs}));
-                    return;
+                    let line = json!({"file": file, "test": name, "ok": false, "error": message, "logs": logs});
+                    return tell(&line.to_string());
                 }
-                println!("  FAIL  {name}");
-                message.lines().chain(logs.iter().map(String::as_str)).for_each(|line| println!("        {line}"));
+                tell(&format!("  FAIL  {name}"))?;
+                let mut lines = message.lines().chain(logs.iter().map(String::as_str));
+                lines.try_for_each(|line| tell(&format!("        {line}")))
             }
         }
     }
 
     /// A file whose tests could not be run.
-    pub(super) fn broken(&mut self, path: &Path, error: &anyhow::Error) {
+    pub(super) fn broken(&mut self, path: &Path, error: &anyhow::Error) -> Result<()> {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        self.test(&name, &Verdict::Failed { message: format!("{error:#}"), logs: Vec::new() });
+        self.test(&name, &Verdict::Failed { message: format!("{error:#}"), logs: Vec::new() })
     }
 
-    pub(super) fn finish(&self) -> ExitCode {
+    pub(super) fn finish(&self) -> Result<ExitCode> {
         let Self { passed, failed, .. } = self;
         if !self.is_json {
-            println!("{} tests: {passed} passed, {failed} failed", passed + failed);
+            tell(&format!("{} tests: {passed} passed, {failed} failed", passed + failed))?;
         }
-        match failed + usize::from(passed + failed == 0) {
+        Ok(match failed + usize::from(passed + failed == 0) {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::FAILURE,
-        }
+        })
+    }
+}
+
+/// The tests go on when nothing reads of them any more: the exit code tells of all of them.
+fn tell(text: &str) -> Result<()> {
+    match remote::output::line(text) {
+        Ok(()) | Err(remote::Error::OutputClosed) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
