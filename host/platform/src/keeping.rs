@@ -14,7 +14,7 @@ use crate::HashMap;
 use crate::numbers::Refused;
 use crate::quotas::Counter;
 use crate::records::names;
-use crate::{Error, Platform, programs};
+use crate::{Error, Platform, data_stores, programs};
 
 /// Tenants held at once, some megabytes; those that are dropped begin anew.
 const TENANTS_HELD: usize = 1 << 16;
@@ -24,6 +24,9 @@ const MEASURED_EVERY_MS: u64 = 5000;
 const UNMEASURED_PART: u64 = 16;
 /// How long no work is accepted from outside after the queue was full.
 const FULL_FOR_MS: u64 = 1000;
+
+/// How often what is over makes room for one batch: it may set values of several data stores.
+const ROOM_TRIES: usize = 4;
 
 /// The names of the bounds, as an operator sets them.
 pub(crate) const STORED_BYTES: &str = "stored_bytes";
@@ -56,10 +59,25 @@ impl Platform {
     pub(crate) async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         let (tenant, bytes) = (batch.tenant.clone(), batch.stored_bytes());
         let counters = Counter::among(&batch.operations);
-        let committed = self.store.commit(batch).await?;
+        let committed = self.commit_in_room(batch).await?;
         self.keeping().grow(&tenant, bytes);
         self.quotas().note(&tenant, &counters, &committed);
         Ok(committed)
+    }
+
+    /// Values of data stores that are over make room for others.
+    async fn commit_in_room(&self, batch: Batch) -> Result<Committed, CommitError> {
+        if !data_stores::sets_values(&batch) {
+            return self.store.commit(batch).await;
+        }
+        for _ in 0..ROOM_TRIES {
+            match self.store.commit(batch.clone()).await {
+                Err(CommitError::OverCap { operation, .. })
+                    if data_stores::make_room(self, &batch, operation).await? => {}
+                settled => return settled,
+            }
+        }
+        self.store.commit(batch).await
     }
 
     /// Refuses what would be kept when the tenant keeps as much as it may already.
@@ -80,14 +98,21 @@ impl Platform {
             self.numbers.refused(Refused::StoredBytes);
             return Err(Error::NoRoom { limit_bytes });
         }
-        // Package texts are stored elsewhere, and are part of what a tenant keeps.
-        let bytes = self.store.stored_bytes(tenant).await?.saturating_add(programs::held_bytes(self, tenant).await?);
+        let mut bytes = self.kept_bytes(tenant).await?;
+        if bytes >= limit_bytes && data_stores::remove_all_expired(self, tenant).await? > 0 {
+            bytes = self.kept_bytes(tenant).await?;
+        }
         self.keeping().measured(tenant, Measured { bytes, at_ms: now_ms });
         if bytes < limit_bytes {
             return Ok(());
         }
         self.numbers.refused(Refused::StoredBytes);
         Err(Error::NoRoom { limit_bytes })
+    }
+
+    /// Package texts are stored elsewhere, and are part of what a tenant keeps.
+    async fn kept_bytes(&self, tenant: &Tenant) -> Result<u64, Error> {
+        Ok(self.store.stored_bytes(tenant).await?.saturating_add(programs::held_bytes(self, tenant).await?))
     }
 
     /// What must hold when jobs are added to a tenant's queue.

@@ -9,6 +9,7 @@ use domain::limits::Limits;
 use domain::users;
 use store::{Batch, Store, Tenant};
 
+use crate::data_stores::Cleared;
 use crate::hosts::Hosts;
 use crate::invoke::workflow::{Lanes, Versions};
 use crate::invoke::{Channels, KeyQueues, Listeners};
@@ -50,6 +51,7 @@ pub struct Core {
     key_uses: KeyUses,
     refusals: Refusals,
     keeping: Keeping,
+    cleared: Cleared,
     quotas: Quotas,
     refreshes: Refreshes,
     hosts: Hosts,
@@ -111,6 +113,7 @@ impl Platform {
             key_uses: KeyUses::default(),
             refusals: Refusals::default(),
             keeping: Keeping::default(),
+            cleared: Cleared::default(),
             quotas: Quotas::default(),
             refreshes: Refreshes::default(),
             hosts: Hosts::new(clock.now_ms(), store.sharing()),
@@ -194,6 +197,10 @@ impl Platform {
     /// What is known of how much tenants keep.
     pub(crate) fn keeping(&self) -> &Keeping {
         &self.0.keeping
+    }
+
+    pub(crate) fn cleared(&self) -> &Cleared {
+        &self.0.cleared
     }
 
     /// Quotas of tenants, and what they have used.

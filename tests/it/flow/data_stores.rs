@@ -191,3 +191,25 @@ async fn a_data_store_that_is_gone_fails_what_uses_it_and_says_why(world: World)
     let error = &world.wait_for_events(&uses, "$errors", 1).await[0];
     assert!(error.to_string().contains("there is no data store"), "{error}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_over_makes_room_for_what_a_run_stores() {
+    let world = World::with(&["--data-store-bytes", "2000"]).await;
+    make(&world, "s").await;
+    let run = "async run({body}) { await this.store.set(`k${body.n}`, 'x'.repeat(300), {ttl: body.ttl}); }";
+    let source = source(&world, "s", run).await;
+    let path = format!("/v1/sources/{}/run", source.id);
+    let store = async |n: u32, ttl: Option<f64>| {
+        world.client.post(&path, &json!({"body": {"n": n, "ttl": ttl}})).await.unwrap().data()
+    };
+
+    for n in 0..8 {
+        let ran = store(n, Some(0.001)).await;
+        assert_eq!(ran["ok"], true, "six fit: {ran}");
+    }
+    let mut fitting = 0;
+    while store(100 + fitting, None).await["ok"] == true {
+        fitting += 1;
+        assert!(fitting <= 6, "what stays counts");
+    }
+}

@@ -79,6 +79,45 @@ async fn keys_values_and_the_whole_store_are_bounded() {
 }
 
 #[tokio::test]
+async fn what_is_over_makes_room_in_a_full_data_store() {
+    let world = World::new(|config| config.limits.data_store_bytes = 75);
+    let admin = world.admin().await;
+    let platform = &world.platform;
+    let store = data_stores::create(&admin, platform, "s").await.unwrap();
+    let set = async |key: &str, ttl: Option<u64>| data_stores::set(&admin, platform, "s", key, json!("x"), ttl).await;
+
+    for key in ["a", "b"] {
+        set(key, Some(60)).await.unwrap();
+    }
+    set("stays", None).await.unwrap();
+    world.clock.advance(59_999);
+    assert!(matches!(set("c", None).await, Err(Error::Parameter { name: "value", .. })), "75 in all");
+    world.clock.advance(1001);
+    set("c", None).await.unwrap();
+
+    assert_eq!(keys(&world, &admin, "s").await, ["c", "stays"]);
+    let scope = names::data_store(store.id.as_str());
+    assert_eq!(world.store.keys(&admin.tenant, &scope, None, 10).await.unwrap().total, 2, "what is over is removed");
+}
+
+#[tokio::test]
+async fn what_is_over_does_not_count_for_what_an_account_keeps() {
+    let world = World::new(|config| config.shares.stored_bytes = 100_000);
+    let admin = world.admin().await;
+    let platform = &world.platform;
+    data_stores::create(&admin, platform, "s").await.unwrap();
+    for key in ["a", "b", "c"] {
+        data_stores::set(&admin, platform, "s", key, json!("x".repeat(40_000)), Some(60)).await.unwrap();
+    }
+
+    assert!(matches!(platform.check_room(&admin.tenant).await, Err(Error::NoRoom { limit_bytes: 100_000 })));
+    world.clock.advance(60_000);
+    platform.check_room(&admin.tenant).await.unwrap();
+
+    assert!(world.store.stored_bytes(&admin.tenant).await.unwrap() < 100_000);
+}
+
+#[tokio::test]
 async fn a_data_store_in_use_is_deleted_by_force_only_and_leaves_nothing_behind() {
     let (world, admin) = world().await;
     let platform = &world.platform;
