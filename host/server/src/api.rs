@@ -30,7 +30,7 @@ use crate::app::App;
 pub(crate) use answer::{Answer, json_response};
 pub(crate) use error::{Refusal, envelope, full_details, full_status, refuse, set, status_of};
 pub(crate) use parameters::{
-    MAX_VALUES, Parameters, check_strict, parse_body, parse_path, parse_query, values_at_most,
+    MAX_VALUES, Parameters, check_cursors, check_strict, parse_body, parse_path, parse_query, values_at_most,
 };
 
 /// Everything a handler works with.

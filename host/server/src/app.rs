@@ -21,7 +21,7 @@ use serde_json::Value;
 use tokio_util::task::TaskTracker;
 
 use self::receive::{Reserved, payer};
-use crate::api::{Answer, Context, Parameters, Refusal, check_strict, parse_path, parse_query, refuse};
+use crate::api::{Answer, Context, Parameters, Refusal, check_cursors, check_strict, parse_path, parse_query, refuse};
 use crate::audit::Origin;
 use crate::body::{Body, empty};
 use crate::ingress::TrustedProxy;
@@ -240,6 +240,9 @@ impl App {
         let of_the_body = body.as_ref().filter(|_| !matches!(route.body, RequestBody::Any));
         if route.is_strict() {
             check_strict(&route.query, &query, of_the_body).map_err(|refusal| self.refuse(refusal))?;
+        }
+        if route.is_list() {
+            check_cursors(&route.query, &query).map_err(|refusal| self.refuse(refusal))?;
         }
         let parameters = Parameters::new(query, of_the_body).map_err(|refusal| self.refuse(refusal))?;
         let fields = parameters.fields().map_err(|error| self.refuse_error(error))?;

@@ -247,6 +247,10 @@ impl Route {
         self.method == Method::DELETE
     }
 
+    pub(crate) fn is_list(&self) -> bool {
+        self.method == Method::GET && matches!(self.answer, Documented::Page(_) | Documented::List(_))
+    }
+
     /// It has another method than GET, and changes nothing that is managed.
     pub(crate) fn unaudited(mut self) -> Self {
         self.is_audited = false;

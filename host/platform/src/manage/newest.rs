@@ -14,6 +14,7 @@ const SKEW_MS: u64 = 5_000;
 pub(super) struct Newest<View> {
     limit: usize,
     after: Option<RunId>,
+    before: Option<RunId>,
     found: BTreeMap<RunId, View>,
     /// Of all that were added, whatever page they belong to.
     total: usize,
@@ -23,10 +24,15 @@ pub(super) struct Newest<View> {
 // === impl Newest ===
 
 impl<View> Newest<View> {
-    /// Of those that began before `after`.
-    pub(super) fn new(limit: Limit, after: Option<RunId>) -> Self {
+    /// Of those that began before `after`, and after `before`. `before` alone takes those nearest to it, so that walking back
+    /// shows the pages that walking forth showed.
+    pub(super) fn new(limit: Limit, after: Option<RunId>, before: Option<RunId>) -> Self {
         let (limit, unreadable) = (limit.get(), Unreadable::default());
-        Self { limit, after, found: BTreeMap::new(), total: 0, unreadable }
+        Self { limit, after, before, found: BTreeMap::new(), total: 0, unreadable }
+    }
+
+    fn walks_back(&self) -> bool {
+        self.before.is_some() && self.after.is_none()
     }
 
     /// What is there already under this id counts.
@@ -35,18 +41,20 @@ impl<View> Newest<View> {
             return;
         }
         self.total += 1;
-        if self.after.as_ref().is_none_or(|after| id < *after) {
+        let (after, before) = (self.after.as_ref(), self.before.as_ref());
+        if after.is_none_or(|after| id < *after) && before.is_none_or(|before| id > *before) {
             self.found.insert(id, view);
         }
         if self.found.len() > self.limit {
-            self.found.pop_first();
+            let _ = if self.walks_back() { self.found.pop_last() } else { self.found.pop_first() };
         }
     }
 
     /// Whether what ended then, or before, can be on the page: it began before it ended.
     pub(super) fn has_room_before(&self, ended_ms: u64) -> bool {
-        let oldest = self.found.first_key_value().filter(|_| self.found.len() == self.limit);
-        let began_ms = oldest.and_then(|(id, _)| u64::try_from(id.started_at_ms()).ok());
+        let is_full = self.found.len() == self.limit && !self.walks_back();
+        let oldest = self.found.first_key_value().map(|(id, _)| id).filter(|_| is_full).or(self.before.as_ref());
+        let began_ms = oldest.and_then(|id| u64::try_from(id.started_at_ms()).ok());
         began_ms.is_none_or(|began_ms| ended_ms.saturating_add(SKEW_MS) >= began_ms)
     }
 
@@ -65,23 +73,35 @@ mod tests {
         RunId::new(began_ms, "dc_Lku5vR0a", [0; 4])
     }
 
+    fn page(runs: &[(u64, i64)], limit: usize, after: Option<&str>, before: Option<&str>) -> PageOf<i64> {
+        let limit = Limit::parse(Some(&limit.into())).unwrap();
+        let id = |cursor: &str| RunId::parse(cursor).unwrap();
+        let mut newest = Newest::new(limit, after.map(id), before.map(id));
+        for (ended_ms, began_ms) in runs {
+            if !newest.has_room_before(*ended_ms) {
+                break;
+            }
+            newest.add(run_id(*began_ms), *began_ms);
+        }
+        newest.into_page()
+    }
+
     /// Every page, one after the other, of runs by when they ended.
     fn pages(runs: &[(u64, i64)], limit: usize) -> Vec<i64> {
-        let limit = Limit::parse(Some(&limit.into())).unwrap();
-        let (mut listed, mut after) = (Vec::new(), None);
+        let (mut pages, mut after) = (Vec::new(), None::<String>);
         loop {
-            let mut newest = Newest::new(limit, after);
-            for (ended_ms, began_ms) in runs {
-                if !newest.has_room_before(*ended_ms) {
-                    break;
-                }
-                newest.add(run_id(*began_ms), *began_ms);
+            let page = page(runs, limit, after.as_deref(), None);
+            after = page.info.end_cursor.clone();
+            if after.is_none() {
+                break;
             }
-            let page = newest.into_page();
-            listed.extend(&page.items);
-            let Some(end) = page.info.end_cursor else { return listed };
-            after = Some(RunId::parse(&end).unwrap());
+            pages.push(page);
         }
+        for (shown, next) in pages.iter().zip(pages.iter().skip(1)) {
+            let back = page(runs, limit, None, next.info.start_cursor.as_deref());
+            assert_eq!(back.items, shown.items, "walking back");
+        }
+        pages.into_iter().flat_map(|page| page.items).collect()
     }
 
     #[test]
@@ -101,8 +121,18 @@ mod tests {
     }
 
     #[test]
+    fn a_page_between_two_runs_begins_with_the_newer_one() {
+        let runs: Vec<_> = (0..6_i64).rev().map(|began_ms| (began_ms as u64, began_ms)).collect();
+        let (after, before) = (run_id(5).to_string(), run_id(1).to_string());
+
+        assert_eq!(page(&runs, 2, Some(&after), Some(&before)).items, [4, 3]);
+        assert_eq!(page(&runs, 9, Some(&after), Some(&before)).items, [4, 3, 2]);
+        assert_eq!(page(&runs, 9, None, Some(&run_id(5).to_string())).items, [0; 0]);
+    }
+
+    #[test]
     fn all_are_counted_and_what_is_there_twice_once() {
-        let mut newest = Newest::new(Limit::parse(Some(&1.into())).unwrap(), None);
+        let mut newest = Newest::new(Limit::parse(Some(&1.into())).unwrap(), None, None);
 
         for began_ms in [3, 1, 2, 3] {
             newest.add(run_id(began_ms), began_ms);

@@ -28,6 +28,8 @@ pub struct RunQuery {
     pub limit: Limit,
     /// Runs that began before this one.
     pub after: Option<RunId>,
+    /// Runs that began after this one.
+    pub before: Option<RunId>,
     pub state: Option<State>,
     pub trace_id: Option<TraceId>,
     /// Runs that began in this time, in milliseconds since 1970.
@@ -53,7 +55,7 @@ pub async fn of_source(
     query: &RunQuery,
 ) -> Result<PageOf<RunView>, Error> {
     let source = sources::find(caller, platform, id).await?;
-    let mut found = Newest::new(query.limit, query.after.clone());
+    let mut found = Newest::new(query.limit, query.after.clone(), query.before.clone());
     let id = source.id.to_string();
     let oldest_ms = replays::settings(platform, Some(source)).oldest_ms;
     read(platform, &caller.tenant, (&id, oldest_ms), query, &mut found, |_, _| false).await?;
@@ -62,7 +64,7 @@ pub async fn of_source(
 
 /// Of sources, workflows, and components that were run by hand. Not all are read, so their total is what was.
 pub async fn of_all(caller: &Caller, platform: &Platform, query: &RunQuery) -> Result<PageOf<RunView>, Error> {
-    let mut found = Newest::new(query.limit, query.after.clone());
+    let mut found = Newest::new(query.limit, query.after.clone(), query.before.clone());
     for kind in [Source::KIND, Workflow::KIND, Component::KIND] {
         let listed = platform.store.records(&caller.tenant, kind, Page::newest(EMITTERS_MERGED)).await?;
         for record in listed.items {

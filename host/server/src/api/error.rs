@@ -49,6 +49,8 @@ pub(crate) enum Refusal {
     NotUtf8 { part: &'static str },
     #[error("there is no parameter `{name}` here{hint}")]
     UnknownParameter { name: String, hint: String },
+    #[error("`{name}`: this list {how}")]
+    NoCursor { name: &'static str, how: &'static str },
     #[error("`{name}`: must not be empty; leave it out to say nothing about it")]
     EmptyParameter { name: &'static str },
     #[error("internal error; it has been logged")]
@@ -93,13 +95,13 @@ fn refused(refusal: &Refusal) -> Response<Body> {
         Refusal::NotAnObject => (StatusCode::BAD_REQUEST, "not_an_object"),
         Refusal::NotUtf8 { .. } => (StatusCode::BAD_REQUEST, "invalid_utf8"),
         Refusal::UnknownParameter { .. } => (StatusCode::BAD_REQUEST, "unknown_parameter"),
-        Refusal::EmptyParameter { .. } => (StatusCode::BAD_REQUEST, "invalid_parameter"),
+        Refusal::EmptyParameter { .. } | Refusal::NoCursor { .. } => (StatusCode::BAD_REQUEST, "invalid_parameter"),
         Refusal::Broken => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
     };
     let details = match refusal {
         Refusal::MalformedJson { line, column, .. } => json!({"line": line, "column": column}),
         Refusal::UnknownParameter { name, .. } => json!({"parameter": name}),
-        Refusal::EmptyParameter { name } => json!({"parameter": name}),
+        Refusal::EmptyParameter { name } | Refusal::NoCursor { name, .. } => json!({"parameter": name}),
         Refusal::Full(full) => full_details(*full),
         _ => Value::Null,
     };

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use domain::fields::FieldSelection;
+use domain::ids::RunId;
 use domain::keys::Scopes;
 use domain::paging::{Cursor, Limit, PageQuery};
 use domain::problem::did_you_mean;
@@ -89,6 +90,16 @@ pub(crate) fn check_strict(
         }
     }
     Ok(())
+}
+
+/// Refuses a cursor that a list does not take: whoever follows it would get the same page again and again.
+pub(crate) fn check_cursors(known: &[Parameter], query: &Map<String, Value>) -> Result<(), Refusal> {
+    let is_known = |name: &str| known.iter().any(|parameter| parameter.name == name);
+    let how = if is_known("after") { "goes forth only, with `after`" } else { "has no pages: it comes whole" };
+    match ["after", "before"].into_iter().find(|name| query.contains_key(*name) && !is_known(name)) {
+        Some(name) => Err(Refusal::NoCursor { name, how }),
+        None => Ok(()),
+    }
 }
 
 // === impl Parameters ===
@@ -206,6 +217,12 @@ impl Parameters {
 
     pub(crate) fn limit(&self) -> Result<Limit, Error> {
         Limit::parse(self.0.get("limit")).map_err(|error| Error::parameter("limit", error))
+    }
+
+    /// A cursor of a list of runs.
+    pub(crate) fn run_id(&self, name: &'static str) -> Result<Option<RunId>, Error> {
+        let id = self.filled_text(name)?.map(|id| RunId::parse(&id));
+        id.transpose().map_err(|error| Error::parameter(name, error))
     }
 
     /// `limit`, `after` and `before` of a list of records.

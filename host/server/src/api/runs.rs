@@ -1,6 +1,5 @@
 //! Records of runs.
 
-use domain::ids::RunId;
 use domain::redact::Redaction;
 use domain::runs::{RecordingMode, State};
 use domain::trace::TraceId;
@@ -62,7 +61,6 @@ pub(crate) async fn set_recording(context: Context) -> Result<Answer, Error> {
 }
 
 fn run_query(parameters: &Parameters) -> Result<RunQuery, Error> {
-    let after = parameters.filled_text("after")?.map(|id| RunId::parse(&id));
     let state = match parameters.filled_text("state")?.as_deref() {
         None => None,
         Some("success") => Some(State::Success),
@@ -72,7 +70,8 @@ fn run_query(parameters: &Parameters) -> Result<RunQuery, Error> {
     let trace_id = parameters.filled_text("trace_id")?.map(|id| TraceId::parse(&id));
     Ok(RunQuery {
         limit: parameters.limit()?,
-        after: after.transpose().map_err(|error| Error::parameter("after", error))?,
+        after: parameters.run_id("after")?,
+        before: parameters.run_id("before")?,
         state,
         trace_id: trace_id.transpose().map_err(|_| Error::expected("trace_id", "32 hexadecimal digits"))?,
         since_ms: parameters.whole_number("since_ms")?,

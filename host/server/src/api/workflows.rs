@@ -1,6 +1,5 @@
 //! Workflows: deployed from a document, their versions and runs, what they emitted and threw.
 
-use domain::ids::RunId;
 use hyper::StatusCode;
 use platform::Error;
 use platform::manage::workflows::{self, RunListQuery, RunPath, WorkflowChange};
@@ -78,14 +77,14 @@ pub(crate) async fn run(context: Context) -> Result<Answer, Error> {
 
 pub(crate) async fn runs(context: Context) -> Result<Answer, Error> {
     let parameters = &context.parameters;
-    let after = parameters.filled_text("after")?.map(|after| RunId::parse(&after)).transpose();
     let state = parameters.filled_text("state")?.map(|state| {
         let expected = "queued, executing, paused, success, error or cancelled";
         RunState::parse(&state).ok_or_else(|| Error::expected("state", expected))
     });
     let query = RunListQuery {
         limit: parameters.limit()?,
-        after: after.map_err(|error| Error::parameter("after", error))?,
+        after: parameters.run_id("after")?,
+        before: parameters.run_id("before")?,
         state: state.transpose()?,
         since_ms: parameters.whole_number("since_ms")?,
         until_ms: parameters.whole_number("until_ms")?,

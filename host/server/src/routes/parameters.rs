@@ -85,9 +85,14 @@ pub(super) const RECORDING: [Parameter; 5] = [
         "Paths that are not shown of the input and output of runs, as `body.password`; all of them, at most 32",
     ),
 ];
-pub(super) const RUNS: [Parameter; 6] = [
+const AFTER_RUN: Parameter =
+    optional("after", Pattern("^[0-9A-Za-z]{27}$"), "The id of a run: runs that began before it");
+const BEFORE_RUN: Parameter =
+    optional("before", Pattern("^[0-9A-Za-z]{27}$"), "The id of a run: runs that began after it");
+pub(super) const RUNS: [Parameter; 7] = [
     PAGE_SIZE,
-    optional("after", Pattern("^[0-9A-Za-z]{27}$"), "The id of a run: runs that began before it"),
+    AFTER_RUN,
+    BEFORE_RUN,
     optional("state", OneOf(&["success", "error"]), "How they ended"),
     optional("trace_id", Pattern("^[0-9a-f]{32}$"), "Everything that one trigger from outside caused"),
     optional("since_ms", Integer, "Runs that began at this time or later, in milliseconds since 1970"),
@@ -294,9 +299,10 @@ pub(super) const WORKFLOW_EVENT: [Parameter; 2] = [
     optional("event", Any, "What the steps find in `steps.trigger.event`"),
     optional("wait", Boolean, "Whether the answer waits for the run; true when absent"),
 ];
-pub(super) const WORKFLOW_RUNS: [Parameter; 5] = [
+pub(super) const WORKFLOW_RUNS: [Parameter; 6] = [
     PAGE_SIZE,
-    optional("after", Pattern("^[0-9A-Za-z]{27}$"), "The id of a run: runs that began before it"),
+    AFTER_RUN,
+    BEFORE_RUN,
     optional(
         "state",
         OneOf(&["queued", "executing", "paused", "success", "error", "cancelled"]),

@@ -53,3 +53,46 @@ async fn null_is_a_value_and_none_is_missing() {
         assert_eq!(keys(&wire, &list).await, ["k"]);
     }
 }
+
+#[tokio::test]
+async fn a_cursor_that_a_list_does_not_take_is_refused() {
+    let wire = wire().await;
+
+    for (list, _) in places(&wire).await {
+        let refused = wire.get(&format!("{list}?limit=2&before=a")).await;
+        assert_eq!(refused.refusal(), (400, "invalid_parameter".into()));
+        assert!(refused.text.contains("`before`: this list goes forth only, with `after`"), "{}", refused.text);
+        assert_eq!(wire.get(&format!("{list}?limit=2&after=a")).await.status, 200);
+    }
+    for cursor in ["before", "after"] {
+        let refused = wire.get(&format!("/v1/users/me/keys?{cursor}=key_1")).await;
+        assert_eq!(refused.refusal(), (400, "invalid_parameter".into()));
+        assert!(refused.text.contains(&format!("`{cursor}`: this list has no pages")), "{}", refused.text);
+    }
+}
+
+#[tokio::test]
+async fn lists_of_runs_are_walked_back_as_they_are_walked_forth() {
+    let wire = wire().await;
+    let code = component("One", json!({}));
+    let source = id(&wire.post("/v1/sources", json!({"component_code": code})).await.data()).to_owned();
+    for n in 0..5 {
+        wire.world.clock.advance(1000);
+        wire.post(&format!("/v1/sources/{source}/run"), json!({"n": n})).await.data();
+    }
+    let page = async |path: &str, query: &str| {
+        let read = wire.get(&format!("{path}?limit=2{query}")).await.data();
+        read.as_array().unwrap().iter().map(|run| id(run).to_owned()).collect::<Vec<String>>()
+    };
+
+    for path in [format!("/v1/sources/{source}/runs"), "/v1/runs".to_owned()] {
+        let first = page(&path, "").await;
+        let second = page(&path, &format!("&after={}", first[1])).await;
+        let third = page(&path, &format!("&after={}", second[1])).await;
+        assert_eq!((first.len(), second.len(), third.len()), (2, 2, 1), "{path}");
+        assert_eq!(page(&path, &format!("&before={}", third[0])).await, second, "{path}");
+        assert_eq!(page(&path, &format!("&before={}", second[0])).await, first, "{path}");
+        assert_eq!(page(&path, &format!("&before={}", first[0])).await, [""; 0], "{path}");
+        assert_eq!(wire.get(&format!("{path}?before=x")).await.status, 400, "{path}");
+    }
+}

@@ -39,6 +39,8 @@ pub struct RunListQuery {
     pub limit: Limit,
     /// Runs that began before this one.
     pub after: Option<RunId>,
+    /// Runs that began after this one.
+    pub before: Option<RunId>,
     pub state: Option<RunState>,
     pub since_ms: Option<u64>,
     pub until_ms: Option<u64>,
@@ -69,7 +71,7 @@ pub async fn list_runs(
     query: &RunListQuery,
 ) -> Result<PageOf<WorkflowRunView>, Error> {
     let workflow = find(caller, platform, id).await?;
-    let mut found = Newest::new(query.limit, query.after.clone());
+    let mut found = Newest::new(query.limit, query.after.clone(), query.before.clone());
     // A run that ends between the two reads is in both or in the second one, and has ended.
     let at_work = under_way(caller, platform, &workflow, query, &mut found.unreadable).await?;
     ended(caller, platform, &workflow, query, &mut found).await?;
@@ -271,8 +273,9 @@ async fn under_way(
 ) -> Result<Vec<WorkflowRunView>, Error> {
     // They lie in the order of their records, which some runs get a little after they began.
     let most = query.limit.get() + READ_AT_ONCE as usize;
+    let walks_back = query.before.is_some() && query.after.is_none();
     let (mut after, mut looked_at, mut found) = (None, 0, Vec::new());
-    while found.len() < most && looked_at < LOOKED_AT {
+    while looked_at < LOOKED_AT && (walks_back || found.len() < most) {
         let page = Page { after, before: None, limit: READ_AT_ONCE };
         let listed = table::list_readable::<WorkflowRun>(&*platform.store, &caller.tenant, page).await?;
         let Some((_, last)) = listed.places.last() else { break };
@@ -280,10 +283,15 @@ async fn under_way(
         unreadable.add(listed.unreadable);
         for run in listed.items.iter().filter(|run| run.workflow == workflow.id) {
             let view = WorkflowRunView::of(run, None);
-            if query.wants(&view) && query.after.as_ref().is_none_or(|after| view.id < *after) {
+            let is_within = query.after.as_ref().is_none_or(|after| view.id < *after)
+                && query.before.as_ref().is_none_or(|before| view.id > *before);
+            if is_within && query.wants(&view) {
                 found.push(view);
             }
         }
+        // Of those that come before a run the nearest are the last.
+        let beyond = if walks_back { found.len().saturating_sub(most) } else { 0 };
+        found.drain(..beyond);
     }
     Ok(found)
 }
