@@ -1,5 +1,6 @@
 //! The outcome of a run, as data. The component's failure is part of it, never an error of ours.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
@@ -258,6 +259,11 @@ impl Fault {
             Self::RecordingEnded => "recording_ended",
             Self::Trap { .. } => "trap",
         }
+    }
+
+    /// The message of an exception, which its name goes with, or why the platform stopped the run.
+    pub fn message(&self) -> Cow<'_, str> {
+        self.thrown().map_or_else(|| self.to_string().into(), |thrown| thrown.message.as_str().into())
     }
 
     /// The stack of an exception; empty for what the platform stopped.

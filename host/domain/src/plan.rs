@@ -86,7 +86,7 @@ impl Plan {
             plan.events.push(Planned { stream, event: context.event(emit), delivery_ms });
         }
         if let Some(fault) = &outcome.fault {
-            plan.errors.push(context.error(fault.code(), &fault.to_string(), fault));
+            plan.errors.push(context.error(fault));
             plan.logs.push(context.log(Level::Error, &log_text(fault)));
         }
         plan
@@ -146,11 +146,12 @@ impl Context<'_> {
         Event { event: emit.event, metadata }
     }
 
-    fn error(&self, code: &str, message: &str, fault: &Fault) -> Event {
+    fn error(&self, fault: &Fault) -> Event {
         let name = fault.thrown().map_or("Error", |thrown| &thrown.name);
-        let stack = if fault.stack().is_empty() { message } else { fault.stack() };
+        let whole = fault.to_string();
+        let stack = if fault.stack().is_empty() { whole.as_str() } else { fault.stack() };
         let cause = fault.thrown().and_then(|thrown| thrown.cause.as_deref());
-        self.report_caused(&Reported { code, name, message, stack, cause })
+        self.report_caused(&Reported { code: fault.code(), name, message: &fault.message(), stack, cause })
     }
 
     pub fn report(&self, code: &str, name: &str, message: &str, stack: &str) -> Event {

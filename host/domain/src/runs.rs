@@ -189,7 +189,7 @@ impl RunError {
         Self {
             code: fault.code().to_owned(),
             name: thrown.map_or_else(|| "Error".to_owned(), |thrown| cut(&thrown.name, NAME_BYTES_MAXIMUM)),
-            message: thrown.map_or_else(|| fault.to_string(), |thrown| cut(&thrown.message, TEXT_BYTES_MAXIMUM)),
+            message: cut(&fault.message(), TEXT_BYTES_MAXIMUM),
             stack: cut(fault.stack(), 2 * TEXT_BYTES_MAXIMUM),
             cause: thrown.and_then(|thrown| thrown.cause.as_deref()).map(|cause| Box::new(shortened(cause, 3))),
         }

@@ -107,6 +107,7 @@ fn a_failed_run_keeps_its_events_and_reports_its_error_with_the_event_it_was_abo
 
     assert_eq!(events(&plan), [("default", json!(1))]);
     let error = plan.errors[0].event.to_value();
+    assert_eq!((&error["error"]["name"], &error["error"]["message"]), (&json!("TypeError"), &json!("x")));
     assert_eq!(error["error"]["code"], "threw");
     assert_eq!(error["error"]["ts"], "1970-01-01T00:00:01Z");
     assert_eq!(error["original_event"], json!({"body": 1}));

@@ -202,7 +202,7 @@ async fn run_once(
 
 /// What `error` of a run holds.
 pub(super) fn fault_view(fault: &Fault) -> Value {
-    let mut view = json!({"code": fault.code(), "message": fault.to_string()});
+    let mut view = json!({"code": fault.code(), "message": fault.message()});
     if let (Some(thrown), Some(fields)) = (fault.thrown(), view.as_object_mut()) {
         fields.insert("name".to_owned(), json!(thrown.name));
         fields.insert("stack".to_owned(), json!(thrown.stack));

@@ -185,7 +185,7 @@ async fn a_run_that_throws_answers_200_with_its_error() {
 
     let run = wire.post(&format!("/v1/sources/{}/run", id(&source)), json!({})).await.data();
 
-    assert_eq!((&run["ok"], &run["error"]["message"]), (&json!(false), &json!("Error: boom")));
+    assert_eq!((&run["ok"], &run["error"]["message"]), (&json!(false), &json!("boom")));
 }
 
 #[tokio::test]

@@ -200,7 +200,7 @@ async fn errors_and_logs_are_streams_of_their_own() {
     stage.post(&source, json!({})).await.unwrap();
 
     assert_eq!(take(&mut logs, 1).await[0].event["message"], "said");
-    assert_eq!(take(&mut errors, 1).await[0].event["error"]["message"], "Error: no");
+    assert_eq!(take(&mut errors, 1).await[0].event["error"]["message"], "no");
 }
 
 /// The stream of a source whose reader does nothing, and what ended it within the time that a look takes.

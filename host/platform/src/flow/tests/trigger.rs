@@ -162,7 +162,7 @@ async fn a_run_that_ends_without_a_response_is_an_error_and_a_deadline_another()
 
     assert!(matches!(thrown, Err(Refusal::NoResponse { .. })));
     assert!(matches!(timed_out, Err(Refusal::TimedOut { .. })));
-    assert_eq!(stage.stream(&throws, "$errors").await[0]["error"]["message"], "Error: no");
+    assert_eq!(stage.stream(&throws, "$errors").await[0]["error"]["message"], "no");
 }
 
 #[tokio::test]

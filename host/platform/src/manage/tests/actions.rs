@@ -66,7 +66,7 @@ async fn what_an_action_sends_in_vain_is_in_its_result() {
     assert_eq!((run.ok, run.return_value), (false, json!("done")));
     assert_eq!(run.error.unwrap(), json!({"code": "unsupported", "message": format!("$.send.email: {}", told[0])}));
     assert!(failed.sends.is_empty() && failed_world.outbound.posted().is_empty());
-    assert_eq!(failed.error.unwrap()["message"], "Error: no");
+    assert_eq!(failed.error.unwrap()["message"], "no");
 }
 
 #[tokio::test]

@@ -207,7 +207,7 @@ async fn an_action_that_throws_answers_with_its_error() {
     let run = run.await.unwrap();
 
     assert_eq!((run.ok, run.return_value), (false, Value::Null));
-    assert_eq!(run.error.unwrap()["message"], "Error: no");
+    assert_eq!(run.error.unwrap()["message"], "no");
 }
 
 #[tokio::test]

@@ -263,7 +263,7 @@ async fn a_thrown_exception_becomes_an_event_of_errors_and_a_line_of_the_log() {
     let errors = read(&world, &caller, source.id.as_str(), errors).await;
     let lines = logs::of_source(&caller, &world.platform, source.id.as_str(), EventQuery::default()).await.unwrap();
     assert!(!run.ok);
-    assert_eq!(errors[0]["error"]["message"], "Error: boom");
+    assert_eq!(errors[0]["error"]["message"], "boom");
     assert_eq!(errors[0]["original_event"], json!({"n": 1}));
     assert_eq!(errors[0]["error"]["ts"], "2025-06-22T12:00:00Z");
     let messages: Vec<_> = lines.items.iter().map(|line| line.line["message"].as_str().unwrap()).collect();

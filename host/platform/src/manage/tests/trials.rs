@@ -62,7 +62,7 @@ async fn a_trial_that_fails_tells_why_and_what_it_did_before() {
     let run = try_out(&world, &caller, &id, json!({}), Value::Null).await.unwrap();
 
     assert_eq!((&run["ok"], &run["emitted_count"]), (&json!(false), &json!(1)));
-    assert_eq!((&run["error"]["message"], &run["logs"][0]["message"]), (&json!("Error: no"), &json!("said")));
+    assert_eq!((&run["error"]["message"], &run["logs"][0]["message"]), (&json!("no"), &json!("said")));
 }
 
 #[tokio::test]
