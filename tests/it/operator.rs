@@ -25,7 +25,14 @@ async fn an_operator_commands_a_server_that_runs_and_one_that_does_not() {
     let quotas: Vec<&str> = listed.lines().find(|line| line.contains("ada@")).unwrap().split_whitespace().collect();
     assert!(listed.contains("INVOCATIONS/DAY") && quotas.contains(&"4711") && quotas.contains(&"86400000"), "{listed}");
     let me = Client::new(&served.url, &key).get("/v1/users/me").await.unwrap().data();
-    run(&["users", "set", "ada", "--plan", "paid"]);
+    let period =
+        json!({"plan": "paid", "billing_period_start_ts": 1_767_225_600, "billing_period_end_ts": 1_769_904_000});
+    let users = served.client().get("/v1/admin/users").await.unwrap().data();
+    let ada = users.as_array().unwrap().iter().find(|user| user["username"] == "ada").unwrap();
+    let path = format!("/v1/admin/users/{}", ada["id"].as_str().unwrap());
+    served.client().put(&path, &period).await.unwrap().success().unwrap();
+    let listed = run(&["users", "list"]);
+    assert!(listed.contains("BILLING PERIOD") && listed.contains("2026-01-01 to 2026-02-01: 0"), "{listed}");
     let paid = Client::new(&served.url, &key).get("/v1/users/me").await.unwrap().data();
     run(&["apps", "put", "slack", "--name", "Slack"]);
     let credentials = place.data().join("../credentials.json");

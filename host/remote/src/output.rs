@@ -15,7 +15,7 @@ use crate::error::Error;
 
 pub use fields::{Fields, get_field};
 pub use table::Table;
-pub use time::{ago, clock_time, full_time};
+pub use time::{ago, clock_time, full_time, utc_day};
 
 /// The width of a table without a terminal and without COLUMNS.
 const WIDTH_UNBOUNDED: usize = usize::MAX;

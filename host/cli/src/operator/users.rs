@@ -7,7 +7,7 @@ use remote::Output;
 use remote::audit::Wanted;
 use remote::models::AuditEntry;
 use remote::output::table::{text, whole};
-use remote::output::{Table, ago};
+use remote::output::{Table, ago, utc_day};
 use remote::spans::Span;
 use serde_json::{Map, Value, json};
 
@@ -181,6 +181,7 @@ fn print_users(output: &Output, users: &[Value]) -> Result<()> {
         whole("PLAN"),
         whole("INVOCATIONS/DAY"),
         whole("COMPUTE MS/DAY"),
+        whole("BILLING PERIOD"),
         whole("CREATED"),
     ]);
     for user in users {
@@ -198,8 +199,19 @@ fn print_users(output: &Output, users: &[Value]) -> Result<()> {
             text_of(user, "plan"),
             quota("daily_invocations"),
             quota("daily_compute_ms"),
+            period_of(user),
             created,
         ]);
     }
     Ok(output.table(&table)?)
+}
+
+/// The days of a paid plan's period, and what was invoked in it.
+fn period_of(user: &Value) -> String {
+    let number = |name: &str| user.get(name).and_then(Value::as_i64);
+    let day = |name: &str| Some(utc_day(number(name)? / 1000));
+    match (day("period_start_ms"), day("period_end_ms"), number("period_invocations")) {
+        (Some(start), Some(end), Some(invocations)) => format!("{start} to {end}: {invocations}"),
+        _ => "-".to_owned(),
+    }
 }

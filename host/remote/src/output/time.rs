@@ -18,6 +18,11 @@ pub fn full_time(epoch_seconds: i64) -> String {
     at.map_or_else(String::new, |at| at.strftime("%Y-%m-%d %H:%M:%S").to_string())
 }
 
+/// `2026-11-15`, the same in every zone: periods begin and end with days in UTC.
+pub fn utc_day(epoch_seconds: i64) -> String {
+    Timestamp::from_second(epoch_seconds).map_or_else(|_| String::new(), |at| at.strftime("%Y-%m-%d").to_string())
+}
+
 /// `3 min ago`, coarse on purpose: lists are for an overview.
 pub fn ago(epoch_seconds: i64) -> String {
     since(Timestamp::now().as_second().saturating_sub(epoch_seconds))
@@ -35,6 +40,11 @@ fn since(seconds: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_day_is_that_of_utc() {
+        assert_eq!((utc_day(86_399).as_str(), utc_day(86_400).as_str()), ("1970-01-01", "1970-01-02"));
+    }
 
     #[test]
     fn ages_are_given_in_the_largest_unit_that_fits() {
