@@ -59,6 +59,29 @@ async fn an_operator_commands_a_server_that_runs_and_one_that_does_not() {
 }
 
 #[tokio::test]
+async fn a_slug_leads_to_its_app_and_to_nothing_else() {
+    let place = DataFolder::new();
+    let _served = place.start().await;
+    let data = place.data();
+    let run = |arguments: &[&str]| wellspring(&[arguments, &["--data", text(&data)]].concat());
+    let secret = place.data().join("../secret");
+    std::fs::write(&secret, "s3cret").unwrap();
+    let configured = run(&["apps", "configure", "github", "--client-id", "c1", "--client-secret", text(&secret)]);
+    assert!(configured.status.success(), "{}", String::from_utf8_lossy(&configured.stderr));
+    let before = run(&["apps", "show", "github"]);
+    assert!(before.status.success());
+
+    let unknown = ["github/client", "github?x=1", "github#x", "x/../github", "x/../../users"].map(|slug| (slug, 1));
+    for (slug, code) in unknown.into_iter().chain([("..", 2), (".", 2)]) {
+        for arguments in [&["show", slug][..], &["delete", slug], &["configure", slug, "--delete"]] {
+            refused(&run(&[&["apps"], arguments].concat()), code, &[slug]);
+        }
+    }
+
+    assert_eq!(run(&["apps", "show", "github"]).stdout, before.stdout, "it has its client still");
+}
+
+#[tokio::test]
 async fn a_backup_of_a_server_that_runs_is_restored_to_the_moment_it_was_made() {
     let place = DataFolder::new();
     let served = place.start().await;

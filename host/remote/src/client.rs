@@ -24,7 +24,8 @@ use crate::models::{Page, PageInfo};
 
 pub use follow::Stage;
 pub(crate) use frames::{Frame, Frames};
-pub(crate) use paths::{path_of_key, path_segment};
+pub(crate) use paths::path_of_key;
+pub use paths::path_segment;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A deploy fetches packages and runs two hooks, which may take five minutes each; nothing takes longer.

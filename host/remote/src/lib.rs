@@ -43,7 +43,7 @@ mod generate;
 use async_recursion::async_recursion as boxed;
 use std::process::ExitCode;
 
-pub use client::{Client, Key, Query, Stage};
+pub use client::{Client, Key, Query, Stage, path_segment};
 pub use commands::{Command, accounts, audit, keys, print_event, print_log_event, run};
 pub use error::{Error, exit};
 pub use files::{Collected, collect};

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use remote::output::table::{text, whole};
+use remote::path_segment;
 use serde_json::{Value, json};
 
 use super::{Common, OperatorClient, print};
@@ -63,9 +64,9 @@ pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<Exit
     let columns = [(whole("SLUG"), "name_slug"), (text("NAME"), "name"), (whole("AUTH"), "auth_type")];
     match command {
         Command::List => print(&output, &client.list("/v1/apps").await?, columns)?,
-        Command::Show { name_slug } => output.json(&client.get(&format!("/v1/apps/{name_slug}")).await?)?,
+        Command::Show { name_slug } => output.json(&client.get(&path_of(&name_slug)?).await?)?,
         Command::Configure { name_slug, delete: true, .. } => {
-            client.delete(&format!("/v1/admin/apps/{name_slug}/client")).await?;
+            client.delete(&client_of(&name_slug)?).await?;
             output.say("removed");
         }
         Command::Configure { name_slug, client_id, client_secret, scopes, .. } => {
@@ -87,7 +88,7 @@ pub(crate) async fn run(Arguments { common, command }: Arguments) -> Result<Exit
             print(&output, &[client.post("/v1/admin/apps", wish).await?], columns)?;
         }
         Command::Delete { name_slug } => {
-            client.delete(&format!("/v1/admin/apps/{name_slug}")).await?;
+            client.delete(&format!("/v1/admin/apps/{}", path_segment(&name_slug)?)).await?;
             output.say("removed");
         }
     }
@@ -103,11 +104,20 @@ struct Given {
 
 async fn configure(client: &OperatorClient, name_slug: &str, given: Given) -> Result<Value> {
     // Before a secret is typed in.
-    client.get(&format!("/v1/apps/{name_slug}")).await?;
+    client.get(&path_of(name_slug)?).await?;
     let secret = remote::accounts::secret(given.client_secret.as_deref())?;
     let scopes = (!given.scopes.is_empty()).then_some(given.scopes);
     let body = json!({"client_id": given.client_id, "client_secret": secret, "scopes": scopes});
-    client.put(&format!("/v1/admin/apps/{name_slug}/client"), body).await
+    client.put(&client_of(name_slug)?, body).await
+}
+
+/// Escaped, so that no slug leads to something else.
+fn path_of(name_slug: &str) -> Result<String> {
+    Ok(format!("/v1/apps/{}", path_segment(name_slug)?))
+}
+
+fn client_of(name_slug: &str) -> Result<String> {
+    Ok(format!("/v1/admin/apps/{}/client", path_segment(name_slug)?))
 }
 
 fn read(path: &Path) -> Result<Value> {

@@ -8,7 +8,7 @@ use url::Url;
 use crate::error::Error;
 
 /// One segment of a path: everything but letters, digits and `-._~` is escaped. Refuses what no segment can be.
-pub(crate) fn path_segment(text: &str) -> Result<String, Error> {
+pub fn path_segment(text: &str) -> Result<String, Error> {
     if is_lost(text) {
         return Err(Error::NoAddress { given: text.to_owned() });
     }

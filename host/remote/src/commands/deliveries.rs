@@ -196,7 +196,8 @@ async fn show_attempts(session: &Session, webhook: &str) -> Result<(), Error> {
 }
 
 async fn replay(session: &Session, id: &str) -> Result<(), Error> {
-    let replayed: Value = session.client.post(&format!("dead_letters/{id}/replay"), &json!({})).await?;
+    let replayed: Value =
+        session.client.post(&format!("dead_letters/{}/replay", path_segment(id)?), &json!({})).await?;
     if session.output.is_json {
         session.output.json_line(&replayed)?;
     }
