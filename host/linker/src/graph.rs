@@ -20,7 +20,8 @@ use crate::{
     imports,
     linked::{Module, ModuleKind, Warning},
     modules::{
-        self, Format, Found, HELPER_PATH, HELPER_SOURCE, HELPER_SPECIFIER, Options, ParseError, Parsed, Position,
+        self, Decorators, Format, Found, HELPER_PATH, HELPER_SOURCE, HELPER_SPECIFIER, Options, ParseError, Parsed,
+        Position,
     },
     registry::NATIVE_BUILD_FILE,
     requirements::Requirements,
@@ -319,7 +320,9 @@ fn parse(volume: &Volume, path: &str, source: &str, terms: &Terms, imports_async
     };
     let lowers = terms.es_modules == EsModules::Lower;
     let is_typescript = matches!(extension, "ts" | "mts" | "cts");
-    modules::parse(source, &Options { path, format, is_typescript, is_own: is_own(path), lowers, imports_async })
+    let decorators = if is_typescript { volume.decorators_of(path) } else { Decorators::NONE };
+    let is_own = is_own(path);
+    modules::parse(source, &Options { path, format, is_typescript, decorators, is_own, lowers, imports_async })
 }
 
 fn has_common_js_exports(source: &str) -> bool {

@@ -15,6 +15,7 @@ mod typescript;
 pub(crate) use nesting::NESTING_LIMIT;
 pub(crate) use parse::{Format, Options, ParseError, Parsed, Position, parse};
 pub(crate) use scan::{Found, RequestKind};
+pub(crate) use typescript::Decorators;
 
 /// The module that lowered modules stand on, and the specifier they require it with.
 pub(crate) const HELPER_SPECIFIER: &str = "wellspring:esm";

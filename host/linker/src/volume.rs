@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{
     entry::{OWN_FOLDER, UNNAMED_FOLDER},
-    modules::{Format, RequestKind},
+    modules::{Decorators, Format, RequestKind},
     registry::Files,
 };
 
@@ -81,15 +81,26 @@ impl Volume {
 
     /// The nearest `package.json` at or above a file, in the same package.
     pub(crate) fn manifest_of(&self, path: &str) -> Option<String> {
+        self.nearest(path, "package.json")
+    }
+
+    /// What the nearest `tsconfig.json` says about decorators.
+    pub(crate) fn decorators_of(&self, path: &str) -> Decorators {
+        let config = self.nearest(path, "tsconfig.json").and_then(|config| self.content(&config));
+        config.map_or(Decorators::NONE, |text| Decorators::of_tsconfig(text))
+    }
+
+    /// The nearest file of this name at or above a file, in the same package.
+    fn nearest(&self, path: &str, wanted: &str) -> Option<String> {
         let mut folder = path;
         while let Some((parent, name)) = folder.rsplit_once('/') {
             folder = parent;
             if name == "node_modules" {
                 break;
             }
-            let manifest = format!("{parent}/package.json");
-            if self.inner.files.contains_key(&manifest) {
-                return Some(manifest);
+            let found = format!("{parent}/{wanted}");
+            if self.inner.files.contains_key(&found) {
+                return Some(found);
             }
         }
         None

@@ -1,11 +1,13 @@
 //! A component of several files: the entry and everything it refers to by a relative path, or by a `#name` of its manifest.
 //!
 //! References are looked for without parsing (`references.rs`). One that is computed is not found, and the server says so.
-//! The nearest `package.json` comes along with its lock file (`manifest.rs`).
+//! The nearest `package.json` comes along with its lock file (`manifest.rs`), and with TypeScript what `tsconfig.json` says about
+//! decorators (`tsconfig.rs`).
 
 mod imports;
 mod manifest;
 mod references;
+mod tsconfig;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -65,7 +67,11 @@ pub fn collect(entry: &Path) -> Result<Collected, Error> {
     }
     let Collecting { filename, mut files, .. } = collecting;
     let sent = manifest.map(|manifest| manifest.sent(&files, &used));
+    let config = tsconfig::sent(folder, &filename, &files)?;
     files.extend(sent.unwrap_or_default());
+    if let Some((path, text)) = config {
+        files.entry(path).or_insert(text);
+    }
     Ok(Collected { filename, code, files })
 }
 

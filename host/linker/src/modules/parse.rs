@@ -12,7 +12,7 @@ use super::{
     exports::{self, Exports},
     lower, nesting,
     scan::{self, Found},
-    typescript,
+    typescript::{self, Decorators},
 };
 use crate::linked::ModuleKind;
 
@@ -22,6 +22,7 @@ pub(crate) struct Options<'p> {
     pub(crate) path: &'p str,
     pub(crate) format: Format,
     pub(crate) is_typescript: bool,
+    pub(crate) decorators: Decorators,
     /// The component's own file, whose author wants to hear about every mistake.
     pub(crate) is_own: bool,
     pub(crate) lowers: bool,
@@ -74,7 +75,7 @@ pub(crate) fn parse(source: &str, options: &Options<'_>) -> Result<Parsed, Parse
         return parse_script(source, options);
     }
     let source_type = SourceType::ts().with_module(options.format != Format::CommonJs);
-    let stripped = typescript::strip(source, options.path, source_type)?;
+    let stripped = typescript::strip(source, options.path, source_type, options.decorators)?;
     parse_script(&stripped, options)
 }
 
@@ -149,10 +150,12 @@ fn parse_as<'a>(allocator: &'a Allocator, source: &'a str, source_type: SourceTy
 
 pub(super) fn first_error(diagnostics: &Diagnostics, source: &str) -> Option<ParseError> {
     let error = diagnostics.errors().next()?;
-    let offset = error.labels.first().map_or(0, |label| label.offset());
+    Some(error_at(source, error.labels.first().map_or(0, |label| label.offset()), &error.message))
+}
+
+pub(super) fn error_at(source: &str, offset: u32, message: &str) -> ParseError {
     let lines = Lines::new(source);
-    let (line, column) = (lines.line(offset), lines.column(source, offset));
-    Some(ParseError::Syntax { line, column, message: error.message.to_string() })
+    ParseError::Syntax { line: lines.line(offset), column: lines.column(source, offset), message: message.to_owned() }
 }
 
 /// Where each line begins, so that many places of one text are found fast.

@@ -1,5 +1,7 @@
 //! Takes the types out of TypeScript, and puts what remains back on the author's lines.
 
+mod decorators;
+
 use std::path::Path;
 
 use oxc_allocator::Allocator;
@@ -9,17 +11,28 @@ use oxc_codegen::{Codegen, CodegenOptions, CommentOptions};
 use oxc_parser::Parser;
 use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
-use oxc_transformer::{TransformOptions, Transformer};
+use oxc_transformer::Transformer;
 
-use super::parse::{ParseError, first_error};
+use super::parse::{ParseError, error_at, first_error};
 
-pub(super) fn strip(source: &str, path: &str, source_type: SourceType) -> Result<String, ParseError> {
+pub(crate) use decorators::Decorators;
+
+pub(super) fn strip(
+    source: &str,
+    path: &str,
+    source_type: SourceType,
+    decorators: Decorators,
+) -> Result<String, ParseError> {
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, source, source_type).parse();
     if let Some(fault) = first_error(&parsed.diagnostics, source) {
         return Err(fault);
     }
     let mut program = parsed.program;
+    let decorator = decorators::first(&program);
+    if let Some(offset) = decorator.filter(|_| !decorators.are_legacy) {
+        return Err(error_at(source, offset, decorators::NOT_ASKED_FOR));
+    }
     let has_empty_export = program.body.iter().any(is_empty_export);
     // Later it would be found as well, at another column.
     let semantic = SemanticBuilder::new().with_enum_eval(true).with_check_syntax_error(true).build(&program);
@@ -27,7 +40,7 @@ pub(super) fn strip(source: &str, path: &str, source_type: SourceType) -> Result
         return Err(fault);
     }
     let scoping = semantic.semantic.into_scoping();
-    let options = TransformOptions::default();
+    let options = decorators.options();
     let transformed = Transformer::new(&allocator, Path::new(path), &options).build_with_scoping(scoping, &mut program);
     if let Some(fault) = first_error(&transformed.diagnostics, source) {
         return Err(fault);
@@ -48,7 +61,8 @@ pub(super) fn strip(source: &str, path: &str, source_type: SourceType) -> Result
             marks.push(Mark { column: token.get_dst_col() as usize, line: token.get_src_line() as usize });
         }
     }
-    Ok(lay_out(&printed.code, &marks))
+    let laid_out = lay_out(&printed.code, &marks);
+    Ok(if decorator.is_some() { decorators::with_helpers(laid_out) } else { laid_out })
 }
 
 /// Where something stands in a line of the printed text, in UTF-16 units, and the line the author wrote it on.

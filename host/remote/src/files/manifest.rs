@@ -35,24 +35,15 @@ pub(super) struct Manifest {
 impl Manifest {
     /// The nearest one, if there is something in it that matters.
     pub(super) fn find(folder: &Path) -> Result<Option<Self>, Error> {
-        let home = std::env::var_os("HOME").map(PathBuf::from);
-        let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        for above in whole.ancestors().take(FOLDERS_MAXIMUM) {
-            let path = above.join(MANIFEST);
-            if path.is_file() {
-                let Some(parts) = parts_of(&read(&path)?) else { return Ok(None) };
-                let mut locks = Vec::new();
-                for lock in LOCKS.into_iter().filter(|name| above.join(name).is_file()) {
-                    locks.push((lock, versions_of(&read(&above.join(lock))?)));
-                }
-                let below = whole.strip_prefix(above).map(names).unwrap_or_default();
-                return Ok(Some(Self { parts, locks, below }));
-            }
-            if above.join(".git").exists() || home.as_deref() == Some(above) {
-                break;
+        let Some((path, below)) = nearest(folder, MANIFEST) else { return Ok(None) };
+        let Some(parts) = parts_of(&read(&path)?) else { return Ok(None) };
+        let mut locks = Vec::new();
+        for (name, lock) in LOCKS.map(|name| (name, path.with_file_name(name))) {
+            if lock.is_file() {
+                locks.push((name, versions_of(&read(&lock)?)));
             }
         }
-        Ok(None)
+        Ok(Some(Self { parts, locks, below }))
     }
 
     /// The files that a `#name` may stand for, by path from the entry's folder.
@@ -110,12 +101,28 @@ impl Manifest {
     }
 }
 
+/// The nearest file of this name at or above a folder, and the folders from its own down to that.
+pub(super) fn nearest(folder: &Path, name: &str) -> Option<(PathBuf, Vec<String>)> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let whole = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    for above in whole.ancestors().take(FOLDERS_MAXIMUM) {
+        let path = above.join(name);
+        if path.is_file() {
+            return Some((path, whole.strip_prefix(above).map(names).unwrap_or_default()));
+        }
+        if above.join(".git").exists() || home.as_deref() == Some(above) {
+            return None;
+        }
+    }
+    None
+}
+
 fn names(path: &Path) -> Vec<String> {
     let name = |part: Component<'_>| part.as_os_str().to_string_lossy().into_owned();
     path.components().filter(|part| *part != Component::CurDir).map(name).collect()
 }
 
-fn ups(path: &str) -> usize {
+pub(super) fn ups(path: &str) -> usize {
     path.split('/').take_while(|part| *part == "..").count()
 }
 

@@ -24,6 +24,25 @@ pub(super) fn references(text: &str) -> Vec<String> {
     found.into_iter().map(str::to_owned).collect()
 }
 
+/// `"name": true` and `"name": false`, wherever they are: what JSON with comments says of switches.
+pub(super) fn flags(text: &str) -> Vec<(&str, bool)> {
+    let mut scanner = Scanner { text, at: 0, before: Before::Operator, brackets: Vec::new() };
+    let (mut found, mut name) = (Vec::new(), None);
+    while let Some(token) = scanner.next() {
+        name = match (token, name) {
+            (Token::Text(text), _) => Some(text),
+            // Between a name and what it is stands a colon.
+            (Token::Other, name) => name,
+            (Token::Word(word @ ("true" | "false")), Some(name)) => {
+                found.push((name, word == "true"));
+                None
+            }
+            _ => None,
+        };
+    }
+    found
+}
+
 /// And not a package, or a module that is built in.
 fn is_of_the_component(path: &str) -> bool {
     matches!(path.split('/').next(), Some("." | "..")) || path.starts_with('#')

@@ -157,3 +157,27 @@ fn the_files_behind_names_of_the_manifest_are_sent_with_where_they_are() {
     assert_eq!((path.as_str(), others), ("package.json", vec!["src/lib/x.js".to_owned(), "src/lib/y.js".to_owned()]));
     assert_eq!((imports.as_object().unwrap().len(), &imports["#lib/*"]), (4, &"./src/lib/*.js".into()));
 }
+
+#[test]
+fn of_tsconfig_what_it_says_about_decorators_is_sent_with_typescript() {
+    let config = "{\n  // \"experimentalDecorators\": false\n  \"extends\": \"./base.json\",\n  \"compilerOptions\": {\n    \
+                  \"strict\": true,\n    \"experimentalDecorators\": true, /* both */ \"emitDecoratorMetadata\" : true,\n  },\n}\n";
+    let sent = r#"{"compilerOptions":{"emitDecoratorMetadata":true,"experimentalDecorators":true}}"#;
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "tsconfig.json", config);
+    write(folder.path(), "one/plain.js", "module.exports = {}");
+    write(folder.path(), "one/alone.ts", "export default {}");
+    write(folder.path(), "one/with.js", "require('../two/typed.ts')");
+    write(folder.path(), "two/typed.ts", "");
+    write(folder.path(), "three/entry.ts", "");
+    write(folder.path(), "three/tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}");
+
+    let config = |entry: &str| {
+        let files = collect(&folder.path().join(entry)).unwrap().files;
+        files.into_iter().find(|(name, _)| name.ends_with("tsconfig.json"))
+    };
+    assert_eq!(config("one/plain.js"), None);
+    assert_eq!(config("one/alone.ts"), Some(("tsconfig.json".to_owned(), sent.to_owned())));
+    assert_eq!(config("one/with.js"), Some(("../tsconfig.json".to_owned(), sent.to_owned())));
+    assert_eq!(config("three/entry.ts"), None, "the nearest counts");
+}

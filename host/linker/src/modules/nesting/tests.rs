@@ -1,7 +1,7 @@
 //! The bound on nesting, and that what it lets through fits the stack.
 
 use super::{NESTING_LIMIT, check};
-use crate::modules::{Format, Options, ParseError, parse::parse, stack};
+use crate::modules::{Decorators, Format, Options, ParseError, parse::parse, stack};
 
 /// Source whose nesting the parser sees as `depth` times `open`, with `close` for each.
 fn nested(open: &str, core: &str, close: &str, depth: usize) -> String {
@@ -13,6 +13,7 @@ const OPTIONS: Options<'static> = Options {
     path: "/component/a.js",
     format: Format::Open,
     is_typescript: false,
+    decorators: Decorators::NONE,
     is_own: true,
     lowers: true,
     imports_async: false,

@@ -3,7 +3,7 @@
 use super::{Format, Options, ParseError, parse};
 use crate::{
     linked::ModuleKind,
-    modules::{Found, Parsed, RequestKind, stack},
+    modules::{Decorators, Found, Parsed, RequestKind, stack},
 };
 
 async fn parsed(source: &str, format: Format) -> Result<Parsed, ParseError> {
@@ -12,6 +12,7 @@ async fn parsed(source: &str, format: Format) -> Result<Parsed, ParseError> {
         path: "/component/a.js",
         format,
         is_typescript: false,
+        decorators: Decorators::NONE,
         is_own: true,
         lowers: false,
         imports_async: false,

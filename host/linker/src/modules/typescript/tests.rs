@@ -60,3 +60,38 @@ async fn lines_within_a_statement_are_the_authors() {
                   for (const one of cases) {\n  try {\n    one();\n  } catch (error) {\n    console.log((error as Error).stack!.match(/a\\.ts:\\d+/)![0]);\n  }\n}\n";
     check(&[("a.ts", source)], "a.ts:12\na.ts:2\na.ts:22\na.ts:28\n").await;
 }
+
+const LEGACY: &str = r#"{"compilerOptions": {"experimentalDecorators": true, "emitDecoratorMetadata": true}}"#;
+
+#[tokio::test]
+async fn decorators_are_those_of_typescript_when_tsconfig_says_so() {
+    let source = "'use strict'; const Reflect: any = globalThis.Reflect;\n\
+        const seen: any[] = [];\n\
+        const note = (name: string) => (target: any, key?: any, more?: any): any => { seen.push([name, key, typeof more]); };\n\
+        Reflect.metadata = (key: string, value: any) => (target: any, property: any) => { seen.push([key, property, value?.name ?? String(value?.map((one: any) => one.name) ?? value)]); };\n\
+        const upper = (target: any, key: any) => Object.defineProperty(target, key, { get() { return this.kept }, set(text) { this.kept = text.toUpperCase() } });\n\
+        const twice = (target: any, key: any, descriptor: any) => ({ ...descriptor, value() { return descriptor.value.call(this) * 2 } });\n\
+        @note('class')\nclass Order {\n  @note('field') id!: number;\n  @upper name = 'ada';\n  @twice total() { return 21 }\n  constructor(@note('argument') public size: string) {}\n}\n\
+        console.log(JSON.stringify(seen));\n\
+        const order = new Order('s');\n\
+        console.log(Object.keys(order).join(), order.name, order.total());\n\
+        try { (null as any).x } catch (error) { console.log((error as Error).stack!.match(/a\\.ts:\\d+/)![0]) }\n";
+    let expected = "[[\"design:type\",\"id\",\"Number\"],[\"field\",\"id\",\"undefined\"],[\"design:type\",\"name\",\"Object\"],\
+        [\"design:returntype\",\"total\",\"undefined\"],[\"design:paramtypes\",\"total\",\"\"],[\"design:type\",\"total\",\"Function\"],\
+        [\"design:paramtypes\",null,\"String\"],[\"argument\",null,\"number\"],[\"class\",null,\"undefined\"]]\n\
+        size,kept ADA 42\na.ts:17\n";
+    check(&[("a.ts", source), ("tsconfig.json", LEGACY)], expected).await;
+}
+
+#[tokio::test]
+async fn decorators_that_tsconfig_does_not_ask_for_are_refused_at_their_place() {
+    let source = "const note = (..._: any[]): any => {};\nclass A {\n  @note x = 1;\n}\nconsole.log(new A().x);\n";
+    for files in [
+        vec![("a.ts", source)],
+        vec![("a.ts", source), ("tsconfig.json", "{}")],
+        vec![("a.ts", source), ("tsconfig.json", "// not JSON")],
+    ] {
+        let refused = link(FakeRegistry::default().into(), &entry_of(&files)).await.unwrap_err().to_string();
+        assert!(refused.contains("a.ts:3:3") && refused.contains("experimentalDecorators"), "{refused}");
+    }
+}
