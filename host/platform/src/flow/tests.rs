@@ -9,6 +9,7 @@ mod quotas;
 mod recordings;
 mod recover;
 mod redeliver;
+mod replies;
 mod retention;
 mod runs;
 mod schedule;

@@ -131,11 +131,13 @@ async fn commit_outcome(
         match commit(platform, invocation, (transaction, &keeping), outcome, frame).await {
             Err(Unsettled::Failed(Error::Batch(CommitError::OverCap { cap_bytes, .. }))) => {
                 over_cap(outcome, cap_bytes);
+                invocation.withdraw_reply();
             }
             Err(Unsettled::Failed(Error::Batch(CommitError::Invalid(Invalid::TooManyOperations { .. }))))
                 if has_output(outcome) =>
             {
                 over_operations(outcome);
+                invocation.withdraw_reply();
             }
             Err(Unsettled::Failed(Error::Batch(CommitError::Locked { .. }))) => {
                 if !transaction.wait(&outcome.writes, &mut waited).await {

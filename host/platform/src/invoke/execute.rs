@@ -51,6 +51,7 @@ pub(crate) async fn execute(
     transaction: Arc<Transaction>,
 ) -> Result<Executed, Error> {
     let description = invocation.target.description;
+    invocation.withdraw_reply();
     let (mut outcome, call) = match &invocation.call {
         // Design: "a source without `run` but with a timer emits the tick itself".
         Call::Run { event } if !description.has_run => (emit_unchanged(event), None),
@@ -68,9 +69,7 @@ pub(crate) async fn execute(
     };
     if description.is_atomic && outcome.fault.is_some() {
         discard(&mut outcome);
-        if let Some(slot) = &invocation.reply {
-            slot.clear();
-        }
+        invocation.withdraw_reply();
     }
     Ok(Executed { transaction, outcome, call, earlier: Usage::default() })
 }
@@ -108,7 +107,12 @@ impl Prepared {
         loop {
             let ran = self.attempt(platform).await;
             let limits = &platform.config.limits;
-            match self.transaction.refusal() {
+            let refusal = self.transaction.refusal();
+            if let (Some(_), Some(slot)) = (refusal, &self.reply) {
+                // Whatever comes next, nothing of this attempt counts.
+                slot.withdraw();
+            }
+            match refusal {
                 None if is_late(&ran) && self.transaction.was_kept_waiting() => {
                     self.transaction.release().await;
                     return Err(SandboxError::Failed(StoreLate.into()).into());

@@ -82,6 +82,13 @@ impl Invocation<'_> {
         Transaction::new(platform, self.terms(run_id))
     }
 
+    /// What the run responded does not count: it was rolled back, or begins again.
+    pub(super) fn withdraw_reply(&self) {
+        if let Some(slot) = &self.reply {
+            slot.withdraw();
+        }
+    }
+
     fn terms(&self, run_id: RunId) -> Terms {
         Terms {
             run_id,

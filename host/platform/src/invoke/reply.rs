@@ -1,7 +1,7 @@
 //! The slot in which a request waits for the response of its run.
 //!
-//! A run that is executed again responds again: the slot holds the answer of the last attempt. It is taken once, and stays to
-//! be recorded.
+//! A run that is executed again responds again: the slot holds the answer of the last attempt, and none when that gave none or
+//! was rolled back. It is taken once, and stays to be recorded.
 
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -46,16 +46,30 @@ impl ReplySlot {
 
     pub(crate) fn take(&self) -> Option<Reply> {
         let mut held = self.lock();
-        match std::mem::replace(&mut held.was_taken, true) {
-            false => held.reply.clone(),
-            true => None,
+        if !held.is_waiting() {
+            return None;
+        }
+        held.was_taken = true;
+        held.reply.clone()
+    }
+
+    /// The same unless there is one already: of the steps of a run the first that responds counts.
+    pub(crate) fn offer(&self, reply: Reply) {
+        let mut held = self.lock();
+        if held.reply.is_none() {
+            self.status.store(reply.status, Ordering::Relaxed);
+            held.reply = Some(reply);
+            self.arrived.notify_one();
         }
     }
 
-    /// What was responded does not count.
-    pub(crate) fn clear(&self) {
-        self.status.store(0, Ordering::Relaxed);
-        *self.lock() = Held::default();
+    /// What was responded does not count, unless the client has it already.
+    pub(crate) fn withdraw(&self) {
+        let mut held = self.lock();
+        if held.is_waiting() {
+            self.status.store(0, Ordering::Relaxed);
+            held.reply = None;
+        }
     }
 
     /// Returns when a reply is there. Cancel-safe; for one waiter.

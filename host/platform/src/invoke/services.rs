@@ -57,6 +57,10 @@ impl RunServices for Services {
             if key == ANSWER_NOW {
                 // Nothing of the run may be repeated from here on: its client has the answer.
                 self.context.transaction.before_request(Vec::new()).await?;
+                let responded = self.context.reply.as_ref().and_then(|slot| slot.take());
+                if let (Some(client), Some(reply)) = (&step.client, responded) {
+                    client.offer(reply);
+                }
                 step.barrier.commit().await?;
                 return Ok(None);
             }

@@ -52,7 +52,7 @@ impl Running<'_> {
         (self.failure, self.exported_bytes, self.steps_run) = (None, 0, 0);
         self.deadline_ms = self.platform.clock.now_ms().saturating_add(self.version.timeout_ms());
         if let Some(slot) = &self.reply {
-            slot.clear();
+            slot.withdraw();
         }
         Ok(true)
     }

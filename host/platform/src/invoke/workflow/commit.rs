@@ -60,6 +60,9 @@ impl Running<'_> {
                 }
                 Err(error) if is_too_much(&error) && self.pending.has_output() => {
                     self.pending.discard();
+                    if let Some(slot) = &self.reply {
+                        slot.withdraw();
+                    }
                     self.fail(Failure::new("", "too_much_output", error.to_string()));
                     point = Point::Ended;
                     return Box::pin(self.commit(point)).await;
@@ -107,10 +110,14 @@ impl Running<'_> {
         if self.keeps_runs() {
             self.platform.note_logs(self.run.cause.context(), self.workflow.id.as_str(), &logs);
         }
+        if let (Some(slot), Some(reply)) = (&self.reply, self.pending.reply.take()) {
+            slot.offer(reply);
+        }
         (self.pending, self.attempts) = (Pending::default(), 0);
         self.open_barrier();
         (self.committed)();
-        if point == Point::Ended {
+        self.is_over = point == Point::Ended;
+        if self.is_over {
             self.note_end();
         }
     }
@@ -305,7 +312,7 @@ impl Running<'_> {
             trace_id: self.run.cause.trace_id,
             queued_at_ms: self.run.queued_at_ms,
             ended_at_ms: self.platform.clock.now_ms(),
-            reply_status: self.reply.as_ref().and_then(|slot| slot.status()),
+            reply_status: self.reply_status(),
             recording: Recording::None,
         };
         let emitted = planned.iter().filter(|planned| planned.stream != names::ERRORS);
@@ -313,6 +320,12 @@ impl Running<'_> {
         let emit_ids: Vec<String> = self.run.emit_ids.iter().cloned().chain(emitted).collect();
         let outcome = Outcome { usage: self.run.used.usage(), fault, ..Outcome::default() };
         RunRecord::new(facts, &outcome, emit_ids.into_iter())
+    }
+
+    /// Of what the client got, or gets with this commit.
+    fn reply_status(&self) -> Option<u16> {
+        let answered = self.reply.as_ref()?.status();
+        answered.or_else(|| self.pending.reply.as_ref().map(|reply| reply.status))
     }
 
     fn note_end(&self) {

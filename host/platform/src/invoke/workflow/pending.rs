@@ -13,7 +13,7 @@ use super::again::StepAt;
 use super::failure::{Failure, metadata};
 use super::state::State;
 use crate::invoke::{Transaction, Waited};
-use crate::ports::{LogLine, Usage};
+use crate::ports::{LogLine, Reply, Usage};
 use crate::records::{Event, Metadata, Workflow};
 use crate::{Platform, effects};
 
@@ -28,6 +28,8 @@ pub(super) struct Pending {
     pub(super) records: Vec<Op>,
     /// What steps read must hold when they are committed.
     pub(super) transactions: Vec<(StepAt, Arc<Transaction>)>,
+    /// What a step responded: the client is answered when that step is committed.
+    pub(super) reply: Option<Reply>,
     pub(super) usage: Option<Usage>,
     /// How many steps it is about.
     pub(super) steps: u64,
@@ -83,6 +85,12 @@ impl Pending {
         self.sends.clear();
         self.writes.clear();
         self.logs.clear();
+        self.reply = None;
+    }
+
+    /// The first counts.
+    pub(super) fn respond(&mut self, reply: Option<Reply>) {
+        self.reply = self.reply.take().or(reply);
     }
 
     /// Takes in what a step asked for; nothing of it when the step fails for that.

@@ -36,7 +36,7 @@ const RECORDS_PER_RUN: usize = 10;
 
 impl Running<'_> {
     pub(super) fn take(&mut self, ran: StepRan) {
-        let StepRan { id, spot, key, started_at_ms, executed, recording } = ran;
+        let StepRan { id, spot, key, started_at_ms, executed, recording, reply } = ran;
         let Executed { transaction, outcome, .. } = executed;
         self.deadline_ms = self.deadline_ms.saturating_add(transaction.take_waited_ms());
         self.pending.has_left |= transaction.has_effects() || outcome.has_replied;
@@ -70,10 +70,16 @@ impl Running<'_> {
         self.pending.logs.extend(outcome.logs.iter().cloned());
         let outcome = match &outcome.fault {
             Some(fault) => self.failed(&namespace, fault, attempt),
-            None => self.succeeded(&spot, &key, &transaction, outcome).unwrap_or_else(|failure| {
-                self.failure = Some(failure);
-                StepOutcome::Failed
-            }),
+            None => match self.succeeded(&spot, &key, &transaction, outcome) {
+                Ok(done) => {
+                    self.pending.respond(reply);
+                    done
+                }
+                Err(failure) => {
+                    self.failure = Some(failure);
+                    StepOutcome::Failed
+                }
+            },
         };
         if let StepOutcome::Failed | StepOutcome::Paused { pause: Pause { kind: PauseKind::Retry, .. }, .. } = &outcome
         {

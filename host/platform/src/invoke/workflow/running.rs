@@ -59,7 +59,7 @@ pub(crate) struct Running<'a> {
     /// The version of its record; none when it has none.
     pub(crate) stored: Option<u64>,
     pub(crate) hold: Hold,
-    /// Where `$.respond` is waited for.
+    /// Where an answer is waited for: what a step responded is there once that step is committed.
     pub(crate) reply: Option<Arc<ReplySlot>>,
     /// When the run is to be durable as one that is at work, also when nothing else asks for it.
     pub(crate) accept_at_ms: Option<u64>,
@@ -71,6 +71,8 @@ pub(crate) struct Running<'a> {
     pub(crate) committed: Box<dyn Fn() + Send + Sync + 'a>,
     pub(super) pending: Pending,
     pub(super) failure: Option<Failure>,
+    /// Its end is committed, also where it came early: what it did up to a checkpoint does not fit into one batch.
+    pub(super) is_over: bool,
     pub(super) exported_bytes: usize,
     pub(super) steps_run: usize,
     pub(super) deadline_ms: u64,
@@ -112,6 +114,7 @@ impl<'a> Running<'a> {
             committed: Box::new(|| ()),
             pending: Pending::default(),
             failure: None,
+            is_over: false,
             exported_bytes: 0,
             steps_run: 0,
             deadline_ms: platform.clock.now_ms().saturating_add(version.timeout_ms()),
@@ -151,6 +154,9 @@ impl<'a> Running<'a> {
         let driven = self.run_steps().await;
         self.release_work().await;
         driven?;
+        if self.is_over {
+            return Ok(());
+        }
         let is_over = self.run.position.ended(&self.version.document).is_some();
         self.commit(if is_over { Point::Ended } else { Point::Paused }).await
     }
@@ -160,9 +166,12 @@ impl<'a> Running<'a> {
         self.run.state = RunState::Executing;
         let mut running = FuturesUnordered::new();
         loop {
+            if self.is_over {
+                return Ok(());
+            }
             let ready = self.run.position.ready(&self.version.document);
             for spot in ready {
-                let is_free = self.at_work.len() < AT_ONCE && !self.at_work.contains_key(&spot);
+                let is_free = !self.is_over && self.at_work.len() < AT_ONCE && !self.at_work.contains_key(&spot);
                 if is_free && !self.waits_for_state(&spot) {
                     let Some(job) = self.prepare(spot.clone()).await? else { continue };
                     self.at_work.insert(spot, job.transaction.clone());
@@ -179,7 +188,7 @@ impl<'a> Running<'a> {
                 Some(answer) = requests.recv() => {
                     let committed = self.commit(Point::Checkpoint).await;
                     // A step that no longer waits was ended.
-                    let _ = answer.send(committed.is_ok());
+                    let _ = answer.send(committed.is_ok() && !self.is_over);
                     committed?;
                 }
                 Some(ran) = running.next() => {
@@ -248,6 +257,9 @@ impl<'a> Running<'a> {
         // A step finds what was stored an iteration ago, and what a step before it put into a data store.
         if self.pending.writes_in(&State::of(&self.workflow.id, step)) {
             self.commit(Point::Checkpoint).await?;
+            if self.is_over {
+                return Ok(None);
+            }
         }
         let id = version.record.workflow.as_str();
         let mut props = step.props.clone();
@@ -273,8 +285,8 @@ impl<'a> Running<'a> {
             limits,
             trigger: self.run.trigger.clone(),
             queued_at_ms: platform.clock.now_ms(),
-            reply: self.reply.clone(),
-            step: Some(StepContext { barrier: self.barrier.clone(), given }),
+            reply: self.reply.as_ref().map(|_| Arc::default()),
+            step: Some(StepContext { barrier: self.barrier.clone(), given, client: self.reply.clone() }),
         };
         let lost = if self.again.is_empty() { None } else { self.again.remove(&(spot.clone(), step.name.clone())) };
         let begins_again = lost.is_some();

@@ -7,7 +7,10 @@ use domain::workflow::Spot;
 
 use super::barrier::Barrier;
 use super::given::Given;
-use crate::invoke::{Executed, Invocation, Keeping, Recorder, Transaction, execute, keep_recording, new_run_id};
+use crate::invoke::{
+    Executed, Invocation, Keeping, Recorder, ReplySlot, Transaction, execute, keep_recording, new_run_id,
+};
+use crate::ports::Reply;
 use crate::{Error, Platform};
 
 /// A step that is to be run.
@@ -29,6 +32,8 @@ pub(super) struct StepJob<'a> {
 pub(crate) struct StepContext {
     pub(crate) barrier: Barrier,
     pub(crate) given: Arc<Given>,
+    /// Where the client of the run waits. What the step responds is its own until it is committed.
+    pub(crate) client: Option<Arc<ReplySlot>>,
 }
 
 /// A step that ran, and is not committed yet.
@@ -40,6 +45,8 @@ pub(super) struct StepRan {
     pub(super) started_at_ms: u64,
     pub(super) executed: Executed,
     pub(super) recording: Keeping,
+    /// What it responded.
+    pub(super) reply: Option<Reply>,
 }
 
 // === impl StepJob ===
@@ -55,6 +62,7 @@ impl StepJob<'_> {
         let executed = execute(platform, &invocation, transaction).await?;
         let recorder = Recorder { id: &id, emitter };
         let recording = keep_recording(platform, &invocation, &executed, &recorder)?;
-        Ok(StepRan { id, spot, key, started_at_ms, executed, recording })
+        let reply = invocation.reply.as_ref().and_then(|slot| slot.take());
+        Ok(StepRan { id, spot, key, started_at_ms, executed, recording, reply })
     }
 }
