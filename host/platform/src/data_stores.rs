@@ -7,8 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use domain::component::Description;
-use domain::data_stores::Entry;
+use domain::data_stores::{Entry, KEY_OVERHEAD_BYTES};
 use domain::ids::DataStoreId;
+use domain::limits::Limits;
 use domain::props::PropType;
 use serde_json::{Value, json};
 use store::{Batch, CommitError, Lookup, Op, Precondition, Tenant};
@@ -34,13 +35,19 @@ const CLEARED_HELD: usize = 1 << 14;
 const REMOVED_AT_ONCE: usize = 64;
 
 /// A program whose component finds its data stores in its props; none when it has no such props.
-pub fn with_data_stores(program: &Program, description: &Description) -> Option<Program> {
+pub fn with_data_stores(program: &Program, description: &Description, limits: &Limits) -> Option<Program> {
     let stores: Vec<&str> = description.props_of(PropType::DataStore).map(|prop| prop.name.as_str()).collect();
     if stores.is_empty() {
         return None;
     }
+    let key_bytes = limits.db_key_bytes.saturating_sub(KEY_OVERHEAD_BYTES);
+    let constants = format!(
+        "const NAMES = {};\nconst KEY_BYTES = {key_bytes}, VALUE_BYTES = {};\n",
+        json!(stores),
+        limits.db_value_bytes
+    );
     // After the first line, which is `'use strict'`.
-    let source = PRELUDE.replacen(";\n", &format!(";\nconst NAMES = {};\n", json!(stores)), 1);
+    let source = PRELUDE.replacen(";\n", &format!(";\n{constants}"), 1);
     let imports = BTreeMap::from([("component".to_owned(), program.entry.clone())]);
     let mut modules = program.modules.clone();
     modules.insert(PATH.to_owned(), Module { kind: ModuleKind::CommonJs, source: source.into(), imports });

@@ -171,6 +171,13 @@ pub enum ParameterError {
     Empty,
     #[error("has at most {limit_bytes} bytes, this one has {size_bytes}")]
     TooLong { limit_bytes: usize, size_bytes: usize },
+    /// What is not read to its end.
+    #[error("has more than {limit_bytes} bytes")]
+    Beyond { limit_bytes: usize },
+    #[error(
+        "does not fit: with it, {size_bytes} bytes would be stored there, keys and values together, and {limit_bytes} may be"
+    )]
+    NoRoom { limit_bytes: u64, size_bytes: u64 },
 }
 
 /// What an error is about, in the words of the API.

@@ -193,6 +193,49 @@ async fn a_data_store_that_is_gone_fails_what_uses_it_and_says_why(world: World)
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn keys_and_values_at_their_bounds_are_stored_and_one_byte_more_is_told_with_the_real_numbers() {
+    let world = World::on_sqlite().await;
+    make(&world, "s").await;
+    let run = "async run({body}) {
+        const {key, length, ttl} = body;
+        await this.store.set('k'.repeat(key), 'é'.repeat(length / 2), {ttl});
+    }";
+    let source = source(&world, "s", run).await;
+    let path = format!("/v1/sources/{}/run", source.id);
+
+    // 22 of the 1024 bytes of a key say which store it is of; `{"v":"…"}` are 8 bytes more than the text, and 26 with a time.
+    for (key, length, ttl, said) in [
+        (1002, 2, None, None),
+        (1003, 2, None, Some("the key of a data store has at most 1002 bytes, this one has 1003")),
+        (1, 65_528, None, None),
+        (1, 65_530, None, Some("the value of a data store has at most 65530 bytes, this one has 65532")),
+        (1, 65_510, Some(60), None),
+        (1, 65_512, Some(60), Some("the value of a data store has at most 65512 bytes, this one has 65514")),
+    ] {
+        let event = json!({"body": {"key": key, "length": length, "ttl": ttl}});
+        let ran = world.client.post(&path, &event).await.unwrap().data();
+        let expected = said.map(|said| (json!("RangeError"), json!(said)));
+        let error = ran.get("error").filter(|error| error.is_object());
+        assert_eq!(error.map(|error| (error["name"].clone(), error["message"].clone())), expected, "{ran}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_fills_a_data_store_before_a_request_is_told_the_bound_of_that_store() {
+    let world = World::with(&["--data-store-bytes", "2000"]).await;
+    let receiver = Receiver::start(|_| Answer::status(200)).await;
+    make(&world, "s").await;
+    let ask = format!("await fetch('{}');", receiver.url("/"));
+    let source =
+        source(&world, "s", &format!("async run() {{ await this.store.set('k', 'x'.repeat(2000)); {ask} }}")).await;
+
+    let ran = world.client.post(&format!("/v1/sources/{}/run", source.id), &json!({})).await.unwrap().data();
+
+    assert_eq!(ran["error"]["code"], "too_much_output", "{ran}");
+    assert!(text(&ran["error"]["message"]).contains("its limit of 2000 bytes stored in one"), "{ran}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_over_makes_room_for_what_a_run_stores() {
     let world = World::with(&["--data-store-bytes", "2000"]).await;
     make(&world, "s").await;

@@ -1,6 +1,7 @@
 'use strict';
 // Gives a component its data stores: what `this` has under its props of the type `data_store`. The host puts this around
-// the component's own code and adds NAMES, the names of those props; `domain/data_stores.rs` reads the keys written here.
+// the component's own code and adds NAMES, the names of those props, and what keys and entries may have; `domain/data_stores.rs`
+// reads the keys written here.
 //
 // Values are read and written with the host function of `db`, so that they are part of the run's transaction: what was read
 // still holds when the run is committed, and nothing is written unless it is.
@@ -9,8 +10,16 @@ const component = loaded && loaded.__esModule && loaded.default !== undefined ? 
 const HIDDEN = '$data_stores';
 const TTL_MAXIMUM = 366 * 24 * 60 * 60;
 
+// A character has three bytes at most, so that short texts need not be measured.
+const check = (what, text, limit) => {
+  if (text.length * 3 <= limit) return;
+  const size = Buffer.byteLength(text);
+  if (size > limit) throw new RangeError(`the ${what} of a data store has at most ${limit} bytes, this one has ${size}`);
+};
+
 const textOf = (key) => {
   if (typeof key !== 'string' && typeof key !== 'number') throw new TypeError('the key of a data store is a text');
+  check('key', String(key), KEY_BYTES);
   return String(key);
 };
 
@@ -40,8 +49,12 @@ const dataStore = (db, given) => {
     return entry === undefined || (entry.e !== undefined && entry.e <= Date.now()) ? undefined : entry;
   };
   const write = (key, value, ttl) => {
-    if (value === undefined || JSON.stringify(value) === undefined) throw new TypeError('the value of a data store is one that JSON can hold');
-    db.set(place(key), { e: expiry(ttl), v: value });
+    const text = value === undefined ? undefined : JSON.stringify(value);
+    if (text === undefined) throw new TypeError('the value of a data store is one that JSON can hold');
+    const e = expiry(ttl);
+    // The time is stored with the value.
+    check('value', text, VALUE_BYTES - JSON.stringify({ e, v: 0 }).length + 1);
+    db.set(place(key), { e, v: value });
     written.set(key, true);
   };
   const remove = (key) => {

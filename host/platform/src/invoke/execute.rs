@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use async_recursion::async_recursion as boxed;
 use domain::json::Json;
-use domain::limits::Limits;
 use domain::outcome::Usage;
 use serde_json::{Map, Value};
 use store::MAX_OPERATIONS;
@@ -106,7 +105,6 @@ impl Prepared {
     async fn execute(&self, platform: &Platform) -> Result<Outcome, Error> {
         loop {
             let ran = self.attempt(platform).await;
-            let limits = &platform.config.limits;
             let refusal = self.transaction.refusal();
             if let (Some(_), Some(slot)) = (refusal, &self.reply) {
                 // Whatever comes next, nothing of this attempt counts.
@@ -119,7 +117,7 @@ impl Prepared {
                 }
                 None if ran.is_err() => self.transaction.release().await,
                 None => {}
-                Some(Refusal::Full) => return Ok(over_db_limit(limits)),
+                Some(Refusal::Full { cap_bytes }) => return Ok(over_db_limit(cap_bytes)),
                 Some(Refusal::TooManyReads) => return Ok(over_reads()),
                 Some(Refusal::Busy) if self.transaction.queue_up().await? => continue,
                 Some(Refusal::Stale) if self.transaction.begin_again(&[]).await? => continue,
@@ -151,9 +149,9 @@ fn is_late(ran: &Result<Outcome, Error>) -> bool {
     ran.as_ref().is_ok_and(|outcome| matches!(outcome.fault, Some(Fault::Deadline { .. })))
 }
 
-fn over_db_limit(limits: &Limits) -> Outcome {
+fn over_db_limit(cap_bytes: u64) -> Outcome {
     let mut outcome = Outcome::default();
-    over_cap(&mut outcome, limits.db_source_bytes as u64);
+    over_cap(&mut outcome, cap_bytes);
     outcome
 }
 

@@ -106,8 +106,10 @@ pub(crate) enum Refusal {
     Stale,
     /// Another run of this host is at work on a key.
     Busy,
-    /// The source's store is full.
-    Full,
+    /// A store of the run is full.
+    Full {
+        cap_bytes: u64,
+    },
     TooManyReads,
 }
 

@@ -140,7 +140,7 @@ async fn load(
     let exports: Value = serde_json::from_str(&loaded.description)
         .map_err(|source| RecordError::Malformed { kind: "component description", source })?;
     let description = Description::parse(&exports).map_err(Error::Component)?;
-    let Some(wrapped) = with_data_stores(&program, &description).map(Arc::new) else {
+    let Some(wrapped) = with_data_stores(&program, &description, &platform.config.limits).map(Arc::new) else {
         return Ok((description, program, loaded.logs));
     };
     load_once(caller, platform, &wrapped).await?;

@@ -145,9 +145,9 @@ pub async fn set(
     let text = RawValue::from_string(value.to_string()).map_err(|_| Error::expected("value", "JSON"))?;
     let entry = serde_json::to_string(&Entry { expires_ms, value: &text }).unwrap_or_default();
     let key_bytes = limits.db_key_bytes.saturating_sub(KEY_OVERHEAD_BYTES);
-    for (name, size_bytes, limit_bytes) in
-        [("key", key.len(), key_bytes), ("value", entry.len(), limits.db_value_bytes)]
-    {
+    // Its time is stored with a value.
+    let value_bytes = limits.db_value_bytes.saturating_sub(entry.len().saturating_sub(text.get().len()));
+    for (name, size_bytes, limit_bytes) in [("key", key.len(), key_bytes), ("value", text.get().len(), value_bytes)] {
         if size_bytes > limit_bytes {
             return Err(Error::parameter(name, ParameterError::TooLong { limit_bytes, size_bytes }));
         }

@@ -121,12 +121,8 @@ pub(super) async fn change(caller: &Caller, platform: &Platform, operations: Vec
 fn refused(error: CommitError) -> Error {
     match error {
         CommitError::Locked { .. } => Error::Held,
-        CommitError::OverCap { cap_bytes, .. } => {
-            let limit_bytes = usize::try_from(cap_bytes).unwrap_or(usize::MAX);
-            Error::parameter(
-                "value",
-                ParameterError::TooLong { limit_bytes, size_bytes: limit_bytes.saturating_add(1) },
-            )
+        CommitError::OverCap { cap_bytes: limit_bytes, size_bytes, .. } => {
+            Error::parameter("value", ParameterError::NoRoom { limit_bytes, size_bytes })
         }
         error => error.into(),
     }

@@ -80,7 +80,7 @@ impl Transaction {
                 Ok(committed)
             }
             Err(CommitError::Conflict { .. }) => Err(refuse(&mut self.state(), Refusal::Stale)),
-            Err(CommitError::OverCap { .. }) => Err(refuse(&mut self.state(), Refusal::Full)),
+            Err(CommitError::OverCap { cap_bytes, .. }) => Err(refuse(&mut self.state(), Refusal::Full { cap_bytes })),
             Err(error) => Err(service_error(error)),
         }
     }

@@ -71,8 +71,7 @@ async fn fetch(tenant: &Tenant, platform: &Platform, url: &Url, limit_bytes: usi
         Err(OutboundError::Status { .. } | OutboundError::NotText) => Ok(None),
         Err(OutboundError::TooLarge { .. }) => {
             let limit_bytes = platform.config.code_bytes;
-            let source = ParameterError::TooLong { limit_bytes, size_bytes: limit_bytes.saturating_add(1) };
-            Err(Error::parameter("component_url", source))
+            Err(Error::parameter("component_url", ParameterError::Beyond { limit_bytes }))
         }
         Err(source) => Err(Error::Fetch { url: url.to_string(), source }),
     }

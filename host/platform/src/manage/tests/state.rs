@@ -48,8 +48,8 @@ async fn values_have_the_limits_of_runs_and_belong_to_one_account() {
     let long_value = state::set(&caller, platform, id, "k", text(limits.db_value_bytes + 1)).await;
     let ada = world.user(&caller, "ada").await;
 
-    assert!(matches!(long_key, Err(Error::Parameter { name: "key", .. })));
-    assert!(matches!(long_value, Err(Error::Parameter { name: "value", .. })));
+    assert_eq!(long_key.unwrap_err().to_string(), "`key`: has at most 1024 bytes, this one has 1025");
+    assert_eq!(long_value.unwrap_err().to_string(), "`value`: has at most 65536 bytes, this one has 65537");
     assert!(matches!(state::get(&ada, platform, id, "k").await, Err(Error::NotFound { .. })));
     assert!(matches!(state::clear(&ada, platform, id).await, Err(Error::NotFound { .. })));
 }

@@ -143,7 +143,7 @@ impl Compiler<'_> {
             return Err(Error::Workflow(vec![Problem::new(format!("{path}.code"), message)]));
         }
         let values = self.values(path, &step.namespace, &description, props).await?;
-        if let Some(own) = with_data_stores(&linked.program, &description) {
+        if let Some(own) = with_data_stores(&linked.program, &description, &self.platform.config.limits) {
             (program, _) = self.load(generate::wrap(&own, &step.namespace, &templates, variables)).await?;
         }
         let program = self.save(&program).await?;
