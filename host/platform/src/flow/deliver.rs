@@ -7,4 +7,5 @@ mod report;
 mod send;
 mod webhook;
 
+pub(super) use dead_letters::SwitchedOff;
 pub(super) use report::Report;

@@ -14,6 +14,7 @@ mod retention;
 mod runs;
 mod schedule;
 mod spans;
+mod switched_off;
 mod transaction;
 mod trigger;
 mod webhooks;

@@ -16,6 +16,7 @@ use domain::workflow::Throttle;
 use serde_json::json;
 use store::{At, CommitError, Job, Lookup, Op, Precondition, Sharing, Tick};
 
+use super::deliver::SwitchedOff;
 use super::handle::Flow;
 use super::work::{Completion, emitted_at_ms};
 use crate::Error;
@@ -42,9 +43,13 @@ impl Flow {
         delivery: &Delivery,
         id: &WorkflowId,
     ) -> Result<Completion, Error> {
-        let Some(workflow) = self.workflow(job, id).await?.filter(|workflow| workflow.is_active) else {
+        let Some(workflow) = self.workflow(job, id).await? else {
             return self.acknowledge(job, Vec::new()).await;
         };
+        if !workflow.is_active {
+            let listener = SwitchedOff { noun: "workflow", updated_at: workflow.updated_at, reason: None };
+            return self.deliver_to_switched_off(job, delivery, listener).await;
+        }
         let event = &delivery.event.event;
         if delivery.cause.is_loop() {
             let message = format!("sources and workflows run each other in a loop: ended after {DEPTH_MAXIMUM} runs");

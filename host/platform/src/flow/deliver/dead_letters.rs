@@ -1,10 +1,11 @@
 //! Keeps deliveries that were given up.
 
 use domain::ids::EmitId;
-use store::{EntryId, Op, Page, Tenant};
+use store::{EntryId, Job, Op, Page, Tenant};
 
 use crate::Error;
 use crate::flow::handle::Flow;
+use crate::flow::work::Completion;
 use crate::records::{DeadLetter, Delivery, RecordError, table};
 
 // === impl Flow ===
@@ -40,6 +41,35 @@ impl Flow {
         }
         Ok(operations)
     }
+
+    /// Ends a delivery to a listener that is switched off, by deliveries or by hand. Events that waited by then were accepted for
+    /// it, and are kept, as is what is delivered again; what is emitted later was never accepted for it.
+    pub(crate) async fn deliver_to_switched_off(
+        &self,
+        job: &Job,
+        delivery: &Delivery,
+        listener: SwitchedOff<'_>,
+    ) -> Result<Completion, Error> {
+        let emitted_at = EmitId::parse(&delivery.event.metadata.emit_id).map_or(0, |id| id.emitted_at_ms() / 1000);
+        let has_waited = u64::try_from(emitted_at).unwrap_or_default() <= listener.updated_at;
+        if !has_waited && !delivery.is_replay {
+            return self.acknowledge(job, Vec::new()).await;
+        }
+        let reason = listener.reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+        let reason = format!("the {} is switched off{reason}", listener.noun);
+        let given_up = GivenUp { attempts: job.attempt, reason };
+        let operations = self.dead_letter(&job.tenant, delivery, job.entry, given_up).await?;
+        self.acknowledge(job, operations).await
+    }
+}
+
+/// A listener that takes no deliveries.
+pub(crate) struct SwitchedOff<'a> {
+    pub(crate) noun: &'static str,
+    /// Epoch seconds: not before it was switched off.
+    pub(crate) updated_at: u64,
+    /// None when it was switched off by hand.
+    pub(crate) reason: Option<&'a str>,
 }
 
 /// Why a delivery was given up.

@@ -1,11 +1,11 @@
 //! Posting events to webhooks: signed, tried again on a schedule, given up in the end.
 
 use domain::deliveries::{DeliveryAttempt, DeliveryState};
-use domain::ids::{EmitId, WebhookId};
+use domain::ids::WebhookId;
 use domain::retry::{Attempt, Verdict, classify};
 use store::{Job, LanePosition, Lookup, Op};
 
-use super::dead_letters::GivenUp;
+use super::dead_letters::{GivenUp, SwitchedOff};
 use crate::Error;
 use crate::flow::handle::Flow;
 use crate::flow::work::Completion;
@@ -29,8 +29,10 @@ impl Flow {
         let found = table::find::<Webhook>(&*self.platform.store, &job.tenant, Lookup::Id(id.as_str())).await?;
         let Some(kept) = found else { return self.acknowledge(job, Vec::new()).await };
         if !kept.record.is_active && !delivery.is_replay {
-            let operations = self.of_switched_off(job, delivery, &kept.record).await?;
-            return self.acknowledge(job, operations).await;
+            let Webhook { updated_at, inactive_reason, .. } = &kept.record;
+            let reason = inactive_reason.as_deref();
+            let webhook = SwitchedOff { noun: "webhook", updated_at: *updated_at, reason };
+            return self.deliver_to_switched_off(job, delivery, webhook).await;
         }
         if let Some(paused_at_ms) = kept.record.paused_at_ms {
             return Ok(self.wait_for_resume(paused_at_ms));
@@ -89,16 +91,6 @@ impl Flow {
                 self.switch(job, webhook, Some(reason), operations).await
             }
         }
-    }
-
-    /// Events that waited when deliveries switched the webhook off were accepted for it, and are kept as the one was that its
-    /// receiver refused. What is emitted later was never accepted for it.
-    async fn of_switched_off(&self, job: &Job, delivery: &Delivery, webhook: &Webhook) -> Result<Vec<Op>, Error> {
-        let emitted_at = EmitId::parse(&delivery.event.metadata.emit_id).map_or(0, |id| id.emitted_at_ms() / 1000);
-        let has_waited = u64::try_from(emitted_at).unwrap_or_default() <= webhook.updated_at;
-        let Some(reason) = webhook.inactive_reason.as_ref().filter(|_| has_waited) else { return Ok(Vec::new()) };
-        let given_up = GivenUp { attempts: job.attempt, reason: format!("the webhook is switched off: {reason}") };
-        self.dead_letter(&job.tenant, delivery, job.entry, given_up).await
     }
 
     /// A resumed webhook goes on soon after a short pause, and within seconds after a long one: what waits asks again after

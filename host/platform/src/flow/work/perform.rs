@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use crate::Error;
 use crate::flow::admit::{Permit, still_accepted};
-use crate::flow::deliver::Report;
+use crate::flow::deliver::{Report, SwitchedOff};
 use crate::flow::handle::Flow;
 use crate::invoke::{Frame, Invocation, Owner, Target, execute, settle};
 use crate::numbers::Destination;
@@ -284,10 +284,13 @@ impl Flow {
     }
 
     async fn deliver_to_source(&self, job: &Job, delivery: &Delivery, id: &SourceId) -> Result<Completion, Error> {
-        let source = self.source(&job.tenant, id).await?;
-        let Some(source) = source.filter(|source| source.is_active) else {
+        let Some(source) = self.source(&job.tenant, id).await? else {
             return self.acknowledge(job, Vec::new()).await;
         };
+        if !source.is_active {
+            let listener = SwitchedOff { noun: "source", updated_at: source.updated_at, reason: None };
+            return self.deliver_to_switched_off(job, delivery, listener).await;
+        }
         let event = delivery.event.event.clone();
         if delivery.cause.is_loop() {
             let message = format!("sources run each other in a loop: the event was dropped after {DEPTH_MAXIMUM} runs");
