@@ -14,8 +14,8 @@ pub async fn list(caller: &Caller, platform: &Platform, query: &PageQuery) -> Re
     page(&caller.tenant, platform, query).await
 }
 
-/// Puts the delivery back into the queue, with all its attempts before it. When it succeeds, a webhook that was switched
-/// off is on again.
+/// Puts the delivery back into the queue, with all its attempts before it. When it succeeds, a webhook that deliveries had
+/// switched off is on again; one that was switched off by hand gets the event and stays off.
 pub async fn replay(caller: &Caller, platform: &Platform, id: &str) -> Result<(), Error> {
     let found = table::find::<DeadLetter>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
     let kept = found.ok_or_else(|| Error::not_found(Noun::DeadLetter, id))?;

@@ -74,6 +74,11 @@ impl Stored for WebhookHealth {
 // === impl Webhook ===
 
 impl Webhook {
+    /// Not by a receiver that is gone: then deliveries have no say in it.
+    pub fn is_off_by_hand(&self) -> bool {
+        !self.is_active && self.inactive_reason.is_none()
+    }
+
     /// What deliveries are signed with, newest first.
     pub fn secrets(&self, now_seconds: u64) -> impl Iterator<Item = &Sealed> {
         let previous = self.previous_secret.as_ref().filter(|previous| previous.expires_at > now_seconds);

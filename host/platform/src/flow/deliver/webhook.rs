@@ -77,7 +77,7 @@ impl Flow {
         let mut operations = self.note_attempt(&job.tenant, &webhook.record, &delivery.emitter, &made).await?;
         operations.push(append_attempt(&webhook.record.id, &made)?);
         match verdict {
-            Verdict::Delivered if webhook.record.is_active => self.acknowledge(job, operations).await,
+            Verdict::Delivered if webhook.record.inactive_reason.is_none() => self.acknowledge(job, operations).await,
             Verdict::Delivered => self.switch(job, webhook, None, operations).await,
             Verdict::Retry { at_ms } => self.retry(job, at_ms, operations).await,
             Verdict::Dead => {
@@ -88,6 +88,9 @@ impl Flow {
             Verdict::Deactivate => {
                 let given_up = GivenUp { attempts, reason: reason.clone() };
                 operations.extend(self.dead_letter(&job.tenant, delivery, job.entry, given_up).await?);
+                if webhook.record.is_off_by_hand() {
+                    return self.acknowledge(job, operations).await;
+                }
                 self.switch(job, webhook, Some(reason), operations).await
             }
         }
@@ -101,7 +104,8 @@ impl Flow {
         Completion::Released { until_ms: now_ms.saturating_add(wait_ms) }
     }
 
-    /// Ends a job in the batch that switches its webhook on, or off for a reason.
+    /// Ends a job in the batch that switches its webhook off for a reason, or on again when that reason is gone. One that was
+    /// switched off by hand stays off, whatever is delivered to it once more.
     async fn switch(
         &self,
         job: &Job,

@@ -1,15 +1,18 @@
-//! Listeners that are switched off by hand: what waited for them is kept.
+//! Listeners that are switched off: what waited for them is kept, and nothing but their owner switches on what was switched off by
+//! hand.
 
+use domain::ids::ListenerId;
 use domain::paging::{Limit, PageQuery};
 use serde_json::{Value, json};
 
 use super::Stage;
 use super::workflow_runs::{code, deploy};
 use crate::manage::dead_letters;
+use crate::manage::events::{self, EventQuery, Redelivery};
 use crate::manage::sources::{self, UpdateSource};
 use crate::manage::webhooks::{self, UpdateWebhook};
 use crate::manage::workflows::{self, WorkflowChange};
-use crate::records::DeadLetter;
+use crate::records::{DeadLetter, Webhook};
 
 const HOOK: &str = "https://example.com/hook";
 
@@ -95,4 +98,40 @@ async fn what_waited_when_a_listener_was_switched_off_by_hand_is_kept_and_what_c
         assert_eq!(replayed, [json!({"for": 0}), json!({"for": 1})], "{kind}");
         assert!(letters(&stage).await.is_empty(), "{kind}");
     }
+}
+
+async fn webhook(stage: &Stage, id: &str) -> Webhook {
+    webhooks::find(&stage.caller, &stage.world.platform, id).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_webhook_that_was_switched_off_by_hand_gets_what_is_delivered_again_and_stays_off() {
+    let stage = Stage::new().await;
+    let source = stage.endpoint("a", json!({})).await;
+    let id = stage.webhook(HOOK).await.webhook.id.to_string();
+    stage.post(&source, json!(1)).await.unwrap();
+    switch(&stage, &id, false).await;
+    stage.work().await;
+    let is_off_by_hand = async || {
+        let webhook = webhook(&stage, &id).await;
+        !webhook.is_active && webhook.inactive_reason.is_none()
+    };
+
+    stage.world.outbound.answer(HOOK, 410);
+    replay_all(&stage).await;
+    assert_eq!((stage.posted().len(), letters(&stage).await.len()), (1, 1));
+    assert!(is_off_by_hand().await, "a receiver that is gone is no reason of its owner");
+    stage.world.outbound.answer(HOOK, 200);
+    replay_all(&stage).await;
+    assert_eq!((stage.posted().len(), letters(&stage).await.len()), (2, 0));
+    assert!(is_off_by_hand().await);
+
+    let (caller, platform) = (&stage.caller, &stage.world.platform);
+    let kept = events::of_source(caller, platform, source.id.as_str(), &EventQuery::default()).await.unwrap();
+    let event = kept.items.into_iter().next().unwrap().id;
+    let named = Redelivery { listener: Some(ListenerId::parse(&id).unwrap()), ..Redelivery::default() };
+    events::redeliver(caller, platform, source.id.as_str(), &event, named).await.unwrap();
+    stage.work().await;
+    assert_eq!(stage.posted().len(), 3);
+    assert!(is_off_by_hand().await);
 }

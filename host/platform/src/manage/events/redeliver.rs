@@ -57,7 +57,8 @@ pub async fn redeliver(
     let listeners: Vec<ListenerId> = listeners.into_iter().take(allowed).collect();
     let mut batch = platform.batch(&caller.tenant);
     for listener in &listeners {
-        // A webhook that was switched off gets it when it is named, and is then on again if it takes it.
+        // A webhook that was switched off gets it when it is named, and is then on again if it takes it and was not switched
+        // off by hand.
         let is_replay = is_named || !matches!(listener, ListenerId::Webhook(_));
         let delivery = Delivery {
             emitter: emitter.clone(),
