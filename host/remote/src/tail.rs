@@ -1,8 +1,8 @@
 //! Following a stream of a source as it goes on, across restarts of the server and lost connections.
 //!
 //! A [`Tail`] yields every event once and in order: it comes back with the id of the last one it saw, and the server
-//! goes on from there. Where that is not possible, because the reader was too slow or the events are no longer kept, it
-//! says so ([`Step::Gap`]) and goes on with what is there.
+//! goes on from there. Where that is not possible, because the reader was too slow ([`Step::Gap`]) or the events are no longer
+//! kept ([`Step::NotKept`]), it says so and goes on with what is there.
 
 use std::time::Duration;
 
@@ -18,6 +18,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(15);
 /// The server sends a comment every 15 s: after three that did not come the connection is dead.
 const SILENCE: Duration = Duration::from_secs(45);
 
+/// The reason of a gap after which the stream goes on.
+const NOT_KEPT: &str = "not_kept";
+
 /// What happened next.
 #[derive(Debug)]
 pub enum Step {
@@ -25,6 +28,10 @@ pub enum Step {
     /// The server could not give everything that came after the event `last_id`. The next call comes back for what is
     /// kept.
     Gap {
+        last_id: String,
+    },
+    /// Events that came after `last_id` may have been dropped from what the server keeps. What it has kept follows.
+    NotKept {
         last_id: String,
     },
     /// The connection was lost. The next call waits for `pause` and comes back.
@@ -53,6 +60,8 @@ pub struct Tail {
 #[derive(Deserialize)]
 struct Gap {
     last_event_id: String,
+    #[serde(default)]
+    reason: String,
 }
 
 /// The data of an event `end`.
@@ -129,7 +138,7 @@ impl Tail {
     /// What cannot be read is of a kind this client does not know.
     fn understand(&mut self, frame: &Frame) -> Result<Option<Step>, Error> {
         match frame.event.as_str() {
-            "gap" => Ok(serde_json::from_str(&frame.data).ok().map(|Gap { last_event_id }| self.gap(last_event_id))),
+            "gap" => Ok(serde_json::from_str(&frame.data).ok().map(|gap| self.gap(gap))),
             "end" => {
                 let reason = serde_json::from_str(&frame.data).map_or_else(|_| String::new(), |End { reason }| reason);
                 let cause = match reason.as_str() {
@@ -152,9 +161,12 @@ impl Tail {
     }
 
     /// Comes back at once, because what is kept goes by; unless nothing came, when it would do nothing else.
-    fn gap(&mut self, last_id: String) -> Step {
+    fn gap(&mut self, Gap { last_event_id: last_id, reason }: Gap) -> Step {
+        let before = self.last_id.replace(last_id.clone());
+        if reason == NOT_KEPT {
+            return Step::NotKept { last_id: before.unwrap_or(last_id) };
+        }
         self.open = None;
-        self.last_id = Some(last_id.clone());
         self.due = (!self.has_come).then_some(FIRST_PAUSE);
         Step::Gap { last_id }
     }

@@ -273,7 +273,7 @@ fn events_routes() -> Vec<Route> {
             .says("Events", "Deliver a kept event again, to everything that listens to its stream or to one listener").body(&REDELIVERY).answers(One("Redelivered")).refuses(&[404, 429])
             .example(json!({"listener_id": "wh_Ab12Cd34Ef56"})),
         plugged(GET, stream::ROUTE, READ)
-            .says("Events", "Follow a source with server-sent events: each event that is committed while the reader is connected, in order. An event `gap` ends a stream that could not deliver all of them, `end` one that is over").query(&FOLLOWED).headers(&[LAST_EVENT_ID]).answers(Events("EventSummary")).refuses(&[400, 401, 404, 429, 503]),
+            .says("Events", "Follow a source with server-sent events: each event that is committed while the reader is connected, in order. An event `gap` says that not all of them can be delivered, `end` that the stream is over").query(&FOLLOWED).headers(&[LAST_EVENT_ID]).answers(Events("EventSummary")).refuses(&[400, 401, 404, 429, 503]),
         plugged(GET, stream::WORKFLOW_ROUTE, READ)
             .says("Events", "Follow a workflow with server-sent events: what it emits, and what its steps give to `$.send.sse`, by their channels").query(&FOLLOWED).headers(&[LAST_EVENT_ID]).answers(Events("EventSummary")).refuses(&[400, 401, 404, 429, 503]),
         route(GET, "/v1/workflows/{workflow_id}/event_summaries", READ, workflows::events)

@@ -7,7 +7,7 @@
 //! id: 1750593600000-0                               one for each event
 //! data: {"id":…,"indexed_at_ms":…,"event":…,"metadata":…}
 //!
-//! id: 1750593600000-0                               the last of a stream that could not give everything
+//! id: 1750593600000-0                               the last of a stream that could not give everything, but for `not_kept`
 //! event: gap
 //! data: {"last_event_id":"1750593600000-0","reason":"slow_reader","resume":…,"list":…}
 //!
@@ -15,7 +15,8 @@
 //! data: {"reason":"source_deleted","last_event_id":"1750593600000-0"}
 //! ```
 //!
-//! Everything that is committed while a reader is connected is sent, in order, or the stream ends with a gap. Each reader
+//! Everything that is committed while a reader is connected is sent, in order, or the stream ends with a gap. One that resumes
+//! after more came than is kept is told so by a gap that says `not_kept`, and gets what is kept. Each reader
 //! has a task that reads ahead by one event; the bytes of an event are the same memory for all readers.
 
 mod reader;
@@ -39,7 +40,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::reader::{Closing, Ended, Reader};
+use self::reader::{Ended, Place, Reader};
 use crate::api::{Refusal, parse_path, parse_query, refuse};
 use crate::body::{Body, BoxError};
 use crate::plugin::Plugin;
@@ -139,8 +140,8 @@ impl Streams {
     ) -> Response<Body> {
         let (sender, receiver) = mpsc::channel(AHEAD);
         let path = format!("/v1/{}/{}", emitter.noun(), follower.emitter());
-        let closing = Closing { path, event_name: event_name.to_owned() };
-        let mut reader = Reader::new(&self.platform, follower, sender, self.config.patience_ms);
+        let followed = (follower, Place { path, event_name: event_name.to_owned() });
+        let mut reader = Reader::new(&self.platform, followed, sender, self.config.patience_ms);
         reader.sees_endpoints = caller.sees_endpoints();
         let (shutdown, final_frame) = (self.shutdown.clone(), Arc::new(OnceLock::new()));
         let body = body(receiver, final_frame.clone());
@@ -150,7 +151,7 @@ impl Streams {
                 () = shutdown.cancelled() => Ended::Stopping,
                 ended = reader.serve() => ended,
             };
-            if let Some(frame) = closing.frame(ended, reader.sent_id()) {
+            if let Some(frame) = reader.last_frame(ended) {
                 let _ = final_frame.set(frame);
             }
             // Only now, so that the body finds the final frame.

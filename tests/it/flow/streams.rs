@@ -14,6 +14,7 @@ on_every_store! {
     a_reader_gets_every_event_of_runs_that_end_together,
     a_reader_that_does_not_read_gets_a_gap_and_goes_on_after_it,
     a_stream_ends_with_its_source_and_with_its_key,
+    a_reader_that_resumes_after_more_came_than_is_kept_is_told,
 }
 
 /// Emits the numbers from `from` on, as many as the body says.
@@ -56,6 +57,34 @@ async fn a_stream_is_resumed_where_its_reader_left_off(world: World) {
     assert_eq!(events, [json!("seen"), json!("missed"), json!("live")]);
     assert_eq!(seen.data["id"], json!(seen.id));
     assert_eq!(seen.data["metadata"]["emitter_id"], json!(source.id));
+}
+
+async fn a_reader_that_resumes_after_more_came_than_is_kept_is_told(world: World) {
+    let run = "run(event) { for (let n = 0; n < event.body.count; n++) { this.$emit(n); console.log(n); } }";
+    let source = world.endpoint(run).await;
+    let path = |stream: &str| format!("/v1/sources/{}/sse?event_name={stream}", source.id);
+    let trigger = async |count: usize| {
+        let run = format!("/v1/sources/{}/run", source.id);
+        world.client.post(&run, &json!({"body": {"count": count}})).await.unwrap().data();
+    };
+    for (stream, kept) in [("default", 100), ("$logs", 1000), ("$runs", 200)] {
+        let mut first = open(&world.client, &source.id, &format!("?event_name={stream}")).await;
+        trigger(1).await;
+        let seen = first.next().await.unwrap();
+        drop(first);
+        let (times, each) = if stream == "$runs" { (kept + 1, 0) } else { (1, kept + 1) };
+        for _ in 0..times {
+            trigger(each).await;
+        }
+
+        let mut resumed = world.client.stream(&path(stream), Some(&seen.id)).await.unwrap();
+        let gap = resumed.next().await.unwrap();
+        assert_eq!((gap.name.as_str(), &gap.data["reason"]), ("gap", &json!("not_kept")), "{stream}: {}", gap.data);
+        assert_eq!(gap.data["last_event_id"], json!(gap.id));
+        assert_eq!(take(&mut resumed, kept).await.len(), kept, "{stream}: the stream goes on with what is kept");
+        let mut again = world.client.stream(&path(stream), Some(&gap.id)).await.unwrap();
+        assert_eq!(again.next().await.unwrap().name, "", "{stream}: from there nothing is missing");
+    }
 }
 
 async fn a_reader_gets_every_event_of_a_run_however_few_are_kept(world: World) {

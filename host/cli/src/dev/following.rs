@@ -64,7 +64,7 @@ async fn show(tail: &mut Tail, stream: Option<&str>, source: &Deployed) -> Resul
     loop {
         match tail.next().await? {
             Step::Event(event) => print(&output, stream, source, &event)?,
-            Step::Gap { last_id } => {
+            Step::Gap { last_id } | Step::NotKept { last_id } => {
                 output.warn(&format!("{}: events that came after {last_id} are missing here", source.name));
             }
             Step::Lost { .. } => {}

@@ -1,9 +1,9 @@
 //! Following a stream, or all channels of a source or workflow, as they grow.
 //!
-//! A follower first gives what is kept after the event it resumes from, then what is committed while it is there: all of
-//! it, in order, whatever retention says. When the store cannot promise that, because the reader is too slow or because
-//! messages of another host were lost, it says so and ends ([`Next::Gap`]). It also ends when its source, its key or its
-//! account is gone ([`Next::End`]).
+//! A follower first gives what is kept after the event it resumes from, and says when that may not be all of it
+//! ([`Next::NotKept`]), then what is committed while it is there: all of it, in order, whatever retention says. When the store
+//! cannot promise that, because the reader is too slow or because messages of another host were lost, it says so and ends
+//! ([`Next::Gap`]). It also ends when its source, its key or its account is gone ([`Next::End`]).
 //!
 //! Waiting costs a read of three records now and then; nothing grows with the number of channels.
 
@@ -14,11 +14,13 @@ use std::sync::Arc;
 
 use domain::event_id::EventId;
 use domain::ids::EmitterId;
+use domain::retention::RunRetention;
 use domain::subscriptions::Stream;
 use store::{EntryId, Live, LiveEntry, Lookup, Taken};
 
-use self::history::{History, Read};
+use self::history::{Followed, History, Read};
 use self::permission::Permission;
+use crate::invoke::workflow::record_retention;
 use crate::records::{Source, Workflow, names, table};
 use crate::{Caller, Error, Noun, Platform};
 
@@ -34,6 +36,7 @@ pub struct Follower {
     emitter: String,
     /// Every channel when absent.
     stream: Option<Stream>,
+    runs_kept: RunRetention,
     live: Live,
     /// What is still to be read from before it was live.
     history: Option<History>,
@@ -54,6 +57,9 @@ pub struct Following<'a> {
 #[derive(Debug)]
 pub enum Next {
     Event(Arc<LiveEntry>),
+    /// Events after the one that was resumed from, or the last that was given, may have been dropped from what is kept. It
+    /// goes on with what is.
+    NotKept,
     /// Events after the last one were committed and will not come.
     Gap(Gap),
     End(End),
@@ -80,9 +86,10 @@ impl Follower {
         let found = table::find::<Source>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
         let source = found.ok_or_else(|| Error::not_found(Noun::Source, id))?.record;
         let oldest_ms = source.retention.oldest_ms(platform.config.limits.runs_kept_seconds, platform.clock.now_ms());
-        let mut follower = Self::of(caller, platform, EmitterId::Source(source.id), following).await?;
+        let (id, retention) = (EmitterId::Source(source.id), source.retention);
+        let mut follower = Self::of(caller, platform, id, (following, retention)).await?;
         if let (names::RUNS, Some(oldest_ms)) = (following.event_name, oldest_ms) {
-            follower.skip_before(oldest_ms);
+            follower.skip_before(oldest_ms).await?;
         }
         Ok(follower)
     }
@@ -95,10 +102,16 @@ impl Follower {
     ) -> Result<Self, Error> {
         let found = table::find::<Workflow>(&*platform.store, &caller.tenant, Lookup::Id(id)).await?;
         let workflow = found.ok_or_else(|| Error::not_found(Noun::Workflow, id))?.record;
-        Self::of(caller, platform, EmitterId::Workflow(workflow.id), following).await
+        let retention = record_retention(platform);
+        Self::of(caller, platform, EmitterId::Workflow(workflow.id), (following, retention)).await
     }
 
-    async fn of(caller: &Caller, platform: &Platform, id: EmitterId, following: Following<'_>) -> Result<Self, Error> {
+    async fn of(
+        caller: &Caller,
+        platform: &Platform,
+        id: EmitterId,
+        (following, runs_kept): (Following<'_>, RunRetention),
+    ) -> Result<Self, Error> {
         let named = Some(following.event_name).filter(|name| !name.is_empty());
         let stream = named.map(Stream::parse).transpose().map_err(|error| Error::parameter("event_name", error))?;
         let after = following.after.map(parse_id).transpose()?;
@@ -108,17 +121,22 @@ impl Follower {
         let newest = platform.store.last_entry(&caller.tenant, &emitter).await?.unwrap_or(EntryId::FIRST);
         // An id that this store has not given yet is the future's: nothing may be skipped for it.
         let last = after.map_or(newest, |after| after.min(newest));
-        let history = (last < newest).then(|| History::until(newest));
+        let history = (last < newest).then(|| History::between(last, newest));
         let permission = Permission::new(caller, platform, id);
-        Ok(Self { platform: platform.clone(), permission, emitter, stream, live, history, last })
+        Ok(Self { platform: platform.clone(), permission, emitter, stream, runs_kept, live, history, last })
     }
 
     /// What was committed before is not kept any more, though it may still be there.
-    fn skip_before(&mut self, oldest_ms: u64) {
-        if let Some(history) = &self.history {
-            let before = EntryId::new(oldest_ms.saturating_sub(1), u32::MAX);
-            self.last = self.last.max(before.min(history.newest));
+    async fn skip_before(&mut self, oldest_ms: u64) -> Result<(), Error> {
+        let Some(history) = &mut self.history else { return Ok(()) };
+        let before = EntryId::new(oldest_ms.saturating_sub(1), u32::MAX).min(history.newest);
+        if self.last >= before {
+            return Ok(());
         }
+        let (tenant, emitter) = (&self.permission.caller.tenant, self.emitter.as_str());
+        history.note_skipped(&self.platform, (tenant, emitter), (self.last, before)).await?;
+        self.last = before;
+        Ok(())
     }
 
     pub fn emitter(&self) -> &str {
@@ -141,6 +159,10 @@ impl Follower {
             if self.history.is_some() {
                 match self.next_of_history().await? {
                     Read::Entry(entry) => return Ok(self.give(entry)),
+                    Read::NotKept { before } => {
+                        self.last = self.last.max(before);
+                        return Ok(Next::NotKept);
+                    }
                     Read::Crowded => return Ok(Next::Gap(Gap::Crowded)),
                     Read::All => continue,
                 }
@@ -173,7 +195,12 @@ impl Follower {
 
     async fn next_of_history(&mut self) -> Result<Read, Error> {
         let Some(history) = &mut self.history else { return Ok(Read::All) };
-        let followed = (&self.permission.caller.tenant, self.emitter.as_str(), self.stream.as_ref());
+        let followed = Followed {
+            tenant: &self.permission.caller.tenant,
+            emitter: &self.emitter,
+            stream: self.stream.as_ref(),
+            runs_kept: self.runs_kept,
+        };
         let read = history.next(&self.platform, &self.live, followed, self.last).await?;
         if matches!(read, Read::All) {
             // What is live begins after everything that was kept, also what belongs to other streams.

@@ -4,6 +4,7 @@ mod crash;
 mod deliver;
 mod follow;
 mod keeping;
+mod not_kept;
 mod numbers;
 mod quotas;
 mod recordings;

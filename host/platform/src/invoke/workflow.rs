@@ -40,6 +40,7 @@ pub(crate) use failure::{Failure, context, failure_event};
 pub(crate) use given::Given;
 pub(crate) use lanes::Lanes;
 pub(crate) use queue::{NewRun, end_early, enqueue, queue_job};
+pub(crate) use results::record_retention;
 pub(crate) use running::{Hold, Renewed, Running};
 pub(crate) use step::StepContext;
 pub(crate) use version::{Version, Versions};

@@ -127,6 +127,11 @@ pub(super) async fn follow(
                 session.output.warn(&format!("events that came after {last_id} are missing"));
                 session.output.hint("this reader was too slow for them; what the server has kept follows");
             }
+            Step::NotKept { last_id } => {
+                session
+                    .output
+                    .warn(&format!("events that came after {last_id} may be missing: they are no longer kept"));
+            }
             Step::Lost { cause, pause } => {
                 session.output.say(&format!("{cause}; trying again in {} s", pause.as_secs()));
             }

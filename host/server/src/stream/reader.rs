@@ -15,6 +15,7 @@ const COMMENT_EVERY_MS: u64 = 15_000;
 pub(super) struct Reader {
     platform: Platform,
     follower: Follower,
+    place: Place,
     sender: mpsc::Sender<Bytes>,
     patience_ms: u64,
     /// Whether events are sent with addresses of endpoints.
@@ -38,8 +39,8 @@ pub(super) enum Ended {
     Stopping,
 }
 
-/// What the final frame is about.
-pub(super) struct Closing {
+/// What frames that are no events name.
+pub(super) struct Place {
     /// `/v1/sources/<id>`
     pub(super) path: String,
     pub(super) event_name: String,
@@ -48,13 +49,19 @@ pub(super) struct Closing {
 // === impl Reader ===
 
 impl Reader {
-    pub(super) fn new(platform: &Platform, follower: Follower, sender: mpsc::Sender<Bytes>, patience_ms: u64) -> Self {
+    pub(super) fn new(
+        platform: &Platform,
+        (follower, place): (Follower, Place),
+        sender: mpsc::Sender<Bytes>,
+        patience_ms: u64,
+    ) -> Self {
         let sent_id = follower.last_id().to_string();
-        Self { platform: platform.clone(), follower, sender, patience_ms, sees_endpoints: false, sent_id }
+        Self { platform: platform.clone(), follower, place, sender, patience_ms, sees_endpoints: false, sent_id }
     }
 
-    pub(super) fn sent_id(&self) -> &str {
-        &self.sent_id
+    /// The last frame of a stream; none for a reader that went away.
+    pub(super) fn last_frame(&self, ended: Ended) -> Option<Bytes> {
+        self.place.last_frame(ended, &self.sent_id)
     }
 
     pub(super) async fn serve(&mut self) -> Ended {
@@ -85,6 +92,13 @@ impl Reader {
     async fn send_next(&mut self, next: Next) -> Result<(), Ended> {
         let entry = match next {
             Next::Event(entry) => entry,
+            Next::NotKept => {
+                // A reader that comes back from here is not told again.
+                let id = self.follower.last_id().to_string();
+                self.send(self.place.gap("not_kept", &id).into()).await?;
+                self.sent_id = id;
+                return Ok(());
+            }
             Next::Gap(gap) => return Err(Ended::Incomplete(gap)),
             Next::End(end) => return Err(Ended::Over(end)),
         };
@@ -119,11 +133,10 @@ impl Reader {
     }
 }
 
-// === impl Closing ===
+// === impl Place ===
 
-impl Closing {
-    /// The last frame of a stream; none for a reader that went away.
-    pub(super) fn frame(&self, ended: Ended, sent_id: &str) -> Option<Bytes> {
+impl Place {
+    fn last_frame(&self, ended: Ended, sent_id: &str) -> Option<Bytes> {
         let frame = match ended {
             Ended::Gone => return None,
             Ended::TooSlow => self.gap("slow_reader", sent_id),

@@ -185,6 +185,36 @@ async fn a_reader_that_falls_behind_what_is_held_gets_a_gap_after_the_last_event
 }
 
 #[tokio::test]
+async fn a_reader_that_comes_back_after_more_came_than_is_kept_is_told_and_goes_on() {
+    let stage = stage(Config::default()).await;
+    let mut first = stage.open("", "").await;
+    chunk(&mut first).await.unwrap();
+    stage.emit(json!("seen")).await;
+    let seen = chunk(&mut first).await.unwrap();
+    let seen_id = seen.lines().next().unwrap().strip_prefix("id: ").unwrap();
+    for number in 0..101 {
+        stage.emit(json!(number)).await;
+    }
+
+    let mut response = stage.open("?event_name=default", seen_id).await;
+    chunk(&mut response).await.unwrap();
+    let (name, data, id) = parse_named(&chunk(&mut response).await.unwrap());
+
+    let (id, source) = (id.unwrap(), stage.source.id.as_str());
+    let expected = json!({
+        "last_event_id": id,
+        "reason": "not_kept",
+        "resume": format!("/v1/sources/{source}/sse?event_name=default"),
+        "list": format!("/v1/sources/{source}/event_summaries?before={id}&event_name=default"),
+    });
+    assert_eq!((name.as_str(), data), ("gap", expected));
+    assert!(chunk(&mut response).await.unwrap().contains(r#""event":1,"#), "the stream goes on with what is kept");
+    let mut resumed = stage.open("?event_name=default", &id).await;
+    chunk(&mut resumed).await.unwrap();
+    assert!(chunk(&mut resumed).await.unwrap().contains(r#""event":1,"#), "from there, nothing is missing");
+}
+
+#[tokio::test]
 async fn readers_share_the_memory_of_an_event() {
     let stage = stage(Config::default()).await;
     let mut responses = [stage.open("", "").await, stage.open("", "").await];

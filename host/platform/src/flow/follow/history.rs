@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use domain::retention::RunRetention;
 use domain::subscriptions::Stream;
-use store::{Entry, EntryId, EntryQuery, Live, LiveEntry, Tenant};
+use store::{Entry, EntryId, EntryQuery, Live, LiveEntry, Order, Tenant};
 
+use crate::records::names;
 use crate::streams::streams_of;
 use crate::{Error, Platform};
 
@@ -19,23 +21,59 @@ pub(super) struct History {
     /// Listed once: a stream that is made later holds nothing from before.
     streams: Option<Vec<String>>,
     page: VecDeque<Arc<LiveEntry>>,
+    /// Something that comes before the next page is no longer kept.
+    is_skipped: bool,
+    /// Until the first page was read: nothing was seen before, and whatever is kept is what is asked for.
+    is_from_beginning: bool,
 }
 
 pub(super) enum Read {
     Entry(Arc<LiveEntry>),
+    /// Something after the last entry, and up to this id, may be missing. What is there follows.
+    NotKept {
+        before: EntryId,
+    },
     /// There is nothing more.
     All,
     /// There is no memory for it.
     Crowded,
 }
 
-type StreamRef<'a> = (&'a Tenant, &'a str, Option<&'a Stream>);
+/// What is read.
+#[derive(Clone, Copy)]
+pub(super) struct Followed<'a> {
+    pub(super) tenant: &'a Tenant,
+    pub(super) emitter: &'a str,
+    pub(super) stream: Option<&'a Stream>,
+    /// Of the emitter: how many runs it keeps.
+    pub(super) runs_kept: RunRetention,
+}
 
 // === impl History ===
 
 impl History {
-    pub(super) fn until(newest: EntryId) -> Self {
-        Self { newest, streams: None, page: VecDeque::new() }
+    /// After `last`, and until `newest`.
+    pub(super) fn between(last: EntryId, newest: EntryId) -> Self {
+        let is_from_beginning = last == EntryId::FIRST;
+        Self { newest, streams: None, page: VecDeque::new(), is_skipped: false, is_from_beginning }
+    }
+
+    /// Whether anything lies between two ids is told with the first page: runs that are too old. Where the one that was seen is
+    /// gone as well, it cannot be excluded.
+    pub(super) async fn note_skipped(
+        &mut self,
+        platform: &Platform,
+        (tenant, emitter): (&Tenant, &str),
+        (seen, before): (EntryId, EntryId),
+    ) -> Result<(), Error> {
+        if self.is_from_beginning {
+            return Ok(());
+        }
+        let query = EntryQuery { first: Some(seen), last: Some(before), order: Order::OldestFirst, limit: 2 };
+        let found = platform.store.entries(tenant, emitter, names::RUNS, query).await?;
+        let is_alone = matches!(found.as_slice(), [only] if only.id == seen);
+        self.is_skipped = !is_alone;
+        Ok(())
     }
 
     /// The first after `last`.
@@ -43,22 +81,50 @@ impl History {
         &mut self,
         platform: &Platform,
         live: &Live,
-        followed: StreamRef<'_>,
+        followed: Followed<'_>,
         last: EntryId,
     ) -> Result<Read, Error> {
         if self.page.is_empty() {
             let Some(_turn) = live.turn_to_read().await else { return Ok(Read::Crowded) };
             let found = self.read(platform, followed, last).await?;
-            self.page = found.into_iter().map(|(stream, entry)| live.adopt(entry.id, &stream, entry.value)).collect();
+            if self.is_skipped || self.may_be_missing(platform, followed, last).await? {
+                let first = found.first().and_then(|(_, entry)| entry.id.predecessor());
+                (self.page, self.is_skipped) = (adopted(live, found), false);
+                return Ok(Read::NotKept { before: first.unwrap_or(self.newest) });
+            }
+            self.page = adopted(live, found);
+            self.is_from_beginning = false;
         }
         Ok(self.page.pop_front().map_or(Read::All, Read::Entry))
+    }
+
+    /// Streams drop their oldest entries. One that is full and has nothing from before may have dropped what came after `last`;
+    /// it has not when `last` is just before its first one, where it was read up to. Asked after the page was read, so that
+    /// what is dropped meanwhile is not missed.
+    async fn may_be_missing(&self, platform: &Platform, followed: Followed<'_>, last: EntryId) -> Result<bool, Error> {
+        if self.is_from_beginning || last >= self.newest {
+            return Ok(false);
+        }
+        let Followed { tenant, emitter, .. } = followed;
+        let oldest = EntryQuery { first: None, last: None, order: Order::OldestFirst, limit: 1 };
+        for stream in platform.store.streams(tenant, emitter).await? {
+            let is_followed = self.streams.iter().flatten().any(|name| *name == stream.name);
+            if !is_followed || stream.count < followed.kept(platform, &stream.name) {
+                continue;
+            }
+            let found = platform.store.entries(tenant, emitter, &stream.name, oldest).await?;
+            if found.first().is_some_and(|first| first.id > last && first.id.predecessor() != Some(last)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Of all that is followed, a page.
     async fn read(
         &mut self,
         platform: &Platform,
-        (tenant, emitter, stream): StreamRef<'_>,
+        Followed { tenant, emitter, stream, .. }: Followed<'_>,
         last: EntryId,
     ) -> Result<Vec<(String, Entry)>, Error> {
         let streams = match (&mut self.streams, stream) {
@@ -75,6 +141,25 @@ impl History {
             cut(&mut found);
         }
         Ok(found)
+    }
+}
+
+fn adopted(live: &Live, found: Vec<(String, Entry)>) -> VecDeque<Arc<LiveEntry>> {
+    found.into_iter().map(|(stream, entry)| live.adopt(entry.id, &stream, entry.value)).collect()
+}
+
+// === impl Followed ===
+
+impl Followed<'_> {
+    /// How many entries a stream has when it drops the oldest for each new one.
+    fn kept(&self, platform: &Platform, stream: &str) -> u64 {
+        let limits = &platform.config.limits;
+        match stream {
+            names::LOGS => limits.logs_kept as u64,
+            names::RUNS => self.runs_kept.kept(limits.runs_kept).into(),
+            names::WORKFLOW_RUNS => RunRetention::default().kept(limits.runs_kept).into(),
+            _ => limits.events_kept as u64,
+        }
     }
 }
 

@@ -215,7 +215,7 @@ impl Running<'_> {
 }
 
 /// How many records of runs and steps are kept of a workflow.
-pub(super) fn record_retention(platform: &Platform) -> RunRetention {
+pub(crate) fn record_retention(platform: &Platform) -> RunRetention {
     let kept = platform.config.limits.runs_kept.saturating_mul(RECORDS_PER_RUN);
     RunRetention { count: Some(u32::try_from(kept).unwrap_or(u32::MAX).min(RUNS_KEPT_MAXIMUM)), seconds: None }
 }
