@@ -1,14 +1,32 @@
 //! The command line against the real server: one journey through everything a developer does.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rig::served::{DataFolder, KEY, Served, binary};
+use rig::wait::within;
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout};
 
 /// A developer: a home of their own, and commands that must succeed.
 pub(crate) struct Developer {
     home: tempfile::TempDir,
+}
+
+/// What a command prints as it goes on.
+pub(crate) struct Following {
+    lines: Lines<BufReader<ChildStdout>>,
+    _child: Child,
+}
+
+// === impl Following ===
+
+impl Following {
+    /// The next line of its data.
+    pub(crate) async fn next(&mut self) -> String {
+        within("a line", self.lines.next_line()).await.unwrap().expect("the command goes on")
+    }
 }
 
 // === impl Developer ===
@@ -31,7 +49,7 @@ impl Developer {
         command.args(arguments).env_clear().env("HOME", self.folder()).env("TZ", "UTC").current_dir(self.folder());
         // What the engine compiled for other tests.
         command.env("WELLSPRING_CACHE", std::env::temp_dir().join("wellspring-tests-cache-of-runs"));
-        command.stdin(std::process::Stdio::null());
+        command.stdin(Stdio::null());
         command
     }
 
@@ -52,6 +70,15 @@ impl Developer {
     pub(crate) fn fail(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.command(arguments).output().unwrap();
         (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+    }
+
+    /// A command that goes on until it is dropped.
+    pub(crate) fn follow(&self, arguments: &[&str]) -> Following {
+        let mut command = self.command(arguments);
+        command.env("WELLSPRING_API_KEY", KEY).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Following { lines, _child: child }
     }
 
     pub(crate) fn remove(&self, name: &str) {
@@ -194,7 +221,7 @@ async fn an_account_is_connected_channels_are_followed_together_and_a_component_
     let component = developer.run(&["publish", "talker.js"]);
     developer.run(&["deploy", "talker", "--prop", "slack=Work"]);
     let mut following = developer.command(&["events", "talker", "--until", "3", "--json"]);
-    let following = following.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let following = following.stdout(Stdio::piped()).spawn().unwrap();
     for channel in ["one", "two", "default"] {
         developer.run(&["run", "talker", "--event", &json!({"body": channel}).to_string()]);
     }

@@ -1,7 +1,12 @@
 //! Runs can be seen, explained and replayed.
 
+use std::net::Ipv4Addr;
+
+use rig::client::Client;
 use rig::receiver::{Answer, Receiver};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::cli::Developer;
 
@@ -175,6 +180,71 @@ async fn the_command_line_says_what_is_kept_and_shown_and_tests_code_before_it_i
     assert_eq!(developer.json(&["list"]).as_array().unwrap().len(), 3);
     developer.run(&["update", &source.id, "--no-redact", "--keep-runs", "0"]);
     assert_eq!(developer.json(&["runs", &source.id]), json!([]));
+}
+
+/// Between a client and the server: a run ends before each list of runs is read, and another one before the answer arrives.
+async fn running_around_lists(world: &World, source: &str) -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (client, server) = (world.client.clone(), world.client.at("").trim_start_matches("http://").to_owned());
+    let (server, run) = (server.trim_end_matches('/').to_owned(), format!("/v1/sources/{source}/run"));
+    tokio::spawn(async move {
+        while let Ok((near, _)) = listener.accept().await {
+            let (client, server, run) = (client.clone(), server.clone(), run.clone());
+            tokio::spawn(async move { relay(near, &server, (&client, &run)).await });
+        }
+    });
+    format!("http://{address}")
+}
+
+/// One request, of a connection that ends with its answer.
+async fn relay(mut near: TcpStream, server: &str, (client, run): (&Client, &str)) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match near.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => return,
+        }
+    }
+    let head = String::from_utf8(head).unwrap().replacen("\r\n", "\r\nconnection: close\r\n", 1);
+    let is_list = head.lines().next().unwrap().contains("/runs?");
+    let mut far = TcpStream::connect(server).await.unwrap();
+    if !is_list {
+        far.write_all(head.as_bytes()).await.unwrap();
+        let _ = tokio::io::copy(&mut far, &mut near).await;
+        return;
+    }
+    client.post(run, &json!({})).await.unwrap().data();
+    far.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    far.read_to_end(&mut answer).await.unwrap();
+    client.post(run, &json!({})).await.unwrap().data();
+    near.write_all(&answer).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_that_end_while_the_command_line_begins_to_follow_are_shown_once() {
+    let world = World::on_sqlite().await;
+    let source = world.endpoint("run() {}").await;
+    let developer = Developer::logged_in(&world.served);
+    let path = format!("/v1/sources/{}/run", source.id);
+    let run = async || text(&world.client.post(&path, &json!({})).await.unwrap().data()["run_id"]);
+    let first = run().await;
+    let url = running_around_lists(&world, &source.id).await;
+
+    let mut following = developer.follow(&["runs", &source.id, "-f", "--json", "--url", &url]);
+    let mut shown = Vec::new();
+    for _ in 0..3 {
+        shown.push(following.next().await);
+    }
+    let last = run().await;
+    shown.push(following.next().await);
+
+    let ids: Vec<String> = shown.iter().map(|line| text(&serde_json::from_str::<Value>(line).unwrap()["id"])).collect();
+    let listed = world.client.list(&format!("/v1/sources/{}/runs", source.id)).await.unwrap();
+    let ended: Vec<String> = listed.iter().rev().map(|run| text(&run["id"])).collect();
+    assert_eq!((ids.first(), ids.last()), (Some(&first), Some(&last)));
+    assert_eq!(ids, ended, "each once, in their order");
 }
 
 async fn a_recording_holds_no_secret_that_is_shown(world: World) {

@@ -106,12 +106,22 @@ pub(super) async fn follow(
     following: Following<'_>,
     print: impl Fn(&Output, &EventSummary) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let Following { stream, last_id, mut missing } = following;
+    let Following { stream, last_id, missing } = following;
     if missing == Some(0) {
         return Ok(());
     }
     let mut tail = Tail::new(&session.client, &source.id, stream, last_id);
     tail.connect().await?;
+    go_on(session, source, (tail, stream, missing), print).await
+}
+
+/// The same with a stream that is connected, after what was shown of it.
+pub(super) async fn go_on(
+    session: &Session,
+    source: &Source,
+    (mut tail, stream, mut missing): (Tail, Option<&str>, Option<u64>),
+    print: impl Fn(&Output, &EventSummary) -> Result<(), Error>,
+) -> Result<(), Error> {
     let what = stream.map_or_else(String::new, |stream| format!("{stream} of "));
     session.output.say(&format!("following {what}{}; Ctrl-C ends it", source.name_slug));
     loop {

@@ -1,5 +1,7 @@
 //! `runs`: what ran, what it did and how it ended; one of them in full; and whatever comes.
 
+use std::collections::HashSet;
+
 use console::{Color, Style};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -14,9 +16,11 @@ use crate::output::table::{text, whole};
 use crate::output::{Fields, Output, Table, clock_time, get_field, plain};
 use crate::session::{Connection, Session};
 use crate::spans::Span;
+use crate::tail::Tail;
 
 /// As many as the API gives at once.
 const RUNS_MAXIMUM: u64 = 100;
+const STREAM: &str = "$runs";
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -92,16 +96,26 @@ async fn list_runs(session: &Session, wanted: &Wanted) -> Result<(), Error> {
         Some(name) => Some(find::source(&session.client, name).await?),
         None => None,
     };
-    let runs = if wanted.number == 0 { Vec::new() } else { wanted.read(session, source.as_ref()).await? };
-    match (&source, &wanted.get) {
-        (Some(source), _) if wanted.follow => {
-            runs.iter().rev().try_for_each(|run| wanted.print(&session.output, run))?;
-            let following = events::Following { stream: Some("$runs"), last_id: None, missing: None };
-            events::follow(session, source, following, |output, event| wanted.print_event(output, event)).await
-        }
-        (_, Some(field)) => print_fields(&session.output, &runs, field),
-        _ => print_table(&session.output, &runs),
+    if let (Some(source), true) = (&source, wanted.follow) {
+        return follow_runs(session, source, wanted).await;
     }
+    let runs = wanted.read(session, source.as_ref()).await?;
+    match &wanted.get {
+        Some(field) => print_fields(&session.output, &runs, field),
+        None => print_table(&session.output, &runs),
+    }
+}
+
+/// The stream is connected before runs are listed, because a list names no place in it: a run that ends in between is in both,
+/// and is shown once.
+async fn follow_runs(session: &Session, source: &Source, wanted: &Wanted) -> Result<(), Error> {
+    let mut tail = Tail::new(&session.client, &source.id, Some(STREAM), None);
+    tail.connect().await?;
+    let listed = wanted.read(session, Some(source)).await?;
+    listed.iter().rev().try_for_each(|run| wanted.print(&session.output, run))?;
+    let listed: HashSet<String> = listed.into_iter().map(|run| run.id).collect();
+    let print = |output: &Output, event: &EventSummary| wanted.print_event(output, event, &listed);
+    events::go_on(session, source, (tail, Some(STREAM), None), print).await
 }
 
 /// A line for each run, empty for one that has no such field.
@@ -203,9 +217,10 @@ async fn show(session: &Session, id: &str) -> Result<(), Error> {
 // === impl Wanted ===
 
 impl Wanted {
-    /// One that comes, when it is one of those that are wanted.
-    fn print_event(&self, output: &Output, event: &EventSummary) -> Result<(), Error> {
+    /// One that comes, when it is one of those that are wanted, and was not listed.
+    fn print_event(&self, output: &Output, event: &EventSummary, listed: &HashSet<String>) -> Result<(), Error> {
         match serde_json::from_value::<RunRecord>(event.event.clone()) {
+            Ok(run) if listed.contains(&run.id) => Ok(()),
             Ok(run) if self.is_wanted(&run) => self.print(output, &run),
             Ok(_) => Ok(()),
             Err(_) => events::print_event(output, event),
@@ -225,7 +240,11 @@ impl Wanted {
         }
     }
 
+    /// Newest first.
     async fn read(&self, session: &Session, source: Option<&Source>) -> Result<Vec<RunRecord>, Error> {
+        if self.number == 0 {
+            return Ok(Vec::new());
+        }
         let path = source.map_or_else(|| "runs".to_owned(), |source| format!("sources/{}/runs", source.id));
         let since = self.since.map(|since| {
             let seconds = Timestamp::now().as_second().saturating_sub(since.seconds());
