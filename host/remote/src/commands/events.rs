@@ -138,9 +138,7 @@ pub(super) async fn go_on(
                 session.output.hint("this reader was too slow for them; what the server has kept follows");
             }
             Step::NotKept { last_id } => {
-                session
-                    .output
-                    .warn(&format!("events that came after {last_id} may be missing: they are no longer kept"));
+                session.output.warn(&format!("events that came after {last_id} may be missing: not all are kept"));
             }
             Step::Lost { cause, pause } => {
                 session.output.say(&format!("{cause}; trying again in {} s", pause.as_secs()));
