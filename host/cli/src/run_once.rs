@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use platform::ports::{ComponentSource, Linker};
+use platform::ports::{ComponentSource, Linked, Linker};
 use sandbox::{Built, Config, Limits, LoadError, Program, Sandbox, Task};
 use serde_json::{Map, Value, json};
 
@@ -155,14 +155,20 @@ async fn link(collected: remote::Collected, cache: Option<&Path>, network: &Netw
     let remote::Collected { filename, code, files } = collected;
     let component = ComponentSource { filename, source: code, files };
     if let Some(linked) = linking::link_alone(&component).await? {
-        return Ok(translate(&linked.program));
+        return Ok(told(&linked));
     }
     let aside = tempfile::tempdir()?;
     // By the hand of the account that the configuration belongs to.
     let own = vec!["*".parse()?];
     let linking = Linking::new(cache.unwrap_or(aside.path()), network.clone(), own);
     let linked = linking.link("", component).await?;
-    Ok(translate(&linked.program))
+    Ok(told(&linked))
+}
+
+/// What the linker found out is said here, as a deploy says it.
+fn told(linked: &Linked) -> Program {
+    linked.warnings.iter().for_each(|warning| logging::warn(warning));
+    translate(&linked.program)
 }
 
 /// The user's own cache folder, where the platform has one.

@@ -1,5 +1,6 @@
 //! The walk from the component's entry to every module it can reach.
 
+mod computed;
 mod names;
 mod survey;
 mod waiting;
@@ -20,8 +21,8 @@ use crate::{
     imports,
     linked::{Module, ModuleKind, Warning},
     modules::{
-        self, Decorators, Format, Found, HELPER_PATH, HELPER_SOURCE, HELPER_SPECIFIER, Options, ParseError, Parsed,
-        Position,
+        self, Computed, Decorators, Format, Found, HELPER_PATH, HELPER_SOURCE, HELPER_SPECIFIER, Options, ParseError,
+        Parsed, Position,
     },
     registry::NATIVE_BUILD_FILE,
     requirements::Requirements,
@@ -152,8 +153,8 @@ impl Walk<'_> {
             },
         };
         self.parsed.insert(path.to_owned(), Arc::clone(&parsed));
-        self.warn_of_computed(path, &parsed);
         let mut imports = self.resolve_all(path, &parsed)?;
+        self.take_computed(path, &parsed, &mut imports);
         if parsed.source.contains(HELPER_SPECIFIER) {
             imports.insert(HELPER_SPECIFIER.to_owned(), HELPER_PATH.to_owned());
         }
@@ -176,10 +177,17 @@ impl Walk<'_> {
         Ok(module(ModuleKind::CommonJs, source))
     }
 
-    fn warn_of_computed(&mut self, path: &str, parsed: &Parsed) {
-        if is_own(path) {
-            let warning = |line: &u32| Warning::ComputedRequire { path: path.to_owned(), line: *line };
-            self.warnings.extend(parsed.computed.iter().map(warning));
+    /// What it can mean comes along; the author is told where that is not known.
+    fn take_computed(&mut self, path: &str, parsed: &Parsed, imports: &mut BTreeMap<String, String>) {
+        for Computed { line, shape } in &parsed.computed {
+            let meant = shape.as_ref().map(|shape| computed::meant(&self.resolver, path, shape)).unwrap_or_default();
+            if meant.files.is_empty() && is_own(path) {
+                self.warnings.insert(Warning::ComputedRequire { path: path.to_owned(), line: *line });
+            }
+            for (asked, file) in meant.imports {
+                imports.entry(asked).or_insert(file);
+            }
+            self.queue.extend(meant.files);
         }
     }
 

@@ -3,6 +3,7 @@
 //! Nothing here knows about packages or other files. Parsing recurses, so every entry point must be
 //! called on a thread with the stack of [`stack::run`], and checks the nesting first.
 
+mod computed;
 mod edits;
 mod exports;
 mod lower;
@@ -12,8 +13,9 @@ mod scan;
 pub(crate) mod stack;
 mod typescript;
 
+pub(crate) use computed::Shape;
 pub(crate) use nesting::NESTING_LIMIT;
-pub(crate) use parse::{Format, Options, ParseError, Parsed, Position, parse};
+pub(crate) use parse::{Computed, Format, Options, ParseError, Parsed, Position, parse};
 pub(crate) use scan::{Found, RequestKind};
 pub(crate) use typescript::Decorators;
 

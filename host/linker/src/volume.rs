@@ -74,6 +74,14 @@ impl Volume {
         self.inner.files.get(path)
     }
 
+    /// Files whose path begins so, in order, each with its size.
+    pub(crate) fn below(&self, prefix: &str) -> Vec<(&str, usize)> {
+        let files = self.inner.files.iter().filter(|(path, _)| path.starts_with(prefix));
+        let mut files: Vec<(&str, usize)> = files.map(|(path, content)| (path.as_str(), content.len())).collect();
+        files.sort_unstable();
+        files
+    }
+
     /// What the nearest `package.json` says about `.js` files.
     pub(crate) fn format_of_package(&self, path: &str) -> Format {
         self.manifest_of(path).map_or(Format::Open, |manifest| self.format_in(manifest))

@@ -1,9 +1,11 @@
 //! A component of several files: the entry and everything it refers to by a relative path, or by a `#name` of its manifest.
 //!
-//! References are looked for without parsing (`references.rs`). One that is computed is not found, and the server says so.
+//! References are looked for without parsing (`references.rs`). Of one that is computed, files come along whose path begins as it says
+//! (`folders.rs`); the server tells of one that says too little.
 //! The nearest `package.json` comes along with its lock file (`manifest.rs`), and with TypeScript what `tsconfig.json` says about
 //! decorators (`tsconfig.rs`).
 
+mod folders;
 mod imports;
 mod manifest;
 mod references;
@@ -63,6 +65,15 @@ pub fn collect(entry: &Path) -> Result<Collected, Error> {
                 collecting.take(resolve(folder, &path, ""))?;
             }
             used.insert(reference);
+        }
+        for (path, is_whole) in references::computed(&text) {
+            let paths = match is_whole {
+                true => resolve(folder, &from, &path).into_iter().collect(),
+                false => folders::below(folder, &from, &path),
+            };
+            for path in paths {
+                collecting.take(Some(path))?;
+            }
         }
     }
     let Collecting { filename, mut files, .. } = collecting;

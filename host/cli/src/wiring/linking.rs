@@ -96,7 +96,22 @@ pub(crate) async fn link_alone(component: &ComponentSource) -> Result<Option<Lin
 fn told(linked: linker::Linked) -> Linked {
     let modules = linked.modules.into_iter().map(|(path, module)| (path, translate(module))).collect();
     let dependencies = linked.dependencies.into_iter().filter(|dependency| !dependency.is_skipped);
-    Linked { program: ports::Program { entry: linked.entry, modules }, dependencies: dependencies.map(list).collect() }
+    Linked {
+        program: ports::Program { entry: linked.entry, modules },
+        dependencies: dependencies.map(list).collect(),
+        warnings: linked.warnings.iter().filter_map(warning).collect(),
+    }
+}
+
+/// Of the component's own files. What packages try for and lack is theirs, and there are many such.
+fn warning(warning: &linker::Warning) -> Option<String> {
+    match warning {
+        linker::Warning::ComputedRequire { path, line } => Some(format!(
+            "{path}:{line}: `require` of something computed finds no file here: begin it with a folder of the component, as in \
+             require(\"./handlers/\" + name), or write the paths out"
+        )),
+        _ => None,
+    }
 }
 
 fn list(dependency: linker::Dependency) -> Dependency {

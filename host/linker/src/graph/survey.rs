@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Found, ParsedFiles, Terms, parse, placed, read};
+use super::{Found, ParsedFiles, Terms, computed, parse, placed, read};
 use crate::{
     entry::OwnFiles,
     error::{LinkError, NameFault, SourceLocation, THE_COMPONENT},
@@ -73,6 +73,9 @@ impl Survey {
                     return Err(place(LinkError::InvalidSpecifier { specifier, importer, reason }));
                 }
             }
+        }
+        for shape in parsed.computed.iter().filter_map(|computed| computed.shape.as_ref()) {
+            targets.extend(computed::meant(resolver, importer, shape).files);
         }
         Ok(targets)
     }

@@ -9,6 +9,7 @@ use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
 
 use super::{
+    computed::Shape,
     exports::{self, Exports},
     lower, nesting,
     scan::{self, Found},
@@ -47,10 +48,16 @@ pub(crate) struct Parsed {
     pub(crate) exports: Exports,
     pub(crate) is_lowered: bool,
     pub(crate) has_top_level_await: bool,
-    /// Lines of requires that are computed.
-    pub(crate) computed: Vec<u32>,
+    pub(crate) computed: Vec<Computed>,
     /// Of each of `found`, in its order; empty for files of packages.
     positions: Vec<Position>,
+}
+
+/// A `require` of something computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Computed {
+    pub(crate) line: u32,
+    pub(crate) shape: Option<Shape>,
 }
 
 /// Where something stands in the author's text, from 1.
@@ -116,7 +123,11 @@ fn parse_script(source: &str, options: &Options<'_>) -> Result<Parsed, ParseErro
         exports,
         is_lowered,
         has_top_level_await: scanned.has_top_level_await,
-        computed: scanned.computed.iter().map(|offset| lines.line(*offset)).collect(),
+        computed: scanned
+            .computed
+            .into_iter()
+            .map(|(offset, shape)| Computed { line: lines.line(offset), shape })
+            .collect(),
         positions: told.iter().map(|found| position(found.offset)).collect(),
         found: scanned.found,
     })

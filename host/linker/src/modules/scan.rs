@@ -1,20 +1,25 @@
 //! What a module asks for: `require`, `require.resolve`, `import`, `export … from` and `import()` with
 //! a text that is written out.
 
+use std::collections::BTreeSet;
+
 use oxc_ast::ast::{
-    Argument, ArrowFunctionExpression, AwaitExpression, CallExpression, Expression, ForOfStatement, Function,
-    IdentifierReference, ImportDeclarationSpecifier, ImportExpression, Program, Statement, TryStatement,
+    Argument, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget, AwaitExpression, BindingPattern,
+    CallExpression, Expression, ForOfStatement, Function, IdentifierReference, ImportDeclarationSpecifier,
+    ImportExpression, Program, Statement, TryStatement, VariableDeclarator,
 };
 use oxc_ast_visit::{
     Visit,
     walk::{
-        walk_arrow_function_expression, walk_await_expression, walk_call_expression, walk_for_of_statement,
-        walk_function, walk_import_expression,
+        walk_arrow_function_expression, walk_assignment_expression, walk_await_expression, walk_call_expression,
+        walk_for_of_statement, walk_function, walk_import_expression, walk_variable_declarator,
     },
 };
 use oxc_semantic::Scoping;
 use oxc_span::GetSpan;
 use oxc_syntax::scope::ScopeFlags;
+
+use super::computed::{Shape, shape_of};
 
 /// One place where a module asks for another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +44,8 @@ pub(crate) enum RequestKind {
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     pub(super) found: Vec<Found>,
-    /// Offsets of `require(…)` with something computed.
-    pub(super) computed: Vec<u32>,
+    /// Offsets of `require(…)` with something computed, and what that can be.
+    pub(super) computed: Vec<(u32, Option<Shape>)>,
     /// An `await` outside of functions.
     pub(super) has_top_level_await: bool,
 }
@@ -48,12 +53,15 @@ pub(super) struct Scanned {
 struct Scan<'s> {
     scoping: &'s Scoping,
     scanned: Scanned,
+    /// Other names of `require`, by which it is hidden from bundlers.
+    aliases: BTreeSet<String>,
     try_depth: usize,
     function_depth: usize,
 }
 
 pub(super) fn scan(program: &Program<'_>, scoping: &Scoping) -> Scanned {
-    let mut scan = Scan { scoping, scanned: Scanned::default(), try_depth: 0, function_depth: 0 };
+    let mut scan =
+        Scan { scoping, scanned: Scanned::default(), aliases: BTreeSet::new(), try_depth: 0, function_depth: 0 };
     for statement in &program.body {
         scan.scan_declaration(statement);
     }
@@ -118,10 +126,37 @@ impl<'a> Visit<'a> for Scan<'_> {
         if requires && let Some(argument) = call.arguments.first().and_then(Argument::as_expression) {
             match text_of(argument) {
                 Some(specifier) => self.note(&specifier, RequestKind::Require, Vec::new(), argument.span().start),
-                None => self.scanned.computed.push(call.span.start),
+                None => self.scanned.computed.push((call.span.start, shape_of(argument))),
             }
         }
+        if let Expression::Identifier(callee) = &call.callee
+            && self.aliases.contains(callee.name.as_str())
+            && let Some(argument) = call.arguments.first().and_then(Argument::as_expression)
+            && let Some(shape) = shape_of(argument)
+        {
+            self.scanned.computed.push((call.span.start, Some(shape)));
+        }
         walk_call_expression(self, call);
+    }
+
+    fn visit_variable_declarator(&mut self, declarator: &VariableDeclarator<'a>) {
+        if let (BindingPattern::BindingIdentifier(name), Some(Expression::Identifier(value))) =
+            (&declarator.id, &declarator.init)
+            && self.is_require(value)
+        {
+            self.aliases.insert(name.name.to_string());
+        }
+        walk_variable_declarator(self, declarator);
+    }
+
+    fn visit_assignment_expression(&mut self, assignment: &AssignmentExpression<'a>) {
+        if let (AssignmentTarget::AssignmentTargetIdentifier(name), Expression::Identifier(value)) =
+            (&assignment.left, &assignment.right)
+            && self.is_require(value)
+        {
+            self.aliases.insert(name.name.to_string());
+        }
+        walk_assignment_expression(self, assignment);
     }
 
     fn visit_import_expression(&mut self, import: &ImportExpression<'a>) {

@@ -13,6 +13,10 @@ function load(path) {
   const resolve = (specifier) => {
     if (Object.hasOwn(record.imports, specifier)) return record.imports[specifier];
     if (platform("node:module").isBuiltin(specifier)) return specifier;
+    const written = platform("node:path").posix.resolve(path.slice(0, path.lastIndexOf("/")), specifier);
+    const found = ["", ".js", ".json", ".cjs", "/index.js", "/index.json"].map((ending) => written + ending);
+    const target = /^[./]/.test(specifier) && found.find((file) => Object.hasOwn(modules, file));
+    if (target) return target;
     throw Object.assign(new Error(`Cannot find module '${specifier}'`), { code: "MODULE_NOT_FOUND" });
   };
   const require = (specifier) => {

@@ -56,7 +56,7 @@ impl Linker for PlainLinker {
         for (path, source) in component.files {
             program.modules.extend(Program::single(&path, source).modules);
         }
-        Ok(Linked { program, dependencies })
+        Ok(Linked { program, dependencies, warnings: Vec::new() })
     }
 }
 

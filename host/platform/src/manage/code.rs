@@ -118,7 +118,7 @@ pub(super) async fn compile(
         description,
         program: program.digest(),
         dependencies: linked.dependencies,
-        warnings: warnings(logs),
+        warnings: warnings(linked.warnings, logs),
         came_with_source: false,
         is_temporary: false,
         holds_key: false,
@@ -163,14 +163,14 @@ async fn charge(caller: &Caller, platform: &Platform, usage: &Usage) -> Result<(
     Ok(())
 }
 
-/// The lines of warnings and errors that a component left when it loaded.
-fn warnings(logs: Vec<LogLine>) -> Vec<String> {
+/// What the linker has to say, and the lines of warnings and errors that a component left when it loaded.
+fn warnings(linked: Vec<String>, logs: Vec<LogLine>) -> Vec<String> {
     /// More than is ever read; both are bounds on what is stored with the component.
     const LINES: usize = 20;
     const CHARACTERS: usize = 1000;
     let is_warning = |line: &LogLine| matches!(line.level, Level::Warn | Level::Error);
-    let cut = |line: LogLine| line.message.chars().take(CHARACTERS).collect();
-    logs.into_iter().filter(is_warning).take(LINES).map(cut).collect()
+    let logged = logs.into_iter().filter(is_warning).map(|line| line.message);
+    linked.into_iter().chain(logged).take(LINES).map(|text| text.chars().take(CHARACTERS).collect()).collect()
 }
 
 /// What a batch contains that saves a component, without its key. It is made anew after a conflict.

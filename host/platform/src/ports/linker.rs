@@ -24,6 +24,8 @@ pub struct ComponentSource {
 pub struct Linked {
     pub program: Program,
     pub dependencies: Vec<Dependency>,
+    /// What the author should know, each a sentence.
+    pub warnings: Vec<String>,
 }
 
 /// An npm package that was taken in.

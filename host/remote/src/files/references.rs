@@ -16,6 +16,8 @@ pub(super) fn references(text: &str) -> Vec<String> {
             }
             (Token::OpenBracket, Awaited::PathOrBracket | Awaited::Bracket) => Awaited::Path,
             (Token::Word("require"), _) => Awaited::Bracket,
+            (Token::Dot, Awaited::Bracket) => Awaited::Resolve,
+            (Token::Word("resolve"), Awaited::Resolve) => Awaited::Bracket,
             (Token::Word("import"), _) => Awaited::PathOrBracket,
             (Token::Word("from"), _) => Awaited::Path,
             _ => Awaited::Nothing,
@@ -43,6 +45,20 @@ pub(super) fn flags(text: &str) -> Vec<(&str, bool)> {
     found
 }
 
+/// Paths that a script computes for `require`, each with whether it is whole, as of `__dirname + "/x"`: otherwise files that it
+/// may ask for begin so, as with `"./steps/" + name`.
+pub(super) fn computed(text: &str) -> Vec<(String, bool)> {
+    let mut scanner = Scanner { text, at: 0, before: Before::Operator, brackets: Vec::new() };
+    let (mut found, mut is_asked) = (Vec::new(), false);
+    while let Some(token) = scanner.next() {
+        if is_asked && matches!(token, Token::OpenBracket) {
+            found.extend(scanner.argument());
+        }
+        is_asked = matches!(token, Token::Word("require"));
+    }
+    found
+}
+
 /// And not a package, or a module that is built in.
 fn is_of_the_component(path: &str) -> bool {
     matches!(path.split('/').next(), Some("." | "..")) || path.starts_with('#')
@@ -54,6 +70,8 @@ enum Awaited {
     Nothing,
     Path,
     Bracket,
+    /// Of `require.resolve`.
+    Resolve,
     PathOrBracket,
 }
 
@@ -63,6 +81,7 @@ enum Token<'t> {
     /// A text that is written out, also as a template.
     Text(&'t str),
     OpenBracket,
+    Dot,
     Other,
 }
 
@@ -140,6 +159,34 @@ impl<'t> Scanner<'t> {
         let is_open = self.brackets.last() == Some(&Open::Substitution) && self.text.get(..self.at)?.ends_with("${");
         self.before = if is_open { Before::Operator } else { before };
         Some(token)
+    }
+
+    /// What is in the brackets of a `require`, from behind the first, as far as it is written out.
+    fn argument(&mut self) -> Option<(String, bool)> {
+        let (mut path, mut depth) = (String::new(), 1_usize);
+        let is_whole = loop {
+            self.skip_space_and_comments();
+            let start = self.at;
+            let token = self.next()?;
+            match (token, self.text.as_bytes().get(self.at - 1)?) {
+                (Token::Text(text), _) => path.push_str(text),
+                (Token::Word("__dirname"), _) if path.is_empty() => path.push('.'),
+                // Of `path.join(…)`.
+                (Token::Word("path" | "join" | "resolve") | Token::Dot, _) if path.is_empty() => {}
+                (Token::OpenBracket, _) if path.is_empty() => depth += 1,
+                (Token::Other, b'+') => {}
+                (Token::Other, b',') if depth > 1 => path.push('/'),
+                (Token::Other, b')') if depth > 1 => depth -= 1,
+                (Token::Other, b')' | b',') => break true,
+                (Token::Other, _) => {
+                    let head = self.text.get(start..self.at)?;
+                    path.push_str(head.strip_prefix('`').and_then(|head| head.strip_suffix("${")).unwrap_or_default());
+                    break false;
+                }
+                _ => break false,
+            }
+        };
+        is_of_the_component(&path).then_some((path, is_whole))
     }
 
     fn rest(&self) -> &'t str {
@@ -246,6 +293,7 @@ impl<'t> Scanner<'t> {
                 self.brackets.push(Open::Bracket { is_condition: self.before == Before::Control });
                 (Token::OpenBracket, Before::Operator)
             }
+            b'.' => (Token::Dot, Before::Operator),
             b')' => {
                 let is_condition = self.brackets.pop() == Some(Open::Bracket { is_condition: true });
                 (Token::Other, if is_condition { Before::Operator } else { Before::Value })

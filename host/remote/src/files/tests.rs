@@ -181,3 +181,36 @@ fn of_tsconfig_what_it_says_about_decorators_is_sent_with_typescript() {
     assert_eq!(config("one/with.js"), Some(("../tsconfig.json".to_owned(), sent.to_owned())));
     assert_eq!(config("three/entry.ts"), None, "the nearest counts");
 }
+
+#[test]
+fn files_that_a_computed_require_may_ask_for_are_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "entry.js",
+        "require(__dirname + '/one'); require(path.join(__dirname, 'lib', 'two')); require.resolve('./three'); require('./steps/' + name); \
+         require(`./locale-${name}`); require(name); require('./' + name); require('./lib', 'steps'); require(path.resolve(__dirname, 'late', name))",
+    );
+    for name in [
+        "one.js",
+        "lib/two.json",
+        "three.js",
+        "steps/a.js",
+        "steps/deep/b.ts",
+        "steps/a.test.js",
+        "steps/a.md",
+        "other.js",
+    ] {
+        write(folder.path(), name, "");
+    }
+    for name in ["locale-de.js", "locale.js", "late/c.js", "late/node_modules/d.js"] {
+        write(folder.path(), name, "");
+    }
+
+    let sent = ["late/c.js", "lib/two.json", "locale-de.js", "one.js", "steps/a.js", "steps/deep/b.ts", "three.js"];
+    assert_eq!(names(folder.path(), "entry.js"), sent);
+    for number in 0..=100 {
+        write(folder.path(), &format!("steps/f{number}.js"), "");
+    }
+    assert!(!names(folder.path(), "entry.js").iter().any(|name| name.starts_with("steps/")));
+}
