@@ -298,3 +298,23 @@ async fn keys_of_dots_and_of_nothing_are_keys_and_null_is_a_value() {
     assert_eq!(developer.json(&["list"])[0]["name"], "kept", "the source is there");
     server.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_computes_too_much_says_how_much_that_is_and_what_to_do() {
+    let mut place = DataFolder::new();
+    place.options.extend(["--fuel-per-run", "100000000"].map(str::to_owned));
+    let server = place.start().await;
+    let developer = Developer::logged_in(&server);
+    developer.file(
+        "busy.js",
+        "module.exports = {key: 'busy', name: 'Busy', version: '1', props: {http: '$.interface.http'}, run() { for (;;); }}",
+    );
+    developer.run(&["deploy", "busy.js"]);
+
+    let (code, said) = developer.fail(&["run", "busy"]);
+
+    assert_eq!(code, 1);
+    assert!(said.contains("100000000 units of fuel, about 0.1 s of processor time"), "{said}");
+    assert!(said.contains("`--fuel-per-run`"), "{said}");
+    server.stop().await;
+}

@@ -113,6 +113,7 @@ pub(crate) struct Settings {
     pub(crate) memory_bytes: usize,
     http_deadline_ms: u64,
     timer_deadline_ms: u64,
+    fuel_per_run: Option<u64>,
     prop_value_bytes: usize,
     db_key_bytes: usize,
     db_value_bytes: usize,

@@ -52,6 +52,8 @@ pub struct Limits {
     pub http_deadline_ms: u64,
     /// Wall clock of a run started by a timer, and of a hook.
     pub timer_deadline_ms: u64,
+    /// What a run may compute, in units of fuel; without it, what a CPU does until the run's deadline.
+    pub fuel_per_run: Option<u64>,
     /// Largest configured value of one prop, as JSON.
     pub prop_value_bytes: usize,
     /// Longest key of a source's store.
@@ -105,6 +107,7 @@ impl Default for Limits {
             memory_bytes: 128 * MIB,
             http_deadline_ms: 30_000,
             timer_deadline_ms: 300_000,
+            fuel_per_run: None,
             prop_value_bytes: 64 * KIB,
             db_key_bytes: KIB,
             db_value_bytes: 64 * KIB,

@@ -285,7 +285,13 @@ impl fmt::Display for Fault {
         match self {
             Self::Threw(thrown) => write!(formatter, "{}: {}", thrown.name, thrown.message),
             Self::OutOfFuel { limit } => {
-                write!(formatter, "the run used its {limit} units of CPU fuel and was stopped")
+                // A thousand million are roughly a second (measured by the sandbox's bench).
+                let seconds = *limit as f64 / 1e9;
+                write!(
+                    formatter,
+                    "the run used its {limit} units of fuel, about {seconds} s of processor time, and was stopped: do less in one run; \
+                     the operator can raise `--fuel-per-run`"
+                )
             }
             Self::Deadline { limit } => {
                 write!(formatter, "the run took longer than {} s and was stopped", limit.as_secs_f64())

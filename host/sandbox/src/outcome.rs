@@ -187,7 +187,13 @@ impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Threw(thrown) => write!(f, "{}: {}", thrown.name, thrown.message),
-            Self::OutOfFuel { limit } => write!(f, "the run used its {limit} units of CPU fuel and was stopped"),
+            Self::OutOfFuel { limit } => {
+                let seconds = *limit as f64 / 1e9;
+                write!(
+                    f,
+                    "the run used its {limit} units of fuel, about {seconds} s of processor time, and was stopped: do less in one run"
+                )
+            }
             Self::Deadline { limit } => write!(f, "the run took longer than {} s and was stopped", limit.as_secs_f64()),
             Self::OutOfMemory { limit_bytes } => {
                 write!(f, "the run needed more than {} MiB of memory and was stopped", limit_bytes >> 20)

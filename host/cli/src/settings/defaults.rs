@@ -73,6 +73,7 @@ impl Default for Settings {
             memory_bytes: limits.memory_bytes,
             http_deadline_ms: limits.http_deadline_ms,
             timer_deadline_ms: limits.timer_deadline_ms,
+            fuel_per_run: limits.fuel_per_run,
             prop_value_bytes: limits.prop_value_bytes,
             db_value_bytes: limits.db_value_bytes,
             db_source_bytes: limits.db_source_bytes,

@@ -84,6 +84,9 @@ pub(crate) struct LimitFlags {
     /// How long a run of a timer, and a hook, may take
     #[arg(long, value_name = "MS", env = "WELLSPRING_TIMER_DEADLINE_MS", help_heading = HEADING)]
     timer_deadline_ms: Option<u64>,
+    /// How much one run may compute: about a thousand million units for each second of processor time [default: what its deadline leaves room for]
+    #[arg(long, value_name = "UNITS", env = "WELLSPRING_FUEL_PER_RUN", help_heading = HEADING)]
+    fuel_per_run: Option<u64>,
     /// Largest configured value of one prop
     #[arg(long, value_name = "BYTES", env = "WELLSPRING_PROP_VALUE_BYTES", help_heading = HEADING)]
     prop_value_bytes: Option<usize>,
@@ -131,6 +134,7 @@ impl Settings {
             memory_bytes: self.memory_bytes,
             http_deadline_ms: self.http_deadline_ms,
             timer_deadline_ms: self.timer_deadline_ms,
+            fuel_per_run: self.fuel_per_run,
             prop_value_bytes: self.prop_value_bytes,
             db_value_bytes: self.db_value_bytes,
             db_source_bytes: self.db_source_bytes,

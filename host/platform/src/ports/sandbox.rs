@@ -228,7 +228,7 @@ impl RunLimits {
         /// A thousand million units are roughly a second of CPU (measured by the sandbox's bench).
         const FUEL_PER_MS: u64 = 1_000_000;
         Self {
-            fuel: deadline_ms.saturating_mul(FUEL_PER_MS),
+            fuel: limits.fuel_per_run.unwrap_or(deadline_ms.saturating_mul(FUEL_PER_MS)),
             wall_clock: Duration::from_millis(deadline_ms),
             memory_bytes: limits.memory_bytes,
             emits: limits.emits_per_run,
