@@ -3,11 +3,13 @@
 //!
 //! A server also compares with the events of earlier runs; here every run is the first.
 
-use domain::component::Description;
+use domain::component::{Description, Kind};
 use domain::dedupe::{self, DedupeState, Strategy};
 use domain::emit;
 use domain::limits::Limits;
-use sandbox::{Emit, Fault, Outcome, Reply};
+use domain::props::PropType;
+use domain::timers::Schedule;
+use sandbox::{Emit, EmitMetadata, Fault, Outcome, Reply};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -40,6 +42,23 @@ impl Rules {
         }
         is_void
     }
+}
+
+/// Of a source without `run`, which emits what it is given, as on a server; without an event, that is the tick of its timer.
+pub(crate) fn without_run(
+    exports: &Value,
+    event: Option<&Value>,
+    props: &Map<String, Value>,
+    now_ms: f64,
+) -> Option<Outcome> {
+    let description = Description::parse(exports).ok().filter(|one| one.kind == Kind::Source && !one.has_run)?;
+    let tick = || {
+        let schedule = description.props_of(PropType::Timer).find_map(|prop| props.get(&prop.name))?;
+        Some(Schedule::parse(schedule, 1).ok()?.event(now_ms as i64))
+    };
+    let event = event.cloned().or_else(tick).unwrap_or_else(|| json!({}));
+    let event = serde_json::value::to_raw_value(&event).ok()?;
+    Some(Outcome { emits: vec![Emit { event, metadata: EmitMetadata::default() }], ..Outcome::default() })
 }
 
 /// The outcome for people and programs alike.
@@ -131,8 +150,6 @@ fn fault_to_json(fault: &Fault) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use sandbox::EmitMetadata;
-
     use super::*;
 
     fn emit(event: &str, metadata: Value) -> Emit {

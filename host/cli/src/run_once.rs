@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use platform::ports::{ComponentSource, Linked, Linker};
-use sandbox::{Built, Config, Limits, LoadError, Program, Sandbox, Task};
+use sandbox::{Built, Config, Limits, LoadError, Program, Sandbox, Services, Task};
 use serde_json::{Map, Value, json};
 
 use crate::failure::Misuse;
@@ -58,10 +58,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
         return Box::pin(run_workflow::run(component, event, &arguments.network)).await;
     }
     let collected = remote::collect(component)?;
-    let event = match arguments.remote.event.as_deref() {
-        Some(event) => remote::run::read_event(event)?,
-        None => json!({}),
-    };
+    let event = arguments.remote.event.as_deref().map(remote::run::read_event).transpose()?;
     let cache = arguments.cache.or_else(default_cache);
     let sandbox = Sandbox::open(Config { cache_folder: cache.clone(), ..Config::default() }).await?;
     let built = match build(&sandbox, collected, cache.as_deref(), &arguments.network).await {
@@ -85,14 +82,21 @@ pub(crate) async fn run(arguments: Arguments) -> Result<ExitCode> {
     let kind = if is_action { "action" } else { "run" };
     let call = match &arguments.hook {
         Some(hook) => json!({"kind": "hook", "hook": hook, "props": props.values}),
-        None => json!({"kind": kind, "event": event, "props": props.values}),
+        None => json!({"kind": kind, "event": event.as_ref().unwrap_or(&json!({})), "props": props.values}),
     };
     let call = call.to_string();
     let db = arguments.db.as_deref().map(LocalDb::read).transpose()?.unwrap_or_default();
     let services = LocalServices::new(arguments.network.open()?).with_credentials(props.credentials);
     let services = Arc::new(services.with_stored(&db.values));
     let task = Task { tenant: "local", call: &call, limits: Limits::default(), is_urgent: false, replay: None };
-    let mut outcome = sandbox.run(&built.image, task, services.clone()).await?;
+    let unchanged = match arguments.hook {
+        Some(_) => None,
+        None => local_outcome::without_run(&exports, event.as_ref(), &props.values, services.now_ms()),
+    };
+    let mut outcome = match unchanged {
+        Some(outcome) => outcome,
+        None => sandbox.run(&built.image, task, services.clone()).await?,
+    };
     let rules = Rules::of(&exports);
     let store = services.store();
     store.settle(&mut outcome, rules);

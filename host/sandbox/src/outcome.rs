@@ -9,7 +9,7 @@ use crate::limits::LimitKind;
 use crate::tape::Recording;
 
 /// Everything one run did, also when it failed half-way.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// JSON of what the call returned; `None` when it failed.
     pub returned: Option<Box<RawValue>>,

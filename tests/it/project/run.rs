@@ -67,6 +67,26 @@ fn a_reader_that_goes_away_ends_no_command_in_a_panic_and_hides_no_failure() {
 }
 
 #[test]
+fn a_source_without_run_emits_its_tick_or_the_event_as_on_a_server() {
+    let source = "module.exports = {name: 'x', version: '1', props: {timer: {type: '$.interface.timer', default: {intervalSeconds: 60}}}}";
+    let test = "const assert = require('assert');\n\
+                test('tick', async ({run}) => assert.deepEqual((await run({now: 5000})).emits[0].event, {timestamp: 5, interval_seconds: 60}));";
+    let folder = folder(&[("x.js", source), ("x.test.js", test)]);
+    let run = |arguments: &[&str]| {
+        let (is_done, shown, said) = wellspring(folder.path(), &[&["run", "./x.js"], arguments].concat());
+        let outcome: Value = serde_json::from_str(&shown).unwrap_or_else(|_| panic!("{said}"));
+        (is_done, outcome["emits"].clone())
+    };
+
+    let (is_done, emits) = run(&[]);
+    assert!(is_done && emits[0]["event"]["timestamp"].is_number(), "{emits}");
+    assert_eq!((emits.as_array().unwrap().len(), &emits[0]["event"]["interval_seconds"]), (1, &json!(60)));
+    assert_eq!(run(&["--event", "{\"n\": 1}"]).1[0]["event"], json!({"n": 1}));
+    let (passed, shown, said) = wellspring(folder.path(), &["test", "x.test.js"]);
+    assert!(passed, "{shown}{said}");
+}
+
+#[test]
 fn what_a_file_is_decides_its_syntax_and_not_how_its_lines_begin() {
     let files = [
         ("strict.js", "\"use strict\"; export default {name: 'x', version: '1', run() { this.$emit('ran') }}"),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow};
 use domain::component::Hook;
 use outbound::Outbound;
-use sandbox::{Built, Limits, Sandbox, Task};
+use sandbox::{Built, Limits, Sandbox, Services, Task};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
@@ -69,8 +69,9 @@ impl Components {
         let props = local_props::of_values(&exports, given)?;
         let is_action = exports.get("type").is_some_and(|kind| kind == "action");
         let kind = if is_action { "action" } else { "run" };
-        let event = request.event.unwrap_or_else(|| json!({}));
-        let mut call = json!({"kind": kind, "event": event, "props": props.values});
+        let event = request.event.as_ref();
+        let mut call = json!({"kind": kind, "event": event.unwrap_or(&json!({})), "props": props.values});
+        let is_hook = request.hook.is_some();
         if let Some(fields) = call.as_object_mut() {
             if let Some(hook) = request.hook {
                 let known = Hook::ALL.map(Hook::as_str);
@@ -87,7 +88,14 @@ impl Components {
         let call = call.to_string();
         let limits = Limits { recording_bytes: 0, ..Limits::default() };
         let task = Task { tenant: "local", call: &call, limits, is_urgent: false, replay: None };
-        let mut outcome = self.sandbox.run(&built.image, task, services.clone()).await?;
+        let unchanged = match is_hook {
+            true => None,
+            false => local_outcome::without_run(&exports, event, &props.values, services.now_ms()),
+        };
+        let mut outcome = match unchanged {
+            Some(outcome) => outcome,
+            None => self.sandbox.run(&built.image, task, services.clone()).await?,
+        };
         let rules = Rules::of(&exports);
         let store = services.store();
         store.settle(&mut outcome, rules);
