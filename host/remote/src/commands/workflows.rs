@@ -261,7 +261,8 @@ async fn by_hand(session: &Session, workflow: &str, event: Option<&str>, no_wait
     let run: Value =
         session.client.post(&format!("workflows/{id}/run"), &json!({"event": event, "wait": !no_wait})).await?;
     drop(progress);
-    print_run(session, &run)
+    print_run(session, &run)?;
+    ended(&run)
 }
 
 async fn of_run(session: &Session, workflow: &str, run: &str, verb: &str, body: &Value) -> Result<(), Error> {

@@ -123,3 +123,18 @@ fn an_event_is_any_json() {
     assert_eq!(sent, [json!(5), json!(null), json!(true), json!(-0.5), json!("x"), json!({"a": 1}), json!([1])]);
     assert!(missing.stderr.starts_with("error: cannot read nul: "), "{}", missing.stderr);
 }
+
+#[test]
+fn to_show_a_run_that_failed_is_no_failure_and_to_run_is() {
+    let fake = server_with(&[workflow("p_Orders000001", "orders")]);
+    let failed = json!({"id": "r_1", "state": "error", "steps": [], "error": {"name": "Error", "message": "no stock"}});
+    fake.data("GET /v1/workflows/p_Orders000001/runs/r_1", failed.clone());
+    fake.data("POST /v1/workflows/p_Orders000001/run", failed);
+    let machine = Machine::of(&fake);
+
+    let shown = machine.run(&["workflows", "runs", "orders", "r_1"]);
+    let ran = machine.run(&["workflows", "run", "orders"]);
+
+    assert_eq!((shown.code, shown.stderr.as_str()), (0, "error r_1\nerror: no stock\n"));
+    assert_eq!((ran.code, ran.stderr.contains("error: the run failed: no stock")), (1, true), "{}", ran.stderr);
+}

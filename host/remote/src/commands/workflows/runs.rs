@@ -25,7 +25,7 @@ pub(super) fn print_run(session: &Session, run: &Value) -> Result<(), Error> {
         }
         output.say(&format!("{} {}", field(run, "state"), id_of(run)));
     }
-    ended(run)
+    Ok(())
 }
 
 /// A run that failed is a command that failed.
@@ -75,7 +75,12 @@ async fn read_runs(session: &Session, workflow: &str, state: Option<&str>, count
 pub(super) async fn show_run(session: &Session, workflow: &str, run: &str) -> Result<(), Error> {
     let id = find::workflow(&session.client, workflow).await?.id;
     let run: Value = session.client.get(&format!("workflows/{id}/runs/{}", path_segment(run)?)).await?;
-    print_run(session, &run)
+    print_run(session, &run)?;
+    // To show a run that failed is no failure.
+    if let Some(error) = run.get("error").filter(|error| !error.is_null()) {
+        session.output.say(&format!("error: {}", plain(&field(error, "message"))));
+    }
+    Ok(())
 }
 
 pub(super) async fn logs(session: &Session, workflow: &str, count: usize) -> Result<(), Error> {
