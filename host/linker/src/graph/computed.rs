@@ -11,7 +11,7 @@ use crate::{
 
 /// More is the whole of a package, and not what one of its files picks from.
 const FILES_MAXIMUM: usize = 500;
-const BYTES_MAXIMUM: usize = 4 << 20;
+const BYTES_MAXIMUM: usize = 1 << 20;
 /// What the guest finds by a path without it.
 const FOUND_AT_RUN_TIME: [&str; 3] = [".js", ".json", ".cjs"];
 const OTHERS: [&str; 4] = [".mjs", ".ts", ".mts", ".cts"];
