@@ -106,6 +106,16 @@ impl Stage {
         })
     }
 
+    /// What a client gets of a run that responds, and is then held.
+    async fn post_held(&self, source: &Source, hold: &Hold) -> Answer {
+        let asking = self.post_aside(source, json!({}));
+        hold.started.notified().await;
+        // The reply is taken in the poll after the one that started the run.
+        tokio::task::yield_now().await;
+        self.world.clock.advance(5);
+        asking.await.unwrap().unwrap()
+    }
+
     /// What lies in a stream, oldest first.
     async fn stream(&self, source: &Source, stream: &str) -> Vec<Value> {
         let query = EntryQuery { order: store::Order::OldestFirst, ..EntryQuery::newest(1000) };

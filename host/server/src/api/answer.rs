@@ -148,7 +148,7 @@ impl Answer {
     }
 }
 
-/// A cursor may be a key that someone chose. One that is not whole would lead to the wrong page: the list ends here.
+/// A cursor may be a key that a component chose. One that is not whole would lead to the wrong page: the list ends here.
 fn without_cursors_that_differ(mut shown: Value, page_info: &Value) -> Value {
     for name in ["start_cursor", "end_cursor"] {
         if let Some(cursor) = shown.get_mut(name).filter(|cursor| Some(&**cursor) != page_info.get(name)) {

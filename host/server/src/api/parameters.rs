@@ -92,7 +92,7 @@ pub(crate) fn check_strict(
     Ok(())
 }
 
-/// Refuses a cursor that a list does not take: whoever follows it would get the same page again and again.
+/// Refuses a cursor that a list does not take: a client that follows it would get the same page again and again.
 pub(crate) fn check_cursors(known: &[Parameter], query: &Map<String, Value>) -> Result<(), Refusal> {
     let is_known = |name: &str| known.iter().any(|parameter| parameter.name == name);
     let how = if is_known("after") { "goes forth only, with `after`" } else { "has no pages: it comes whole" };

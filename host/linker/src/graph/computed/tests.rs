@@ -60,3 +60,21 @@ async fn a_computed_require_that_can_mean_too_much_means_nothing() {
     assert_eq!((most.modules.len(), more.modules.len()), (501, 1));
     assert_eq!((most.warnings.len(), more.warnings.len()), (0, 1));
 }
+
+#[tokio::test]
+async fn a_computed_require_that_can_mean_too_many_bytes_means_nothing() {
+    let half = " ".repeat((1 << 20) / 2);
+    let files = |more: &str| {
+        let other = format!("{half}{more}");
+        entry_of(&[
+            ("entry.js", "(name) => require('./large/' + name)"),
+            ("large/a.js", half.as_str()),
+            ("large/b.js", other.as_str()),
+        ])
+    };
+
+    let most = link(FakeRegistry::default().into(), &files("")).await.unwrap();
+    let more = link(FakeRegistry::default().into(), &files(" ")).await.unwrap();
+
+    assert_eq!((most.modules.len(), more.modules.len()), (3, 1));
+}

@@ -98,12 +98,7 @@ async fn what_was_answered_before_a_run_was_rolled_back_stays_in_its_record() {
     });
     let source = stage.endpoint("answers", custom()).await;
 
-    let asking = stage.post_aside(&source, json!({}));
-    hold.started.notified().await;
-    // The reply is taken in the poll after the one that started the run.
-    tokio::task::yield_now().await;
-    stage.world.clock.advance(5);
-    let answer = asking.await.unwrap().unwrap();
+    let answer = stage.post_held(&source, &hold).await;
     hold.released.notify_one();
     stage.wait_for_runs().await;
 

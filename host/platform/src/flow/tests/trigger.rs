@@ -136,12 +136,7 @@ async fn a_reply_is_handed_over_while_the_run_goes_on_and_the_request_is_durable
     });
     let source = stage.endpoint("answers", custom()).await;
 
-    let asking = stage.post_aside(&source, json!({}));
-    hold.started.notified().await;
-    // The reply is taken in the poll after the one that started the run.
-    tokio::task::yield_now().await;
-    stage.world.clock.advance(5);
-    let answer = asking.await.unwrap().unwrap();
+    let answer = stage.post_held(&source, &hold).await;
 
     assert_eq!(answer, Answer::Replied(reply(200)));
     assert_eq!(acceptances(&stage).await, 1);
