@@ -76,7 +76,7 @@ pub struct Limits {
     pub runs_kept_seconds: u64,
     /// Largest recording of a run, before it is compressed.
     pub recording_bytes: usize,
-    /// Recordings kept for each account; the oldest are deleted first.
+    /// Entries of recordings kept for each account, each of one run at least; the oldest are deleted first.
     pub recordings_kept: usize,
     /// How long a webhook's receiver may take.
     pub delivery_timeout_ms: u64,

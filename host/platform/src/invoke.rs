@@ -42,8 +42,8 @@ pub(crate) use listeners::Listeners;
 pub(crate) use listeners::{Deliveries, Outgoing, Room, Sender, deliveries, missing_deliveries};
 pub(crate) use record::{EXPIRED_AT_ONCE, append_record, expire_records};
 pub(crate) use recording::{
-    Content, Keeping, Recorder, append as append_recording, context as recording_context, deeds_of,
-    keep as keep_recording, read as read_recording,
+    Content, Entry as RecordingEntry, Joiner, Keeping, Recorder, append as append_recording,
+    context as recording_context, deeds_of, keep as keep_recording, read as read_recording,
 };
 pub(crate) use reply::ReplySlot;
 pub(crate) use services::{Offline, shown_key, stored_key};

@@ -7,12 +7,12 @@ use domain::addresses::Addresses;
 use domain::ids::EndpointKey;
 use domain::limits::Limits;
 use domain::users;
-use store::{Batch, Store, Tenant};
+use store::{Batch, Join, Store, Tenant};
 
 use crate::data_stores::Cleared;
 use crate::hosts::Hosts;
 use crate::invoke::workflow::{Lanes, Versions};
-use crate::invoke::{Channels, KeyQueues, Listeners};
+use crate::invoke::{Channels, Joiner, KeyQueues, Listeners};
 use crate::keeping::Keeping;
 use crate::key_uses::KeyUses;
 use crate::manage::audit::{AuditLimits, Refusals};
@@ -39,6 +39,8 @@ pub struct Core {
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) telemetry: Option<Arc<dyn Telemetry>>,
     pub(crate) vault: Vault,
+    /// Of recordings.
+    pub(crate) joiner: Arc<dyn Join>,
     pub(crate) programs: Programs,
     pub(crate) config: Config,
     pub(crate) numbers: Numbers,
@@ -118,6 +120,7 @@ impl Platform {
             refreshes: Refreshes::default(),
             hosts: Hosts::new(clock.now_ms(), store.sharing()),
             numbers: Numbers::default(),
+            joiner: Arc::new(Joiner { vault: vault.clone() }),
             store,
             sandbox,
             linker,

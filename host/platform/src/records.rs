@@ -77,7 +77,8 @@ pub use workflow_run::{EndedWorkflowRun, WorkflowRun};
 /// | 1 | everything before layouts were counted |
 /// | 2 | recordings are compressed with a dictionary |
 /// | 3 | what a recorded run did is kept as the texts it made |
-pub const LAYOUT: u32 = 3;
+/// | 4 | recordings of runs that were committed at once are sealed as one |
+pub const LAYOUT: u32 = 4;
 
 /// A record of one kind.
 pub trait Stored: Sized + Send {

@@ -22,6 +22,9 @@ pub(crate) use loose::{Loose, read_completion, write_completion};
 /// The format of a recording; raised with every change of meaning.
 pub const FORMAT: u8 = 1;
 
+/// What most runs ask for is less, so that it is not moved while it is written.
+const ORDINARY_BYTES: usize = 256;
+
 /// How a recording is used.
 #[derive(Clone, Debug)]
 pub struct Replay {
@@ -101,7 +104,7 @@ impl Tape {
     pub(crate) fn recording(limit_bytes: usize) -> Self {
         match limit_bytes {
             0 => Self::Off,
-            limit_bytes => Self::Recording(Recorder { bytes: vec![FORMAT], limit_bytes, is_truncated: false }),
+            limit_bytes => Self::Recording(Recorder::new(limit_bytes)),
         }
     }
 
@@ -216,6 +219,12 @@ impl Tape {
 // === impl Recorder ===
 
 impl Recorder {
+    fn new(limit_bytes: usize) -> Self {
+        let mut bytes = Vec::with_capacity(ORDINARY_BYTES);
+        bytes.push(FORMAT);
+        Self { bytes, limit_bytes, is_truncated: false }
+    }
+
     fn add(&mut self, kind: Kind, asked: &[u8], answer: &[u8]) {
         let size = 9 + asked.len() + answer.len();
         if self.is_truncated || self.bytes.len() + size > self.limit_bytes {

@@ -8,7 +8,7 @@ mod check;
 
 use bytes::Bytes;
 
-use crate::{EntryId, JobId, JobLease, Lease, Tenant, TimerLease};
+use crate::{EntryId, JobId, JobLease, Lease, Part, Tenant, TimerLease};
 
 pub use check::Invalid;
 
@@ -33,6 +33,8 @@ pub struct Batch {
     pub lock_owner: Option<String>,
     pub preconditions: Vec<Precondition>,
     pub operations: Vec<Op>,
+    /// Appended after the operations. Nothing may depend on the ids that they are given.
+    pub parts: Vec<Part>,
 }
 
 /// What must hold before the first operation.
@@ -237,7 +239,8 @@ pub(crate) fn counter_range(amount: i64) -> i64 {
 
 impl Batch {
     pub fn new(tenant: &Tenant, now_ms: u64) -> Self {
-        Self { tenant: tenant.clone(), now_ms, lock_owner: None, preconditions: Vec::new(), operations: Vec::new() }
+        let (lock_owner, preconditions, operations, parts) = Default::default();
+        Self { tenant: tenant.clone(), now_ms, lock_owner, preconditions, operations, parts }
     }
 
     #[must_use]
@@ -259,7 +262,8 @@ impl Batch {
             Op::SetValue { key, value, .. } => key.len() + value.len(),
             _ => 0,
         };
-        self.operations.iter().map(|operation| size(operation) as u64).sum()
+        let parts = self.parts.iter().map(|part| part.content.len());
+        self.operations.iter().map(size).chain(parts).map(|bytes| bytes as u64).sum()
     }
 
     pub fn enqueues(&self) -> bool {

@@ -13,13 +13,13 @@ mod streams;
 mod timers;
 mod whole;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 
 use crate::{
-    Batch, CommitError, Committed, Enqueue, EntryRef, Job, JobLease, LeaseRequest, Leased, Load, Op, Partition,
-    Precondition, Shares, Store, Tenant,
+    Batch, CommitError, Committed, Enqueue, EntryRef, Job, JobLease, Join, JoinError, Joined, LeaseRequest, Leased,
+    Load, Op, Part, Partition, Precondition, Shares, Store, Tenant,
 };
 
 /// A store of this test alone, and two tenants that share a partition.
@@ -85,6 +85,35 @@ pub(crate) fn text(value: &str) -> Bytes {
     Bytes::copy_from_slice(value.as_bytes())
 }
 
+/// Joined to `<a b>`; of nothing no value can be made.
+pub(crate) fn part(emitter: &str, content: &str, keep: u32) -> Part {
+    part_of_group("group", emitter, content, keep)
+}
+
+pub(crate) fn part_of_group(group: &str, emitter: &str, content: &str, keep: u32) -> Part {
+    static BRACKETS: LazyLock<Arc<Brackets>> = LazyLock::new(|| Arc::new(Brackets));
+    let (emitter, group) = (emitter.to_owned().into(), group.to_owned());
+    let of = Joined { emitter, stream: "default".into(), group, keep, join: BRACKETS.clone() };
+    Part { of: Arc::new(of), content: text(content) }
+}
+
+/// The parts of such a value.
+pub(crate) fn brackets(value: &str) -> Vec<&str> {
+    value.trim_matches(['<', '>']).split(' ').collect()
+}
+
+struct Brackets;
+
+impl Join for Brackets {
+    fn join(&self, _: &Tenant, parts: &[Bytes]) -> Result<Bytes, JoinError> {
+        let parts: Vec<&str> = parts.iter().map(|part| std::str::from_utf8(part)).collect::<Result<_, _>>()?;
+        if parts.contains(&"") {
+            return Err("a part is empty".into());
+        }
+        Ok(format!("<{}>", parts.join(" ")).into())
+    }
+}
+
 pub(crate) fn job(lane: Option<&str>, due_ms: u64, payload: &str) -> Op {
     Op::Enqueue(Enqueue {
         lane: lane.map(Into::into),
@@ -139,6 +168,8 @@ macro_rules! contract {
             streams::readers_see_commits_in_their_order,
             streams::a_reader_that_is_too_slow_is_told,
             streams::the_last_entry_is_known_when_it_is_gone,
+            streams::parts_of_entries_are_never_stored_as_they_are,
+            streams::a_refused_batch_leaves_no_part_of_an_entry,
             state::values_are_set_read_and_removed,
             state::keys_are_listed_in_their_order,
             state::a_scope_is_filled_to_its_cap_and_not_beyond,

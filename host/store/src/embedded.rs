@@ -17,6 +17,7 @@ mod counters;
 mod disk;
 mod folding;
 mod inbox;
+mod joining;
 mod priority;
 mod readers;
 mod reading;

@@ -99,6 +99,8 @@ pub enum Error {
     Certificate,
     #[error("the system's random number generator failed")]
     Entropy(#[from] getrandom::Error),
+    #[error("the parts of an entry could not be made into one")]
+    Join(#[source] crate::JoinError),
     #[error("a worker of the store ended unexpectedly")]
     Worker(#[from] tokio::task::JoinError),
 }

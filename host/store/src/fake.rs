@@ -18,8 +18,8 @@ use crate::pulse::makes_work;
 use crate::queue::{WaitingHead, index::Index};
 use crate::{
     Batch, CommitError, Committed, Directory, DirectoryWrite, Entry, EntryId, EntryQuery, Error, Head, Job, JobId,
-    KeyInfo, Keys, Lease, LeaseRequest, Leased, Live, Load, Lookup, Order, PARTITIONS, Page, Partition, Pulse, Reads,
-    Record, Records, Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
+    KeyInfo, Keys, Lease, LeaseRequest, Leased, Live, Load, Lookup, Order, PARTITIONS, Page, Part, Partition, Pulse,
+    Reads, Record, Records, Shares, Store, StreamInfo, Tenant, Tick, Values, Work,
 };
 
 pub struct Memory {
@@ -36,6 +36,14 @@ struct State {
     locks: Locks,
     directory: HashMap<String, Bytes>,
     last_position: u64,
+    joining: Joining,
+}
+
+/// Parts that wait for others.
+#[derive(Default)]
+struct Joining {
+    at: usize,
+    parts: Vec<Part>,
 }
 
 /// Everything of one tenant.
@@ -70,13 +78,34 @@ struct StoredTimer {
     schedule: Bytes,
 }
 
+// === impl Joining ===
+
+impl Joining {
+    fn join(&mut self, mut batch: Batch) -> Result<Batch, CommitError> {
+        if self.at < 2 {
+            return batch.with_parts_alone();
+        }
+        self.parts.append(&mut batch.parts);
+        if self.parts.len() >= self.at
+            && let Some(first) = self.parts.first()
+        {
+            let contents: Vec<Bytes> = self.parts.iter().map(|part| part.content.clone()).collect();
+            let joined = first.joined(&batch.tenant, &contents)?;
+            self.parts.clear();
+            batch.operations.push(joined);
+        }
+        Ok(batch)
+    }
+}
+
 // === impl Memory ===
 
 impl Default for Memory {
     fn default() -> Self {
         let index = Index::new(PARTITIONS, 0);
         let (tenants, directory) = (HashMap::new(), HashMap::new());
-        let state = State { tenants, index, locks: Locks::default(), directory, last_position: 0 };
+        let state =
+            State { tenants, index, locks: Locks::default(), directory, last_position: 0, joining: Joining::default() };
         Self {
             state: Mutex::new(state),
             is_full: AtomicBool::new(false),
@@ -100,6 +129,11 @@ impl Memory {
     /// From now on it is as one behind [`crate::ReadOnly`], or no longer.
     pub fn set_read_only(&self, is_read_only: bool) {
         self.is_read_only.store(is_read_only, Ordering::Relaxed);
+    }
+
+    /// From now on parts of entries wait until there are so many, as if their batches met. They are to be of one entry.
+    pub fn join_parts(&self, at: usize) {
+        self.state().joining.at = at;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -127,6 +161,7 @@ impl Store for Memory {
             return Err(Error::from(rusqlite::Error::SqliteFailure(full, None)).into());
         }
         let mut state = self.state();
+        let batch = state.joining.join(batch)?;
         let committed = state.commit(&batch)?;
         // Before the next commit, so that entries are published in order.
         self.feed.publish(self.feed.note(&batch.tenant, &batch.operations, &committed.entries));

@@ -22,6 +22,7 @@ mod members;
 mod neighbours;
 mod numbers;
 mod options;
+mod part;
 mod pulse;
 mod read_only;
 mod reads;
@@ -58,6 +59,7 @@ pub use crate::members::{Beat, Heartbeat, Member};
 pub use crate::neighbours::{Neighbours, Said};
 pub use crate::numbers::Load;
 pub use crate::options::{Durability, Options, Tls};
+pub use crate::part::{Join, JoinError, Joined, PART_BYTES_MAXIMUM, PARTS_MAXIMUM, Part};
 pub use crate::pulse::{Origin, Pulse, Wake, Wakes};
 pub use crate::read_only::ReadOnly;
 pub use crate::reads::{

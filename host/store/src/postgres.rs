@@ -195,6 +195,7 @@ impl Store for Postgres {
     #[expect(clippy::disallowed_methods, reason = "measures commits for the metrics")]
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.check()?;
+        let batch = batch.with_parts_alone()?;
         let begun = Instant::now();
         let name = |operation: &Op| match operation {
             Op::PutRecord { kind, id, .. } | Op::DeleteRecord { kind, id } => {

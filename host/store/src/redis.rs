@@ -193,6 +193,7 @@ impl Store for Redis {
     #[expect(clippy::disallowed_methods, reason = "measures commits for the metrics")]
     async fn commit(&self, batch: Batch) -> Result<Committed, CommitError> {
         batch.check()?;
+        let batch = batch.with_parts_alone()?;
         let begun = Instant::now();
         let partition = batch.tenant.partition(self.partitions);
         let changed = self.record_keys(&batch);

@@ -285,16 +285,39 @@ fn median<Figure>(mut figures: Vec<Figure>, compare: impl FnMut(&Figure, &Figure
 fn kept(folder: &Path) -> Result<Kept> {
     let path = folder.join(RECORDINGS.replace(' ', "-")).join("store.db");
     let store = rusqlite::Connection::open_with_flags(path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    // Several entries may be in a row.
-    let average = |streams: &str| {
-        let rows = "SELECT sum(length(value) + coalesce(length(members), 0)) FROM entries JOIN streams USING (stream)";
-        let entries = "SELECT sum(count) FROM streams";
-        let sql = format!("SELECT ({rows} WHERE {streams}) * 1.0 / ({entries} WHERE {streams})");
-        store.query_row(&sql, [], |row| row.get(0))
+    // Several entries may be in a row, and several runs in an entry.
+    let average = |streams: &str, runs_in: fn(&[u8]) -> usize| -> Result<f64> {
+        let sql = format!("SELECT value, members FROM entries JOIN streams USING (stream) WHERE {streams}");
+        let mut rows = store.prepare(&sql)?;
+        let rows = rows.query_map([], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get::<_, Option<Vec<u8>>>(1)?)))?;
+        let (mut bytes, mut runs) = (0, 0);
+        for row in rows {
+            let (value, members) = row?;
+            bytes += value.len() + members.as_ref().map_or(0, Vec::len);
+            runs += entries_in(&value, members.as_deref()).map(runs_in).sum::<usize>();
+        }
+        Ok(bytes as f64 / runs.max(1) as f64)
     };
-    let record_bytes = average("name = '$runs'")?;
-    let recording_bytes = average("emitter = '$recordings'")?;
+    let record_bytes = average("name = '$runs'", |_| 1)?;
+    // Of several runs it begins with 2 and how many they are.
+    let recording_bytes = average("emitter = '$recordings'", |value| match value {
+        [2, runs, ..] => usize::from(*runs),
+        _ => 1,
+    })?;
     Ok(Kept { record_bytes, recording_bytes })
+}
+
+/// The entries of a row, which says of each how far its id is from the one before and how long it is.
+fn entries_in<'a>(mut values: &'a [u8], members: Option<&'a [u8]>) -> impl Iterator<Item = &'a [u8]> {
+    let lengths: Vec<usize> = match members {
+        None => vec![values.len()],
+        Some(members) => {
+            let numbers = members.split_inclusive(|byte| byte & 0x80 == 0);
+            let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| sum << 7 | usize::from(byte & 0x7f));
+            numbers.map(number).skip(1).step_by(2).collect()
+        }
+    };
+    lengths.into_iter().map_while(move |length| values.split_off(..length))
 }
 
 async fn soak(arguments: &Arguments, contender: &Contender) -> Result<Option<Soak>> {

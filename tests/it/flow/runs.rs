@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 
+use futures_util::future::join_all;
 use rig::client::Client;
 use rig::receiver::{Answer, Receiver};
 use serde_json::{Value, json};
@@ -16,6 +17,7 @@ on_every_store! {
     a_run_is_found_from_its_answer_and_tells_what_it_did,
     a_recorded_run_is_replayed_without_effects_and_on_other_code,
     a_run_that_was_executed_again_is_replayed_as_the_attempt_that_counts,
+    runs_that_come_at_once_are_each_replayed_on_what_they_were_given,
     a_regression_is_found_before_anything_changes,
     a_recording_holds_no_secret_that_is_shown,
     a_replay_is_gone_through_call_by_call,
@@ -115,6 +117,22 @@ async fn a_run_that_was_executed_again_is_replayed_as_the_attempt_that_counts(wo
     }
     has_another_attempt.sort_unstable();
     assert_eq!(has_another_attempt, [false, true], "both attempts are charged");
+}
+
+/// Their recordings are sealed together where their commits meet.
+async fn runs_that_come_at_once_are_each_replayed_on_what_they_were_given(world: World) {
+    let source = world.endpoint("run({body}) { console.log(Math.random()); this.$emit(body); }").await;
+    record(&world, &source, "all").await;
+    let bodies: Vec<Value> = (0..60).map(|n| json!({"n": n, "text": "x".repeat(n * 90)})).collect();
+
+    let runs = join_all(bodies.iter().map(|body| trigger(&world, &source, body))).await;
+    world.wait_for_events(&source, "default", bodies.len()).await;
+
+    for (run, body) in runs.iter().zip(&bodies) {
+        let same = replay(&world, run, &json!({})).await;
+        assert_eq!((&same["verdict"], &same["run_id"]), (&json!("identical"), &json!(run)), "{same}");
+        assert_eq!(find(&world, run).await["input"]["body"], *body);
+    }
 }
 
 async fn a_regression_is_found_before_anything_changes(world: World) {

@@ -59,7 +59,7 @@ async fn a_newer_layout_is_written_when_no_host_is_left_that_cannot_read_it() {
     // Both work on it; what the newer one writes, the older one reads.
     let of_newer = run(&newer, &id).await;
     let of_older = run(&older, &id).await;
-    assert_eq!(said_layouts(&newer.client).await, [(1, 1), (3, 1)]);
+    assert_eq!(said_layouts(&newer.client).await, [(1, 1), (4, 1)]);
     for recorded in [&of_newer, &of_older] {
         let (there, here) = (input(&older, recorded).await, input(&newer, recorded).await);
         assert!(there == here && here.is_object(), "{there} {here}");
@@ -67,7 +67,7 @@ async fn a_newer_layout_is_written_when_no_host_is_left_that_cannot_read_it() {
     let World { place, served, .. } = older;
     served.stop().await;
 
-    until(async || said_layouts(&newer.client).await == [(3, 3)]).await;
+    until(async || said_layouts(&newer.client).await == [(4, 4)]).await;
     let in_new_layout = run(&newer, &id).await;
     let last = host(&redis, &[]).await;
     for recorded in [&of_newer, &of_older, &in_new_layout] {
@@ -78,7 +78,7 @@ async fn a_newer_layout_is_written_when_no_host_is_left_that_cannot_read_it() {
     let mut said = String::new();
     again.stderr.take().unwrap().read_to_string(&mut said).await.unwrap();
     assert!(!again.wait().await.unwrap().success());
-    assert!(said.contains("layout 3, this version reads up to 1"), "{said}");
+    assert!(said.contains("layout 4, this version reads up to 1"), "{said}");
     assert_eq!(said_layouts(&newer.client).await.len(), 2);
 }
 
@@ -88,10 +88,10 @@ async fn an_older_host_that_paused_while_the_store_was_upgraded_stops() {
     let redis = redis().await;
     let older = host(&redis, &["--store-layout", "1"]).await;
     let newer = host(&redis, &[]).await;
-    assert_eq!(said_layouts(&newer.client).await, [(1, 1), (3, 1)]);
+    assert_eq!(said_layouts(&newer.client).await, [(1, 1), (4, 1)]);
 
     older.served.signal("STOP").await;
-    until(async || said_layouts(&newer.client).await == [(3, 3)]).await;
+    until(async || said_layouts(&newer.client).await == [(4, 4)]).await;
     older.served.signal("CONT").await;
 
     let said = older.served.ended().await;

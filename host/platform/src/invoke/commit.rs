@@ -183,7 +183,9 @@ async fn commit(
             (outcome, &plan),
             frame,
         )?);
-        batch.operations.extend(keeping.operation.clone());
+        if let Some(entry) = keeping.entry.clone() {
+            entry.append_to(&mut batch);
+        }
         batch.operations.extend_from_slice(&keeping.expired);
         batch.operations.extend_from_slice(&frame.operations);
         let is_counted = invocation.counts_as_invocation();

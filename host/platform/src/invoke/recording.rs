@@ -1,8 +1,10 @@
 //! Keeps what a run can be repeated from: its call, the host's answers, and what it did, compressed and sealed.
 
+mod joining;
 mod packing;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use domain::ids::RunId;
 use domain::outcome::Recorded;
@@ -10,7 +12,7 @@ use domain::replay::{Deeds, Told};
 use domain::runs::{Recording as Kept, RecordingMode};
 use serde::Serialize;
 use serde_json::Value;
-use store::{EntryId, EntryQuery, Op, Order, Tenant};
+use store::{Batch, EntryId, EntryQuery, Joined, Op, Order, PART_BYTES_MAXIMUM, Part, Tenant};
 
 use super::Invocation;
 use super::execute::Executed;
@@ -18,7 +20,10 @@ use crate::ports::{Outcome, Reply, RunLimits};
 use crate::records::{RecordError, Recording, StreamEntry, names};
 use crate::vault::{Context, NONCE_BYTES};
 use crate::{Error, Platform};
+use joining::{Head, JOINED_LAYOUT};
 use packing::Packed;
+
+pub(crate) use joining::Joiner;
 
 pub(crate) const FIELD: &str = "tape";
 /// A recording may be some hundred kilobytes.
@@ -38,10 +43,18 @@ pub(crate) struct Content {
 /// What the batch of a run contains of its recording.
 #[derive(Default)]
 pub(crate) struct Keeping {
-    pub(crate) operation: Option<Op>,
+    pub(crate) entry: Option<Entry>,
     /// Deletes what is older than it may be.
     pub(super) expired: Vec<Op>,
     pub(crate) state: Kept,
+}
+
+/// What is appended of a recording.
+#[derive(Clone)]
+pub(crate) enum Entry {
+    /// With those of other runs.
+    Part(Part),
+    Alone(Op),
 }
 
 /// The run that a recording is of, and what it belongs to.
@@ -82,8 +95,8 @@ pub(crate) fn keep(
     match (&executed.outcome.recording, &executed.call) {
         (Some(Recorded::Truncated), _) if is_wanted => Ok(Keeping { state: Kept::Truncated, ..Keeping::default() }),
         (Some(Recorded::Kept(answers)), Some(call)) if is_wanted => {
-            let operation = write(platform, invocation, (executed, run), answers, call)?;
-            Ok(Keeping { operation: Some(operation), state: Kept::Kept, expired: Vec::new() })
+            let entry = write(platform, invocation, (executed, run), answers, call)?;
+            Ok(Keeping { entry: Some(entry), state: Kept::Kept, expired: Vec::new() })
         }
         _ => Ok(Keeping::default()),
     }
@@ -95,40 +108,53 @@ fn write(
     (executed, run): (&Executed, &Recorder<'_>),
     answers: &[u8],
     call: &str,
-) -> Result<Op, Error> {
-    let (tenant, run_id) = (invocation.owner.tenant, run.id.to_string());
+) -> Result<Entry, Error> {
+    let (tenant, target) = (invocation.owner.tenant, &invocation.target);
     let reply = invocation.reply.as_ref().and_then(|slot| slot.peek());
     let RunLimits { fuel: fuel_limit, memory_bytes, .. } = invocation.limits;
     let whole = invocation.step.as_ref().map(|step| step.given.to_recorded(call));
     let deeds = Told::of(&executed.outcome, reply.as_ref().map(ShownReply::of).as_ref()).map_err(unwritable)?;
     let call = whole.as_deref().unwrap_or(call);
     let content = Packed { call, answers, fuel_limit, memory_bytes, deeds };
-    let packed = packing::pack(&content, NONCE_BYTES, platform.hosts().writes())?;
-    let sealed = platform.vault.seal_in_place(context(tenant, &run_id), packed)?;
-    let recording = Recording {
-        run_id,
-        emitter_id: run.emitter.to_owned(),
-        origin: invocation.target.origin,
-        program: invocation.target.program.to_owned(),
-        sealed,
-    };
-    append(platform, &recording)
+    let head =
+        Head { run_id: run.id.as_str(), emitter_id: run.emitter, origin: target.origin, program: target.program };
+    let layout = platform.hosts().writes();
+    if layout >= JOINED_LAYOUT {
+        let part = head.with(&content)?;
+        if part.len() <= PART_BYTES_MAXIMUM {
+            return Ok(Entry::Part(part_of(platform, &head, part)));
+        }
+    }
+    let packed = packing::pack(&content, NONCE_BYTES, layout)?;
+    let sealed = platform.vault.seal_in_place(context(tenant, head.run_id), packed)?;
+    append(platform, &head.recording(vec![head.run_id.to_owned()], sealed)).map(Entry::Alone)
+}
+
+fn part_of(platform: &Platform, head: &Head<'_>, content: Vec<u8>) -> Part {
+    let (emitter, stream) = (names::RECORDINGS.into(), names::DEFAULT.into());
+    let (group, keep) = (head.group(), kept(platform));
+    let of = Joined { emitter, stream, group, keep, join: platform.joiner.clone() };
+    Part { of: Arc::new(of), content: content.into() }
 }
 
 pub(crate) fn append(platform: &Platform, recording: &Recording) -> Result<Op, Error> {
     let (emitter, stream) = (names::RECORDINGS.to_owned(), names::DEFAULT.to_owned());
-    let keep = u32::try_from(platform.config.limits.recordings_kept).unwrap_or(u32::MAX);
-    Ok(Op::Append { emitter, stream, value: recording.encode()?, keep })
+    Ok(Op::Append { emitter, stream, value: recording.encode()?, keep: kept(platform) })
 }
 
-/// Deletes the recording of a run, which was committed after the run began and is mostly found with this one read. One that
-/// moved since, when keys were rotated, goes when newer ones take its place.
+fn kept(platform: &Platform) -> u32 {
+    u32::try_from(platform.config.limits.recordings_kept).unwrap_or(u32::MAX)
+}
+
+/// Deletes the recording of a run, which was committed after the run began and is mostly found with this one read. One of several
+/// runs goes with the last of them, which were committed at once. One that moved since, when keys were rotated, goes when newer
+/// ones take its place.
 pub(super) async fn delete_of_run(platform: &Platform, tenant: &Tenant, run_id: &RunId) -> Result<Option<Op>, Error> {
     let began = EntryId::new(u64::try_from(run_id.started_at_ms()).unwrap_or_default(), 0);
     let query = EntryQuery { first: Some(began), last: None, order: Order::OldestFirst, limit: READ_AT_ONCE };
     let (emitter, stream) = (names::RECORDINGS.to_owned(), names::DEFAULT.to_owned());
     for entry in platform.store.entries(tenant, &emitter, &stream, query).await? {
-        if Recording::decode(&entry.value)?.run_id == run_id.as_str() {
+        if Recording::decode(&entry.value)?.run_ids.last().is_some_and(|last| last == run_id.as_str()) {
             let id = Some(entry.id);
             return Ok(Some(Op::DeleteEntries { emitter, stream, first: id, last: id, max: 1 }));
         }
@@ -136,13 +162,25 @@ pub(super) async fn delete_of_run(platform: &Platform, tenant: &Tenant, run_id: 
     Ok(None)
 }
 
-pub(crate) fn read(platform: &Platform, tenant: &Tenant, recording: &Recording) -> Result<Content, Error> {
-    let opened = platform.vault.open_bytes(context(tenant, &recording.run_id), &recording.sealed)?;
-    packing::unpack(opened.expose(), platform.hosts().reads())
+/// Of the run at this place.
+pub(crate) fn read(platform: &Platform, tenant: &Tenant, recording: &Recording, at: usize) -> Result<Content, Error> {
+    let opened = platform.vault.open_bytes(context(tenant, recording.sealed_for()), &recording.sealed)?;
+    packing::unpack(opened.expose(), at, platform.hosts().reads())
 }
 
 pub(crate) fn context<'a>(tenant: &'a Tenant, run_id: &'a str) -> Context<'a> {
     Context { tenant: tenant.as_str(), record: run_id, field: FIELD }
+}
+
+// === impl Entry ===
+
+impl Entry {
+    pub(crate) fn append_to(self, batch: &mut Batch) {
+        match self {
+            Self::Part(part) => batch.parts.push(part),
+            Self::Alone(operation) => batch.operations.push(operation),
+        }
+    }
 }
 
 /// A reply as it is compared.

@@ -2,10 +2,12 @@
 //!
 //! There is no index. A recording is committed after its run began, so it is found from that time on, mostly with one read.
 
+use std::sync::Arc;
+
 use domain::ids::RunId;
 use store::{EntryId, EntryQuery, Op, Order, Tenant};
 
-use crate::invoke::{append_recording, recording_context};
+use crate::invoke::{Content, append_recording, read_recording, recording_context};
 use crate::records::{Recording, StreamEntry, names};
 use crate::{Error, Platform};
 
@@ -14,15 +16,25 @@ const READ_AT_ONCE: u32 = 20;
 
 type Kept = (EntryId, Recording);
 
-pub(super) async fn find(platform: &Platform, tenant: &Tenant, run_id: &str) -> Result<Option<Recording>, Error> {
+/// One run of a recording.
+pub(super) struct RecordedRun {
+    pub(super) recording: Arc<Recording>,
+    at: usize,
+}
+
+pub(super) async fn find(platform: &Platform, tenant: &Tenant, run_id: &str) -> Result<Option<RecordedRun>, Error> {
     let Ok(id) = RunId::parse(run_id) else { return Ok(None) };
     let began = EntryId::new(u64::try_from(id.started_at_ms()).unwrap_or_default(), 0);
     let mut query = EntryQuery { first: Some(began), last: None, order: Order::OldestFirst, limit: READ_AT_ONCE };
     loop {
         let read = read(platform, tenant, query).await?;
         let last = read.last().map(|(id, _)| *id);
-        if let Some((_, found)) = read.into_iter().find(|(_, recording)| recording.run_id == run_id) {
-            return Ok(Some(found));
+        let found = read.into_iter().find_map(|(_, recording)| {
+            let at = recording.run_ids.iter().position(|id| id == run_id)?;
+            Some(RecordedRun { recording: Arc::new(recording), at })
+        });
+        if found.is_some() {
+            return Ok(found);
         }
         match last {
             Some(last) => query = EntryQuery::after(last, READ_AT_ONCE),
@@ -37,12 +49,13 @@ pub(super) async fn of_emitter(
     tenant: &Tenant,
     emitter: &str,
     count: usize,
-) -> Result<Vec<Recording>, Error> {
+) -> Result<Vec<RecordedRun>, Error> {
     let (mut found, mut query) = (Vec::new(), EntryQuery::newest(READ_AT_ONCE));
     while found.len() < count {
         let read = read(platform, tenant, query).await?;
         let oldest = read.last().and_then(|(id, _)| id.predecessor());
-        found.extend(read.into_iter().map(|(_, one)| one).filter(|one| one.emitter_id == emitter));
+        let of_emitter = read.into_iter().map(|(_, one)| one).filter(|one| one.emitter_id == emitter);
+        found.extend(of_emitter.flat_map(RecordedRun::newest_first));
         match oldest {
             Some(_) => query.last = oldest,
             None => break,
@@ -95,7 +108,7 @@ pub(super) async fn rewrap(platform: &Platform, tenant: &Tenant) -> Result<usize
         let read = read(platform, tenant, query).await?;
         let Some(last) = read.last().map(|(id, _)| *id) else { return Ok(count) };
         for (id, mut recording) in read {
-            let context = recording_context(tenant, &recording.run_id);
+            let context = recording_context(tenant, recording.sealed_for());
             let Some(sealed) = platform.vault.rewrap_bytes(context, &recording.sealed)? else { continue };
             recording.sealed = sealed;
             let batch = platform.batch(tenant).then(delete(id)).then(append_recording(platform, &recording)?);
@@ -114,4 +127,21 @@ async fn read(platform: &Platform, tenant: &Tenant, query: EntryQuery) -> Result
 fn delete(id: EntryId) -> Op {
     let (emitter, stream) = (names::RECORDINGS.to_owned(), names::DEFAULT.to_owned());
     Op::DeleteEntries { emitter, stream, first: Some(id), last: Some(id), max: 1 }
+}
+
+// === impl RecordedRun ===
+
+impl RecordedRun {
+    fn newest_first(recording: Recording) -> impl Iterator<Item = Self> {
+        let recording = Arc::new(recording);
+        (0..recording.run_ids.len()).rev().map(move |at| Self { recording: recording.clone(), at })
+    }
+
+    pub(super) fn id(&self) -> &str {
+        self.recording.run_ids.get(self.at).map_or("", String::as_str)
+    }
+
+    pub(super) fn content(&self, platform: &Platform, tenant: &Tenant) -> Result<Content, Error> {
+        read_recording(platform, tenant, &self.recording, self.at)
+    }
 }

@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use store::Lookup;
 
 use super::code::{self, CodeRequest};
-use super::recordings;
+use super::recordings::{self, RecordedRun};
 use super::sources::{self, SourceRun};
 use super::users::check_quota;
 use crate::invoke::workflow::Given;
-use crate::invoke::{Content, Offline, Owner, ReplySlot, deeds_of, read_recording, usage_operations};
+use crate::invoke::{Offline, Owner, ReplySlot, deeds_of, usage_operations};
 use crate::ports::{Priority, ProgramHandle, Replay, ReplayMode, RunLimits, Task};
-use crate::records::{Recording, Source, table};
+use crate::records::{Source, table};
 use crate::{Caller, Error, Noun, Platform};
 
 /// Recordings that one shadow run goes through.
@@ -71,7 +71,7 @@ pub async fn replay(
     run_id: &str,
     request: ReplayRequest,
 ) -> Result<ReplayView, Error> {
-    let recording = find(caller, platform, run_id).await?;
+    let run = find(caller, platform, run_id).await?;
     check_quota(caller, platform).await?;
     let (program, mode) = match request.code.is_empty() {
         true => (On::Recorded, ReplayMode::Exact),
@@ -81,18 +81,18 @@ pub async fn replay(
         }
     };
     let mode = if request.is_live { ReplayMode::Live } else { mode };
-    let mut view = run_again(caller, platform, &recording, &program, mode).await?;
+    let mut view = run_again(caller, platform, &run, &program, mode).await?;
     if request.wants_calls {
-        view.calls = Some(calls(caller, platform, &recording).await?);
+        view.calls = Some(calls(caller, platform, &run).await?);
     }
     Ok(view)
 }
 
 /// What a recorded run asked its host, as far as it may be shown.
-async fn calls(caller: &Caller, platform: &Platform, recording: &Recording) -> Result<Value, Error> {
-    let content = content(caller, platform, recording)?;
+async fn calls(caller: &Caller, platform: &Platform, run: &RecordedRun) -> Result<Value, Error> {
+    let content = run.content(platform, &caller.tenant)?;
     let mut calls = json!(platform.sandbox.calls(&content.answers()));
-    let redaction = settings_of(caller, platform, &recording.emitter_id).await?.redaction;
+    let redaction = settings_of(caller, platform, &run.recording.emitter_id).await?.redaction;
     let mut hidden = Hidden::default();
     redaction.apply(&mut content.input(), &mut hidden);
     hidden.mask(&mut calls);
@@ -110,12 +110,12 @@ pub async fn shadow(
     let source = sources::find(caller, platform, source_id).await?;
     let runs = runs.min(SHADOW_MAXIMUM);
     let oldest_ms = settings_of(caller, platform, source.id.as_str()).await?.oldest_ms;
-    let mut recordings = recordings::of_emitter(platform, &caller.tenant, source.id.as_str(), runs).await?;
-    recordings.retain(|recording| is_kept(recording, oldest_ms));
+    let mut runs = recordings::of_emitter(platform, &caller.tenant, source.id.as_str(), runs).await?;
+    runs.retain(|run| is_kept(run, oldest_ms));
     let (_, program) = code::compile(caller, platform, code).await?;
     let program = On::Other(ProgramHandle::of(program));
     let mut view = ShadowView {
-        runs: recordings.len(),
+        runs: runs.len(),
         unchanged: 0,
         changed: 0,
         diverged: 0,
@@ -124,10 +124,10 @@ pub async fn shadow(
         details: Vec::new(),
     };
     let (mut before, mut after) = (0_u64, 0_u64);
-    for recording in recordings {
+    for run in runs {
         check_quota(caller, platform).await?;
-        let recorded = content(caller, platform, &recording)?.deeds;
-        let replayed = run_again(caller, platform, &recording, &program, ReplayMode::ByQuestion).await?;
+        let recorded = run.content(platform, &caller.tenant)?.deeds;
+        let replayed = run_again(caller, platform, &run, &program, ReplayMode::ByQuestion).await?;
         (before, after) = (before.saturating_add(recorded.fuel), after.saturating_add(replayed.replayed.fuel));
         view.count(&recorded, replayed);
     }
@@ -140,13 +140,13 @@ pub async fn shadow(
 
 /// Runs a source once more on the same event, for real: a new run with all effects.
 pub async fn retry(caller: &Caller, platform: &Platform, run_id: &str) -> Result<SourceRun, Error> {
-    let recording = find(caller, platform, run_id).await?;
-    if !recording.emitter_id.starts_with(domain::ids::SourceId::PREFIX) {
+    let run = find(caller, platform, run_id).await?;
+    if !run.recording.emitter_id.starts_with(domain::ids::SourceId::PREFIX) {
         return Err(Error::expected("id", "a run of a source; actions are run again with `run`"));
     }
-    let input = content(caller, platform, &recording)?.input();
+    let input = run.content(platform, &caller.tenant)?.input();
     let trigger = Trigger { kind: TriggerKind::Retry, id: Some(run_id.to_owned()) };
-    sources::run_triggered(caller, platform, &recording.emitter_id, input, trigger).await
+    sources::run_triggered(caller, platform, &run.recording.emitter_id, input, trigger).await
 }
 
 /// How runs of an emitter are kept and shown, as of its source; of what is no source, nothing is said.
@@ -178,21 +178,21 @@ pub(super) async fn input(
     run_id: &str,
     redaction: &Redaction,
 ) -> Result<Option<(Value, Hidden)>, Error> {
-    let Some(recording) = recordings::find(platform, &caller.tenant, run_id).await? else {
+    let Some(run) = recordings::find(platform, &caller.tenant, run_id).await? else {
         return Ok(None);
     };
-    let (mut input, mut hidden) = (content(caller, platform, &recording)?.input(), Hidden::default());
+    let (mut input, mut hidden) = (run.content(platform, &caller.tenant)?.input(), Hidden::default());
     redaction.apply(&mut input, &mut hidden);
     hidden.mask(&mut input);
     Ok(Some((input, hidden)))
 }
 
-async fn find(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Recording, Error> {
+async fn find(caller: &Caller, platform: &Platform, run_id: &str) -> Result<RecordedRun, Error> {
     match recordings::find(platform, &caller.tenant, run_id).await? {
-        Some(recording) => {
-            let oldest_ms = settings_of(caller, platform, &recording.emitter_id).await?.oldest_ms;
-            match is_kept(&recording, oldest_ms) {
-                true => Ok(recording),
+        Some(run) => {
+            let oldest_ms = settings_of(caller, platform, &run.recording.emitter_id).await?.oldest_ms;
+            match is_kept(&run, oldest_ms) {
+                true => Ok(run),
                 false => Err(Error::not_found(Noun::Run, run_id)),
             }
         }
@@ -205,13 +205,9 @@ async fn find(caller: &Caller, platform: &Platform, run_id: &str) -> Result<Reco
 }
 
 /// By when its run began.
-fn is_kept(recording: &Recording, oldest_ms: Option<u64>) -> bool {
-    let began_ms = RunId::parse(&recording.run_id).ok().and_then(|id| u64::try_from(id.started_at_ms()).ok());
+fn is_kept(run: &RecordedRun, oldest_ms: Option<u64>) -> bool {
+    let began_ms = RunId::parse(run.id()).ok().and_then(|id| u64::try_from(id.started_at_ms()).ok());
     oldest_ms.is_none_or(|oldest_ms| began_ms.is_some_and(|began_ms| began_ms >= oldest_ms))
-}
-
-fn content(caller: &Caller, platform: &Platform, recording: &Recording) -> Result<Content, Error> {
-    read_recording(platform, &caller.tenant, recording)
 }
 
 /// The code that a recorded run is run again on.
@@ -223,12 +219,12 @@ enum On {
 async fn run_again(
     caller: &Caller,
     platform: &Platform,
-    recording: &Recording,
+    run: &RecordedRun,
     on: &On,
     mode: ReplayMode,
 ) -> Result<ReplayView, Error> {
-    let mut content = content(caller, platform, recording)?;
-    let own = platform.program(&caller.tenant, recording.origin, &recording.program);
+    let mut content = run.content(platform, &caller.tenant)?;
+    let own = platform.program(&caller.tenant, run.recording.origin, &run.recording.program);
     // Other code is that of a component, without what is put around a step: it cannot ask.
     let (program, given) = match on {
         On::Recorded => (&own, Given::of_recorded(&content.call)),
@@ -243,7 +239,7 @@ async fn run_again(
     let replay = Some(Replay { recording: content.answers(), mode });
     let task = Task { tenant: caller.tenant.to_string(), call, limits, replay };
     let reply = Arc::<ReplySlot>::default();
-    let services = Arc::new(Offline::new(platform, &caller.tenant, &recording.emitter_id, (reply.clone(), given)));
+    let services = Arc::new(Offline::new(platform, &caller.tenant, &run.recording.emitter_id, (reply.clone(), given)));
     let outcome = platform.sandbox.run(program, &task, Priority::Normal, services).await?;
     let owner = Owner::by_hand(caller);
     let mut batch = platform.batch(&caller.tenant);
@@ -251,7 +247,7 @@ async fn run_again(
     platform.store.commit(batch).await?;
     let mut replayed = deeds_of(&outcome, reply.take().as_ref())?;
     let (verdict, mut differences) = compare(&content.deeds, &replayed);
-    let redaction = settings_of(caller, platform, &recording.emitter_id).await?.redaction;
+    let redaction = settings_of(caller, platform, &run.recording.emitter_id).await?.redaction;
     if !redaction.is_empty() {
         let mut hidden = Hidden::default();
         redaction.apply(&mut content.input(), &mut hidden);
@@ -261,7 +257,7 @@ async fn run_again(
         replayed.mask(&hidden);
         differences = shown_differences(verdict, &content.deeds, &replayed);
     }
-    Ok(ReplayView { run_id: recording.run_id.clone(), verdict, differences, replayed, calls: None })
+    Ok(ReplayView { run_id: run.id().to_owned(), verdict, differences, replayed, calls: None })
 }
 
 // === impl ShadowView ===

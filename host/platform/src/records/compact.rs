@@ -23,18 +23,44 @@ pub(super) fn encode_large(kind: &'static str, data: &impl Serialize, bytes: usi
     encode_into(Vec::with_capacity(bytes + ROOM_BYTES), kind, data)
 }
 
+/// In a form that came after [`VERSION`], of a kind that has one.
+pub(super) fn encode_newer(
+    kind: &'static str,
+    version: u8,
+    data: &impl Serialize,
+    bytes: usize,
+) -> Result<Bytes, RecordError> {
+    let mut room = Vec::with_capacity(bytes + ROOM_BYTES);
+    room.push(version);
+    write(room, kind, data)
+}
+
 fn encode_into(mut room: Vec<u8>, kind: &'static str, data: &impl Serialize) -> Result<Bytes, RecordError> {
     room.push(VERSION);
+    write(room, kind, data)
+}
+
+fn write(room: Vec<u8>, kind: &'static str, data: &impl Serialize) -> Result<Bytes, RecordError> {
     let encoded = postcard::to_extend(data, room);
     let unwritable = |error| RecordError::Unwritable { kind, source: serde::ser::Error::custom(error) };
     Ok(encoded.map_err(unwritable)?.into())
 }
 
 pub(super) fn decode<Data: DeserializeOwned>(kind: &'static str, bytes: &[u8]) -> Result<Data, RecordError> {
-    let known = u32::from(VERSION);
+    decode_newer(kind, VERSION, bytes)
+}
+
+/// What [`encode_newer`] has written.
+pub(super) fn decode_newer<Data: DeserializeOwned>(
+    kind: &'static str,
+    known: u8,
+    bytes: &[u8],
+) -> Result<Data, RecordError> {
     match bytes.split_first() {
-        Some((&VERSION, rest)) => postcard::from_bytes(rest).map_err(|error| malformed(kind, error)),
-        Some((version, _)) => Err(RecordError::Newer { kind, found: u32::from(*version), known }),
+        Some((version, rest)) if *version == known => {
+            postcard::from_bytes(rest).map_err(|error| malformed(kind, error))
+        }
+        Some((version, _)) => Err(RecordError::Newer { kind, found: u32::from(*version), known: u32::from(known) }),
         None => Err(malformed(kind, "it is empty")),
     }
 }

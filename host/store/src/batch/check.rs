@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::{Batch, Enqueue, EntryRef, MAX_MS, MAX_NAME_BYTES, MAX_OPERATIONS, MAX_VALUE_BYTES, Op, Precondition};
-use crate::{CommitError, Lease};
+use crate::{CommitError, Lease, PART_BYTES_MAXIMUM, Part};
 
 /// Why a batch is not a batch. Our bug, or a limit the layer above should have checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +16,8 @@ pub enum Invalid {
     NameLength { found: usize },
     #[error("a value is {found} bytes long, at most {MAX_VALUE_BYTES} are allowed")]
     ValueTooLong { found: usize },
+    #[error("a part of an entry is {found} bytes long, at most {PART_BYTES_MAXIMUM} are allowed")]
+    PartTooLong { found: usize },
     #[error("a job is about append number {index}, which does not come before it")]
     DanglingEntry { index: usize },
     #[error("a time of {found} milliseconds, at most {MAX_MS} are allowed")]
@@ -36,7 +38,7 @@ impl Batch {
     }
 
     pub(super) fn check_shape(&self) -> Result<(), Invalid> {
-        let found = self.operations.len() + self.preconditions.len();
+        let found = self.operations.len() + self.preconditions.len() + self.parts.len();
         if found > MAX_OPERATIONS {
             return Err(Invalid::TooManyOperations { found });
         }
@@ -45,6 +47,7 @@ impl Batch {
         for precondition in &self.preconditions {
             precondition.check()?;
         }
+        self.parts.iter().try_for_each(Part::check)?;
         let mut appends = 0;
         for operation in &self.operations {
             operation.check()?;
@@ -105,6 +108,16 @@ impl Precondition {
                 names(&[scope, key])?;
                 value.as_ref().map_or(Ok(()), length)
             }
+        }
+    }
+}
+
+impl Part {
+    fn check(&self) -> Result<(), Invalid> {
+        names(&[&*self.of.emitter, &*self.of.stream, self.of.group.as_str()])?;
+        match self.content.len() {
+            found if found > PART_BYTES_MAXIMUM => Err(Invalid::PartTooLong { found }),
+            _ => Ok(()),
         }
     }
 }

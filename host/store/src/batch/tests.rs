@@ -3,7 +3,8 @@
 use bytes::Bytes;
 
 use super::{Batch, Enqueue, EntryRef, Invalid, MAX_MS, MAX_NAME_BYTES, MAX_OPERATIONS, MAX_VALUE_BYTES, Op};
-use crate::Tenant;
+use crate::contract::part;
+use crate::{PART_BYTES_MAXIMUM, Tenant};
 
 fn check(operations: Vec<Op>) -> Result<(), Invalid> {
     let tenant = Tenant::parse("u_a").unwrap();
@@ -34,6 +35,22 @@ fn a_batch_has_a_bounded_number_of_operations() {
 
     assert_eq!(check(full), Ok(()));
     assert_eq!(check(over), Err(Invalid::TooManyOperations { found: MAX_OPERATIONS + 1 }));
+}
+
+#[test]
+fn parts_of_entries_are_short_and_count_as_operations() {
+    let check = |operations: usize, contents: &[&str]| {
+        let mut batch = Batch::new(&Tenant::parse("u_a").unwrap(), 1);
+        batch.operations = vec![Op::ClearTimer { timer: "t".into() }; operations];
+        batch.parts = contents.iter().map(|content| part("e", content, 1)).collect();
+        batch.check_shape()
+    };
+    let (longest, too_long) = ("x".repeat(PART_BYTES_MAXIMUM), "x".repeat(PART_BYTES_MAXIMUM + 1));
+
+    assert_eq!(check(0, &[&longest]), Ok(()));
+    assert_eq!(check(0, &[&too_long]), Err(Invalid::PartTooLong { found: PART_BYTES_MAXIMUM + 1 }));
+    assert_eq!(check(MAX_OPERATIONS - 1, &[""]), Ok(()));
+    assert_eq!(check(MAX_OPERATIONS, &[""]), Err(Invalid::TooManyOperations { found: MAX_OPERATIONS + 1 }));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{World, text};
-use crate::{EntryId, EntryQuery, Live, LiveEntry, MAX_PAGE, Op, Order, Taken};
+use super::{World, brackets, part, text};
+use crate::{CommitError, EntryId, EntryQuery, Live, LiveEntry, MAX_PAGE, Op, Order, Precondition, Taken};
 
 fn append(stream: &str, value: &str, keep: u32) -> Op {
     Op::Append { emitter: "dc_1".into(), stream: stream.into(), value: text(value), keep }
@@ -200,4 +200,37 @@ pub(crate) async fn the_last_entry_is_known_when_it_is_gone(world: World) {
 
     assert_eq!(last().await.unwrap().as_ref(), ids.last());
     assert_eq!(world.store.last_entry(&world.neighbour, "dc_1").await.unwrap(), None);
+}
+
+/// Whatever batches meet: each part is there once, in order, and what is kept is counted in entries.
+pub(crate) async fn parts_of_entries_are_never_stored_as_they_are(world: World) {
+    let mut batch = world.batch(1000).then(append("default", "whole", 9));
+    batch.parts = vec![part("dc_1", "a", 9), part("dc_1", "b", 9)];
+    world.store.commit(batch).await.unwrap();
+
+    let mut found = read(&world, "default", EntryQuery::after(EntryId::FIRST, 9)).await;
+    assert_eq!(found.remove(0), "whole");
+    assert!(found.iter().all(|value| value.starts_with('<') && value.ends_with('>')), "{found:?}");
+    let parts: Vec<_> = found.iter().flat_map(|value| brackets(value)).collect();
+    assert_eq!(parts, ["a", "b"]);
+
+    let mut batch = world.batch(1000);
+    batch.parts = vec![part("dc_1", "c", 1)];
+    world.store.commit(batch).await.unwrap();
+    assert_eq!(read(&world, "default", EntryQuery::newest(9)).await, ["<c>"]);
+}
+
+pub(crate) async fn a_refused_batch_leaves_no_part_of_an_entry(world: World) {
+    let never = Precondition::CounterBelow { counter: "runs".into(), limit: 0 };
+    let mut refused = world.batch(1000).require(never);
+    refused.parts = vec![part("dc_1", "refused", 9)];
+    let mut unusable = world.batch(1000);
+    unusable.parts = vec![part("dc_1", "", 9)];
+
+    let refused = world.store.commit(refused).await;
+    let unusable = world.store.commit(unusable).await;
+
+    assert!(matches!(refused, Err(CommitError::Conflict { .. })), "{refused:?}");
+    assert!(matches!(unusable, Err(CommitError::Unavailable(_))), "nothing can be made of it: {unusable:?}");
+    assert_eq!(read(&world, "default", EntryQuery::newest(9)).await, Vec::<String>::new());
 }

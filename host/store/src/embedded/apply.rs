@@ -8,6 +8,7 @@ use bytes::Bytes;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::counters::Counters;
+use super::joining::Joining;
 use super::record_cache::RecordChange;
 use super::streams::{Known, Streams};
 use crate::locks::Locks;
@@ -28,6 +29,7 @@ pub(super) struct Applied {
 #[derive(Default)]
 pub(super) struct Memory {
     streams: Streams,
+    joining: Joining,
     counters: Counters,
     locks: Locks,
 }
@@ -43,7 +45,14 @@ pub(super) struct Apply<'run> {
 }
 
 impl Memory {
+    /// At the end of a group: all that it changed.
     pub(super) fn flush(&mut self, connection: &Connection) -> Result<(), rusqlite::Error> {
+        self.joining.write_all(connection, &mut self.streams)?;
+        self.save(connection)
+    }
+
+    /// Before a savepoint: what a rollback must not take with it. Parts of entries are not written, nor rolled back.
+    fn save(&mut self, connection: &Connection) -> Result<(), rusqlite::Error> {
         self.streams.flush(connection)?;
         self.counters.flush(connection)
     }
@@ -57,9 +66,32 @@ impl Memory {
         self.streams.last_entry(tenant, emitter)
     }
 
+    /// After the group was rolled back.
     pub(super) fn forget(&mut self) {
+        self.joining.forget();
+        self.forget_rows();
+    }
+
+    fn forget_rows(&mut self) {
         self.streams.forget();
         self.counters.forget();
+    }
+
+    fn add_parts(&mut self, connection: &Connection, batch: &Batch) -> Result<(), rusqlite::Error> {
+        let Self { joining, streams, .. } = self;
+        let at = (&batch.tenant, batch.now_ms);
+        batch.parts.iter().try_for_each(|part| joining.add((connection, streams), at, part))
+    }
+
+    /// Before the batch deletes entries. Outside of its savepoint: what waits is of batches that were applied.
+    fn join_what_is_deleted(&mut self, connection: &Connection, batch: &Batch) -> Result<(), rusqlite::Error> {
+        let Self { joining, streams, .. } = self;
+        for operation in &batch.operations {
+            if let Op::DeleteEntries { emitter, .. } | Op::DropEmitter { emitter, .. } = operation {
+                joining.write_of((connection, streams), &batch.tenant, emitter)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -93,8 +125,11 @@ impl<'run> Apply<'run> {
         };
         let judged = apply.judge(index, batch);
         let is_saved = judged.is_ok() && batch.operations.iter().any(can_fail_half_way);
+        if judged.is_ok() {
+            apply.memory.join_what_is_deleted(connection, batch)?;
+        }
         if is_saved {
-            apply.memory.flush(connection)?;
+            apply.memory.save(connection)?;
             connection.prepare_cached("SAVEPOINT batch")?.execute([])?;
         }
         match judged.and_then(|()| apply.operate(index, &batch.operations)) {
@@ -102,12 +137,13 @@ impl<'run> Apply<'run> {
                 if is_saved {
                     connection.prepare_cached("RELEASE batch")?.execute([])?;
                 }
+                apply.memory.add_parts(connection, batch)?;
                 apply.memory.locks.apply(batch);
                 Ok(Applied { outcome: Ok(apply.committed), changes: apply.changes, records: apply.records })
             }
             Err(Stop::Refused(refusal)) => {
                 if is_saved {
-                    apply.memory.forget();
+                    apply.memory.forget_rows();
                     connection.prepare_cached("ROLLBACK TO batch")?.execute([])?;
                     connection.prepare_cached("RELEASE batch")?.execute([])?;
                 }

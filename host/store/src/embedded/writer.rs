@@ -72,7 +72,7 @@ impl Weighed for Request {
 
     fn weight(&self) -> usize {
         match self {
-            Self::Commit(batch, _) => batch.operations.len() + batch.preconditions.len(),
+            Self::Commit(batch, _) => batch.operations.len() + batch.preconditions.len() + batch.parts.len(),
             _ => 1,
         }
     }

@@ -8,8 +8,9 @@ use domain::runs::RecordingMode;
 use serde_json::{Value, json};
 
 use super::{Hold, Stage};
-use crate::fake::{World, returned, with_keys};
+use crate::fake::{World, component, returned, with_keys};
 use crate::flow::Answer;
+use crate::manage::components::CodeRequest;
 use crate::manage::replays::{self, ReplayRequest};
 use crate::manage::runs::RunQuery;
 use crate::manage::sources::RunSettings;
@@ -118,10 +119,71 @@ async fn recordings_go_with_their_source_and_leave_those_of_others() {
     stage.work().await;
 
     assert_eq!(inputs(&stage, &kept).await, [Some(json!(2))]);
-    let tenant = &stage.caller.tenant;
+    assert_eq!(entries(&stage).await.len(), 1, "{gone:?}");
+}
+
+async fn entries(stage: &Stage) -> Vec<store::Entry> {
     let query = store::EntryQuery::newest(9);
-    let left = stage.world.platform.store.entries(tenant, "$recordings", "default", query).await.unwrap();
-    assert_eq!(left.len(), 1, "{gone:?}");
+    stage.world.platform.store.entries(&stage.caller.tenant, "$recordings", "default", query).await.unwrap()
+}
+
+#[tokio::test]
+async fn runs_that_are_committed_at_once_are_recorded_as_one_and_told_apart() {
+    let mut stage = Stage::new().await;
+    let source = recorded_source(&stage, "source").await;
+    stage.world.store.join_parts(3);
+    let ids = post(&stage, &source, &[json!("first"), json!("second"), json!("third"), json!("waits")]).await;
+
+    let known = inputs(&stage, &ids).await;
+    let (platform, code) = (
+        &stage.world.platform,
+        CodeRequest { component_code: Some(component("b", json!({}))), ..CodeRequest::default() },
+    );
+    let shadowed = replays::shadow(&stage.caller, platform, source.id.as_str(), code, 2).await.unwrap();
+    let replayed = replays::replay(&stage.caller, platform, &ids[1], ReplayRequest::default()).await.unwrap();
+    stage.world.platform = with_keys(platform, &format!("{NEW_KEY} {OLD_KEY}"));
+    let rewrapped = rotation::rewrap_all(&stage.world.platform).await.unwrap();
+    stage.world.platform = with_keys(&stage.world.platform, NEW_KEY);
+
+    assert_eq!(known, [Some(json!("first")), Some(json!("second")), Some(json!("third")), None]);
+    let shadowed: Vec<_> = shadowed.details.iter().map(|view| &view.run_id).collect();
+    assert_eq!((shadowed, &replayed.run_id), (vec![&ids[2], &ids[1]], &ids[1]), "the newest two");
+    assert_eq!((rewrapped, inputs(&stage, &ids).await), (2, known), "the recording and the check");
+    let [entry] = entries(&stage).await.try_into().unwrap();
+    assert!(!entry.value.windows(5).any(|bytes| bytes == b"first"), "it is sealed");
+    assert!(entry.value.len() < 900, "{} bytes", entry.value.len());
+}
+
+/// They are of the same moment, so that they become too old together.
+#[tokio::test]
+async fn a_recording_of_several_runs_goes_with_the_last_of_them() {
+    let world = World::new(|config| config.limits.runs_kept_seconds = 60);
+    let stage = Stage::with(world, Default::default()).await;
+    let source = recorded_source(&stage, "source").await;
+    stage.world.store.join_parts(5);
+    let five: Vec<Value> = (0..5).map(|n| json!(n)).collect();
+    post(&stage, &source, &five).await;
+    stage.world.store.join_parts(1);
+    stage.world.clock.advance(61_000);
+
+    post(&stage, &source, &[json!("four records go with this one")]).await;
+    let with_four = entries(&stage).await.len();
+    post(&stage, &source, &[json!("and the fifth")]).await;
+
+    assert_eq!((with_four, entries(&stage).await.len()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_large_recording_is_sealed_by_itself() {
+    let stage = Stage::new().await;
+    let source = recorded_source(&stage, "source").await;
+    stage.world.store.join_parts(9);
+    let fits = store::PART_BYTES_MAXIMUM / 2;
+
+    let ids = post(&stage, &source, &[json!("x".repeat(2 * fits)), json!("x".repeat(fits))]).await;
+
+    let known: Vec<bool> = inputs(&stage, &ids).await.iter().map(Option::is_some).collect();
+    assert_eq!(known, [true, false], "the other waits for more");
 }
 
 #[tokio::test]

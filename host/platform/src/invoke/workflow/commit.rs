@@ -155,6 +155,7 @@ impl Running<'_> {
         }
         batch.operations.extend(self.pending.writes.iter().cloned());
         batch.operations.extend(self.pending.records.iter().cloned());
+        self.pending.recordings.iter().cloned().for_each(|entry| entry.append_to(&mut batch));
         if let Some(usage) = &self.pending.usage {
             // A run is one invocation, however many commits it takes.
             let is_counted = point == Point::Ended;

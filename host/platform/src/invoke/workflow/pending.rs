@@ -12,7 +12,7 @@ use store::{Op, Tenant};
 use super::again::StepAt;
 use super::failure::{Failure, metadata};
 use super::state::State;
-use crate::invoke::{Transaction, Waited};
+use crate::invoke::{RecordingEntry, Transaction, Waited};
 use crate::ports::{LogLine, Reply, Usage};
 use crate::records::{Event, Metadata, Workflow};
 use crate::{Platform, effects};
@@ -24,8 +24,9 @@ pub(super) struct Pending {
     pub(super) sends: Vec<(String, Effect)>,
     pub(super) writes: Vec<Op>,
     pub(super) logs: Vec<LogLine>,
-    /// Records of the steps, and their recordings.
+    /// Records of the steps.
     pub(super) records: Vec<Op>,
+    pub(super) recordings: Vec<RecordingEntry>,
     /// What steps read must hold when they are committed.
     pub(super) transactions: Vec<(StepAt, Arc<Transaction>)>,
     /// What a step responded: the client is answered when that step is committed.

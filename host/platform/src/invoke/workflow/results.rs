@@ -116,7 +116,7 @@ impl Running<'_> {
         let retention = record_retention(self.platform);
         // A record is made of plain data, which has a stored form.
         self.pending.records.extend(append_record(self.platform, retention, &record).ok().flatten());
-        self.pending.records.extend(recording.operation);
+        self.pending.recordings.extend(recording.entry);
     }
 
     /// A step that failed is tried again, when the workflow says so; not when its limits ended it.
