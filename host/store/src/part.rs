@@ -24,7 +24,7 @@ pub trait Join: Send + Sync {
 }
 
 /// What a batch adds to a stream, alone or in one entry with parts of other batches. Who follows the emitter may not be told.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Part {
     pub of: Arc<Joined>,
     /// Of [`PART_BYTES_MAXIMUM`] at most. Never stored as it is.
@@ -51,6 +51,13 @@ impl Part {
         let Joined { emitter, stream, keep, join, .. } = &*self.of;
         let value = join.join(tenant, contents).map_err(Error::Join)?;
         Ok(Op::Append { emitter: emitter.to_string(), stream: stream.to_string(), value, keep: *keep })
+    }
+}
+
+/// Without the content, which may be secret.
+impl fmt::Debug for Part {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Part").field(&self.of).field(&self.content.len()).finish()
     }
 }
 
@@ -81,5 +88,18 @@ impl Batch {
             self.operations.push(entry);
         }
         Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::contract::part;
+
+    #[test]
+    fn what_waits_to_be_sealed_is_not_printed() {
+        let printed = format!("{:?}", part("e", "hunter2", 9));
+
+        assert!(printed.contains('7') && !printed.contains("hunter2"), "{printed}");
+        assert!(!printed.contains(&format!("{:?}", b"hunter2")), "{printed}");
     }
 }
