@@ -151,6 +151,11 @@ impl Tail {
                 };
                 Ok(Some(self.lost(cause.to_owned())))
             }
+            // Where it begins: what was seen before is where it goes on from.
+            _ if frame.data.is_empty() => {
+                self.last_id.get_or_insert_with(|| frame.id.clone());
+                Ok(None)
+            }
             _ => {
                 let Ok(event) = serde_json::from_str::<EventSummary>(&frame.data) else { return Ok(None) };
                 self.last_id = Some(event.id.clone());

@@ -2,7 +2,8 @@
 //! without `/v1`.
 //!
 //! ```text
-//! :sse-handshake                                    at once, and every 15 s
+//! :sse-handshake                                    at once, with where the stream begins, and every 15 s
+//! id: 1750593599000-0
 //!
 //! id: 1750593600000-0                               one for each event
 //! data: {"id":…,"indexed_at_ms":…,"event":…,"metadata":…}

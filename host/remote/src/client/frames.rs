@@ -9,9 +9,10 @@ pub(crate) struct Frames {
     buffer: Vec<u8>,
 }
 
-/// One event; its name is empty when it has none.
+/// One event, or an id without one, which says where the stream is; its name is empty when it has none.
 #[derive(Debug)]
 pub(crate) struct Frame {
+    pub(crate) id: String,
     pub(crate) event: String,
     pub(crate) data: String,
 }
@@ -36,8 +37,8 @@ impl Frames {
                 let values = text.lines().filter_map(move |line| line.strip_prefix(name)?.strip_prefix(':'));
                 values.map(|value| value.strip_prefix(' ').unwrap_or(value)).collect::<Vec<_>>().join("\n")
             };
-            let frame = Frame { event: field("event"), data: field("data") };
-            if !frame.data.is_empty() {
+            let frame = Frame { id: field("id"), event: field("event"), data: field("data") };
+            if !(frame.data.is_empty() && frame.id.is_empty()) {
                 return Some(frame);
             }
         }
@@ -50,18 +51,18 @@ mod tests {
 
     #[test]
     fn an_event_is_put_together_from_chunks_that_break_anywhere() {
-        let text = ":sse-handshake\n\nid: 1-0\ndata: {\"ü\":1}\n\n:sse-handshake\n\nevent: two\ndata: a\ndata: b\n\ndata: unfinished";
+        let text = ":sse-handshake\nid: 0-1\n\nid: 1-0\ndata: {\"ü\":1}\n\n:sse-handshake\n\nevent: two\ndata: a\ndata: b\n\ndata: unfinished";
 
         for size in 1..text.len() {
             let mut frames = Frames::default();
             let mut found = Vec::new();
             for chunk in text.as_bytes().chunks(size) {
                 frames.push(chunk);
-                found.extend(std::iter::from_fn(|| frames.next()).map(|frame| (frame.event, frame.data)));
+                found.extend(std::iter::from_fn(|| frames.next()).map(|frame| (frame.id, frame.event, frame.data)));
             }
 
-            let expected =
-                [("", "{\"ü\":1}"), ("two", "a\nb")].map(|(event, data)| (event.to_owned(), data.to_owned()));
+            let expected = [("0-1", "", ""), ("1-0", "", "{\"ü\":1}"), ("", "two", "a\nb")]
+                .map(|(id, event, data)| (id.to_owned(), event.to_owned(), data.to_owned()));
             assert_eq!(found, expected, "chunks of {size}");
         }
     }

@@ -188,9 +188,10 @@ fn text_answer(status: u16, content_type: &str, text: String) -> Response<Body> 
 }
 
 fn stream_answer(events: &[Value], is_open: bool) -> Response<Body> {
-    let text = events.iter().map(|event| match event["named"].as_str() {
-        Some(name) => format!("event: {name}\ndata: {}\n\n", event["data"]),
-        None => format!("id: {}\ndata: {event}\n\n", event["id"].as_str().unwrap()),
+    let text = events.iter().map(|event| match (event["named"].as_str(), event["begins_at"].as_str()) {
+        (Some(name), _) => format!("event: {name}\ndata: {}\n\n", event["data"]),
+        (_, Some(id)) => format!(":sse-handshake\nid: {id}\n\n"),
+        _ => format!("id: {}\ndata: {event}\n\n", event["id"].as_str().unwrap()),
     });
     let text = format!(":sse-handshake\n\n{}", text.collect::<String>());
     let first = stream::iter([Ok(Frame::data(Bytes::from(text)))]);

@@ -145,6 +145,23 @@ fn a_stream_that_breaks_is_resumed_where_it_broke() {
 }
 
 #[test]
+fn a_stream_that_breaks_before_its_first_event_is_resumed_where_it_began() {
+    let fake = account();
+    stream_of(&fake, vec![json!({"begins_at": "1589486982000-0"})], false);
+    let begins_later = json!({"begins_at": "1589486983000-0"});
+    stream_of(&fake, vec![begins_later, event("1589486983000-0", json!({"hello": "sun"}), None)], false);
+    stream_of(&fake, vec![event("1589486984000-0", json!({"hello": "stars"}), None)], true);
+
+    let (lines, code, _) = follow(&Machine::of(&fake), &["events", "hello-world", "-n", "0", "-f"], 2);
+
+    assert_eq!(code, 130);
+    assert!(lines[0].contains("sun") && lines[1].contains("stars"), "{lines:?}");
+    let seen = fake.seen(&format!("GET /v1/sources/{HELLO}/sse"));
+    let ids: Vec<Option<&str>> = seen.iter().map(|seen| seen.last_event_id.as_deref()).collect();
+    assert_eq!(ids, [None, Some("1589486982000-0"), Some("1589486983000-0")]);
+}
+
+#[test]
 fn what_comes_before_a_source_that_was_silent_is_followed_is_not_missed() {
     let fake = Fake::empty();
     fake.page("GET /v1/users/me/sources", &[hello()]);

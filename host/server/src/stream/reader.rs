@@ -65,7 +65,7 @@ impl Reader {
     }
 
     pub(super) async fn serve(&mut self) -> Ended {
-        let mut outcome = self.send(Bytes::from_static(COMMENT.as_bytes())).await;
+        let mut outcome = self.send(greeting(&self.sent_id).into()).await;
         let mut comment_ms = self.platform.clock().now_ms().saturating_add(COMMENT_EVERY_MS);
         loop {
             if let Err(ended) = outcome {
@@ -131,6 +131,11 @@ impl Reader {
             () = self.platform.clock().sleep_until(until_ms) => Err(Ended::TooSlow),
         }
     }
+}
+
+/// The first comment, with the id that a client which loses its connection before the first event comes back with.
+pub(super) fn greeting(id: &str) -> String {
+    format!("{}\nid: {id}\n\n", COMMENT.trim_end())
 }
 
 // === impl Place ===

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use admission::Share;
 
-use super::reader::COMMENT;
+use super::reader::{COMMENT, greeting};
 
 use super::{AHEAD, Config, Streams};
 use crate::body::{Body, empty};
@@ -69,7 +69,7 @@ async fn a_reader_is_greeted_and_gets_events_with_their_ids() {
     let event = chunk(&mut response).await.unwrap();
 
     assert_eq!(response.headers()["content-type"], "text/event-stream");
-    assert_eq!(greeting, COMMENT);
+    assert_eq!(greeting, ":sse-handshake\nid: 0-0\n\n");
     let (id, data) = event.trim_end().split_once('\n').unwrap();
     let data: Value = serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap();
     assert_eq!(id.strip_prefix("id: "), data["id"].as_str());
@@ -88,6 +88,23 @@ async fn a_reader_that_comes_back_gets_what_it_missed() {
 
     assert!(chunk(&mut response).await.unwrap().contains(r#""event":"first""#));
     assert!(chunk(&mut response).await.unwrap().contains(r#""event":"second""#));
+}
+
+/// Clients of the standard take over the id of a block without data, and come back with it.
+#[tokio::test]
+async fn a_reader_that_is_cut_off_before_its_first_event_misses_none() {
+    let stage = stage(Config::default()).await;
+    stage.emit(json!("before")).await;
+    let mut response = stage.open("", "").await;
+    let greeted = chunk(&mut response).await.unwrap();
+    drop(response);
+    stage.emit(json!("meanwhile")).await;
+
+    let id = greeted.trim_end().rsplit_once("id: ").unwrap().1;
+    let mut again = stage.open("", id).await;
+
+    assert_eq!(chunk(&mut again).await.unwrap(), greeting(id));
+    assert!(chunk(&mut again).await.unwrap().contains(r#""event":"meanwhile""#));
 }
 
 #[tokio::test]
