@@ -44,3 +44,24 @@ fn is_code(name: &str) -> bool {
     let is_about_code = name.ends_with(".d.ts") || name.contains(".test.");
     !is_about_code && name.rsplit_once('.').is_some_and(|(_, ending)| ENDINGS.contains(&ending))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_more_entries_than_are_looked_at_means_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let steps = folder.path().join("steps");
+        std::fs::create_dir(&steps).unwrap();
+        std::fs::write(steps.join("a.js"), "").unwrap();
+        for number in 1..ENTRIES_MAXIMUM {
+            std::fs::write(steps.join(format!("{number}.txt")), "").unwrap();
+        }
+        let found = || below(folder.path(), Path::new(""), "./steps/");
+
+        assert_eq!(found(), [Path::new("steps/a.js")]);
+        std::fs::write(steps.join("one more.txt"), "").unwrap();
+        assert!(found().is_empty());
+    }
+}
