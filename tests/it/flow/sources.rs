@@ -14,6 +14,7 @@ on_every_store! {
     a_run_by_hand_that_fails_tells_the_cause,
     an_action_run_by_hand_does_what_it_asked_for,
     events_are_deleted_by_range,
+    what_a_require_computes_and_cannot_find_is_told_when_it_is_deployed,
 }
 
 async fn hooks_run_in_their_order_and_emit(world: World) {
@@ -145,4 +146,17 @@ async fn left(world: &World, source: &Deployed, count: usize) -> Vec<serde_json:
         }
     }
     world.events(source, "default").await
+}
+
+async fn what_a_require_computes_and_cannot_find_is_told_when_it_is_deployed(world: World) {
+    let code = "module.exports = {name: 'a', version: '1', run({step}) {\n  return require('./steps/' + step);\n}};";
+    let body = json!({"component_code": code});
+
+    let saved = world.client.post("/v1/components", &body).await.unwrap().data();
+    let source = world.client.post("/v1/sources", &body).await.unwrap().data();
+    let logs = world.client.get(&format!("/v1/sources/{}/logs", text(&source["id"]))).await.unwrap().data();
+
+    let told = text(&saved["warnings"][0]);
+    assert!(told.contains(":2: `require` of something computed") && told.contains("./handlers/"), "{saved}");
+    assert_eq!((&logs[0]["level"], text(&logs[0]["message"])), (&json!("warn"), told), "{logs}");
 }

@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use domain::outcome::Recorded;
 use domain::replay::Verdict;
-use domain::runs::RecordingMode;
+use domain::runs::{Recording, RecordingMode};
 use serde_json::{Value, json};
 
 use super::{Hold, Stage};
+use crate::Error;
 use crate::fake::{World, component, returned, with_keys};
 use crate::flow::Answer;
 use crate::manage::components::CodeRequest;
@@ -105,6 +106,9 @@ async fn the_newest_recordings_of_an_account_are_kept_small_and_large() {
     ids.extend(post(&stage, &second, &[json!(3), json!(4)]).await);
 
     assert_eq!(inputs(&stage, &ids).await, [None, Some(large), Some(json!(3)), Some(json!(4))]);
+    let gone = replays::replay(&stage.caller, &stage.world.platform, &ids[0], ReplayRequest::default()).await;
+    assert!(matches!(&gone, Err(Error::NoRecording { recording: Recording::Kept, .. })), "{gone:?}");
+    assert!(gone.unwrap_err().to_string().contains("newer ones took its place"));
 }
 
 #[tokio::test]
