@@ -23,7 +23,8 @@ pub trait Join: Send + Sync {
     fn join(&self, tenant: &Tenant, parts: &[Bytes]) -> Result<Bytes, JoinError>;
 }
 
-/// What a batch adds to a stream, alone or in one entry with parts of other batches. Who follows the emitter may not be told.
+/// What a batch adds to a stream, alone or in one entry with parts of other batches. Readers that follow the emitter may not be
+/// given it.
 #[derive(Clone, PartialEq)]
 pub struct Part {
     pub of: Arc<Joined>,
@@ -46,6 +47,11 @@ pub struct Joined {
 // === impl Part ===
 
 impl Part {
+    /// The entry when nothing is joined with it, which may then be longer than a part.
+    pub fn alone(&self, tenant: &Tenant) -> Result<Op, Error> {
+        self.joined(tenant, std::slice::from_ref(&self.content))
+    }
+
     /// The entry of these contents.
     pub(crate) fn joined(&self, tenant: &Tenant, contents: &[Bytes]) -> Result<Op, Error> {
         let Joined { emitter, stream, keep, join, .. } = &*self.of;
@@ -84,8 +90,7 @@ impl Batch {
     /// The same with an entry for each part, for an engine that writes them one by one.
     pub(crate) fn with_parts_alone(mut self) -> Result<Self, CommitError> {
         for part in std::mem::take(&mut self.parts) {
-            let entry = part.joined(&self.tenant, std::slice::from_ref(&part.content))?;
-            self.operations.push(entry);
+            self.operations.push(part.alone(&self.tenant)?);
         }
         Ok(self)
     }

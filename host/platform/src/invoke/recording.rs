@@ -20,8 +20,8 @@ use crate::ports::{Outcome, Reply, RunLimits};
 use crate::records::{RecordError, Recording, StreamEntry, names};
 use crate::vault::{Context, NONCE_BYTES};
 use crate::{Error, Platform};
-use joining::{Head, JOINED_LAYOUT};
-use packing::Packed;
+use joining::Head;
+use packing::{JOINED_LAYOUT, Packed};
 
 pub(crate) use joining::Joiner;
 
@@ -119,15 +119,14 @@ fn write(
     let head =
         Head { run_id: run.id.as_str(), emitter_id: run.emitter, origin: target.origin, program: target.program };
     let layout = platform.hosts().writes();
-    if layout >= JOINED_LAYOUT {
-        let part = head.with(&content)?;
-        if part.len() <= PART_BYTES_MAXIMUM {
-            return Ok(Entry::Part(part_of(platform, &head, part)));
-        }
+    if layout < JOINED_LAYOUT {
+        let packed = packing::pack(&content, NONCE_BYTES, layout)?;
+        let sealed = platform.vault.seal_in_place(context(tenant, head.run_id), packed)?;
+        return append(platform, &head.recording(vec![head.run_id.to_owned()], sealed)).map(Entry::Alone);
     }
-    let packed = packing::pack(&content, NONCE_BYTES, layout)?;
-    let sealed = platform.vault.seal_in_place(context(tenant, head.run_id), packed)?;
-    append(platform, &head.recording(vec![head.run_id.to_owned()], sealed)).map(Entry::Alone)
+    let part = part_of(platform, &head, head.with(&content)?);
+    let is_short = part.content.len() <= PART_BYTES_MAXIMUM;
+    Ok(if is_short { Entry::Part(part) } else { Entry::Alone(part.alone(tenant)?) })
 }
 
 fn part_of(platform: &Platform, head: &Head<'_>, content: Vec<u8>) -> Part {

@@ -191,6 +191,21 @@ async fn a_large_recording_is_sealed_by_itself() {
 }
 
 #[tokio::test]
+async fn a_recording_around_the_longest_part_is_kept_by_itself_or_waits() {
+    let stage = Stage::with(World::new(|config| config.limits.runs_kept = 700), Default::default()).await;
+    let source = recorded_source(&stage, "source").await;
+    stage.world.store.join_parts(usize::MAX);
+    let longest = store::PART_BYTES_MAXIMUM;
+    let bodies: Vec<Value> = (longest - 700..longest).map(|length| json!("x".repeat(length))).collect();
+
+    // The store refuses a part that is longer, and with it the run.
+    let ids = post(&stage, &source, &bodies).await;
+
+    let (first, last) = (inputs(&stage, &ids[..1]).await, inputs(&stage, &ids[699..]).await);
+    assert_eq!((first[0].is_some(), last[0].is_some()), (false, true), "the bound is between them");
+}
+
+#[tokio::test]
 async fn recordings_open_with_the_new_key_alone_after_a_rotation() {
     let mut stage = Stage::new().await;
     let source = recorded_source(&stage, "source").await;

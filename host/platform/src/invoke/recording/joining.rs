@@ -1,4 +1,4 @@
-//! Recordings of runs that are committed at once, compressed and sealed as one: a quarter of the work, and of the bytes.
+//! Recordings of runs that are committed at once, compressed and sealed as one: for less work, and in fewer bytes.
 
 use bytes::Bytes;
 use domain::replay::Told;
@@ -10,9 +10,6 @@ use super::packing::{self, Packed};
 use crate::Error;
 use crate::records::{Origin, Recording, StreamEntry};
 use crate::vault::{NONCE_BYTES, SealedBytes, Vault};
-
-/// Since when recordings may be of several runs.
-pub(super) const JOINED_LAYOUT: u32 = 4;
 
 /// Seals what waited in the clear for its commit.
 pub(crate) struct Joiner {

@@ -5,7 +5,6 @@ use domain::replay::{Deeds, Told};
 use lz4_flex::block::{compress_into_with_dict, decompress_with_dict, get_maximum_output_size};
 use serde::{Deserialize, Serialize};
 
-use super::joining::JOINED_LAYOUT;
 use super::{Content, FIELD};
 use crate::Error;
 use crate::records::RecordError;
@@ -25,6 +24,7 @@ const TEXTS: u32 = 1 << 30;
 const TEXTS_LAYOUT: u32 = 3;
 /// Set in the size when it is a list, with an element for each run.
 const JOINED: u32 = 1 << 29;
+pub(super) const JOINED_LAYOUT: u32 = 4;
 /// How calls and deeds look. A change here makes recordings unreadable: another text needs another mark.
 const DICTIONARY: &[u8] = br#"application/x-www-form-urlencodedmultipart/form-data; boundary=text/plain; charset=utf-8{"kind":"action","steps":{"trigger":{"event":{"$return_value":{"kind":"hook","hook":"activate","props":{},"env":{"PD_COMPONENT":"dc_"authProvisionId":"apn_","timestamp":17,"interval_seconds":900,"cron":null,"level":"error","message":"TypeError: Cannot read properties of undefined","stack":"GET https://api."status":200,"name":"created_at":"updated_at":"title":"description":"html_url":"https://"user":"email":"type":"data":{"x-forwarded-for":"x-forwarded-proto":"https","x-real-ip":"x-hub-signature-256":"sha256=x-request-id":"accept":"*/*","accept-encoding":"gzip, deflate, br","accept-language":"connection":"keep-alive","user-agent":"Mozilla/5.0 (curl/8.{"kind":"run","event":{"method":"POST","path":"/","query":{},"headers":{"host":"localhost:8400127.0.0.1:","content-type":"application/json","content-length":"2"},"bodyRaw":"{\"id\":\"\",\"type\":\"\",\"name\":\"},"body":{"id":"url":"http://","client_ip":"127.0.0.1","interface":"http"},"props":{"http":{"endpoint":"http://"}},"env":{"PD_COMPONENT":"dc_"}}{"emits":[{"channel":null,"event":{"id":"metadata":{"id":"summary":"ts":"dedupe":null}}],"writes":[],"logs":[],"effects":[],"requests":[],"returned":null,"reply":{"status":200,"headers":[],"body":""},"error":null,"fuel":,"was_cut_off":false}"#;
 
@@ -154,8 +154,7 @@ mod tests {
     use serde_json::value::RawValue;
     use sha2::Digest;
 
-    use super::super::joining::JOINED_LAYOUT;
-    use super::{DICTIONARY, Packed, TAG_BYTES, join, unpack};
+    use super::{DICTIONARY, JOINED_LAYOUT, Packed, TAG_BYTES, join, unpack};
     use crate::Error;
     use crate::records::LAYOUT;
 

@@ -87,8 +87,10 @@ fn an_entry_has_so_many_parts_and_so_many_are_open() {
     let mut world = World::new();
 
     world.write((0..=PARTS_MAXIMUM).map(|_| batch("u_a", [part("e", "x", 9)])));
-    let groups = |_| (0..=OPEN_MAXIMUM).map(|group| of_group(&group.to_string(), "y"));
-    world.write([batch("u_b", [0, 1].into_iter().flat_map(groups))]);
+    let groups = |count: usize| (0..count).map(|group| of_group(&group.to_string(), "y")).collect::<Vec<_>>();
+    let twice = |of, count| batch(of, [groups(count), groups(count)].concat());
+    world.write([twice("u_b", OPEN_MAXIMUM + 1)]);
+    world.write([twice("u_c", OPEN_MAXIMUM)]);
 
     let [last, full] = world.read("u_a", "e").try_into().unwrap();
     assert_eq!((last.as_str(), full.matches('x').count()), ("<x>", PARTS_MAXIMUM));
@@ -98,6 +100,7 @@ fn an_entry_has_so_many_parts_and_so_many_are_open() {
         9,
         "the newest are kept: {found:?}"
     );
+    assert_eq!(world.read("u_c", "e"), ["<y y>"; 9], "at the bound all are open");
 }
 
 #[test]
