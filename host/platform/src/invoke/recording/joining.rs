@@ -35,9 +35,13 @@ impl Head<'_> {
         Ok(postcard::to_extend(content, head).map_err(packing::unwritable)?)
     }
 
-    /// Runs are joined with runs of the same.
+    /// Runs are joined with runs of the same: what is read without the key is that of the first.
     pub(super) fn group(&self) -> String {
-        [self.emitter_id, self.program].join("\n")
+        let origin = match self.origin {
+            Origin::Own => "own",
+            Origin::Registry => "registry",
+        };
+        [origin, self.emitter_id, self.program].join("\n")
     }
 
     pub(super) fn recording(&self, run_ids: Vec<String>, sealed: SealedBytes) -> Recording {
@@ -61,5 +65,25 @@ impl Join for Joiner {
         let sealed = self.vault.seal_in_place(context(tenant, first.run_id), packed)?;
         let run_ids = heads.iter().map(|head| head.run_id.to_owned()).collect();
         Ok(first.recording(run_ids, sealed).encode()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Head, Origin};
+
+    #[test]
+    fn runs_are_joined_where_nothing_but_the_run_differs() {
+        let head = |run_id, emitter_id, origin, program| Head { run_id, emitter_id, origin, program }.group();
+        let group = head("r_1", "dc_1", Origin::Own, "digest");
+
+        assert_eq!(head("r_2", "dc_1", Origin::Own, "digest"), group);
+        for other in [
+            head("r_1", "dc_2", Origin::Own, "digest"),
+            head("r_1", "dc_1", Origin::Registry, "digest"),
+            head("r_1", "dc_1", Origin::Own, "other"),
+        ] {
+            assert_ne!(other, group);
+        }
     }
 }
